@@ -1,0 +1,71 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// Layers point down; the drawing and its reasons are on the design page,
+// Sources/CertificateTrust/CertificateTrust.docc/Design.md.
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+]
+
+// PinnedNetworking goes without this one: with it, a delegate that is bound to
+// the main actor does not compile.
+let modern = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
+let package = Package(
+    name: "pinctl",
+    products: [
+        .library(name: "CertificateTrust", targets: ["CertificateTrust"]),
+        .library(name: "CertificatePinning", targets: ["CertificatePinning"]),
+        .library(name: "PinDialects", targets: ["PinDialects"]),
+        .library(name: "PinnedNetworking", targets: ["PinnedNetworking"]),
+        .executable(name: "pinctl", targets: ["pinctl"]),
+    ],
+    targets: [
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLinux"),
+        .target(name: "OpenSSLBridge", dependencies: ["COpenSSL"], swiftSettings: modern),
+        .target(name: "CertificateTrust", dependencies: ["OpenSSLBridge"], swiftSettings: modern),
+        .target(name: "CertificatePinning", dependencies: ["CertificateTrust"], swiftSettings: modern),
+        .target(
+            name: "PinDialects", dependencies: ["CertificatePinning", "CertificateTrust"], swiftSettings: modern),
+        .target(
+            name: "TLSTransport", dependencies: ["CertificateTrust", "OpenSSLBridge", "CLinux"],
+            swiftSettings: modern),
+        .target(
+            name: "PinnedNetworking", dependencies: ["CertificatePinning", "CertificateTrust", "TLSTransport"],
+            swiftSettings: strict),
+        .target(
+            name: "PinctlCommands",
+            dependencies: ["CertificatePinning", "CertificateTrust", "PinDialects", "TLSTransport"],
+            swiftSettings: modern),
+        .executableTarget(name: "pinctl", dependencies: ["PinctlCommands"], swiftSettings: modern),
+
+        .target(name: "TestPKI", dependencies: ["COpenSSL"], path: "Tests/TestPKI", swiftSettings: modern),
+        .testTarget(
+            name: "CertificateTrustTests", dependencies: ["CertificateTrust", "OpenSSLBridge", "TestPKI"],
+            swiftSettings: modern),
+        .testTarget(
+            name: "CertificatePinningTests",
+            dependencies: ["CertificatePinning", "CertificateTrust", "PinDialects", "TestPKI"],
+            swiftSettings: modern),
+        .testTarget(
+            name: "TLSTransportTests", dependencies: ["TLSTransport", "CertificateTrust", "OpenSSLBridge", "TestPKI"],
+            swiftSettings: modern),
+        .testTarget(
+            name: "PinnedNetworkingTests",
+            dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PinctlTests",
+            dependencies: ["PinctlCommands", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            swiftSettings: modern),
+    ]
+)

@@ -1,0 +1,50 @@
+// OpenSSL's API as Swift can call it. Swift sees functions, not macros: each
+// shim below stands for one macro, or for a call whose C signature Swift
+// cannot spell, and says which. Nothing here decides anything.
+//
+// _GNU_SOURCE must not be defined here: it changes fd_set under SwiftGlibc and
+// breaks debug builds.
+
+#ifndef COPENSSL_SHIMS_H
+#define COPENSSL_SHIMS_H
+
+// The low-level SHA-256 is deprecated in 3.0, and for the 100 to 500 bytes of
+// a public key it takes half the time of a fetched digest.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/sha.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+
+// SHA256_Init, _Update, _Final in one call; the context stays on the C stack.
+static inline int COpenSSL_SHA256(const void *data, size_t count, unsigned char *out) {
+    SHA256_CTX context;
+    return SHA256_Init(&context) == 1 && SHA256_Update(&context, data, count) == 1 &&
+        SHA256_Final(out, &context) == 1;
+}
+
+// sk_X509_* are macros over the untyped stack.
+static inline STACK_OF(X509) *COpenSSL_sk_X509_new_reserve(int capacity) {
+    return sk_X509_new_reserve(NULL, capacity);
+}
+static inline int COpenSSL_sk_X509_push(STACK_OF(X509) *stack, X509 *certificate) {
+    return sk_X509_push(stack, certificate);
+}
+static inline int COpenSSL_sk_X509_num(const STACK_OF(X509) *stack) { return sk_X509_num(stack); }
+static inline X509 *COpenSSL_sk_X509_value(const STACK_OF(X509) *stack, int index) {
+    return sk_X509_value(stack, index);
+}
+// Frees the stack, not the certificates in it.
+static inline void COpenSSL_sk_X509_free(STACK_OF(X509) *stack) { sk_X509_free(stack); }
+
+// OPENSSL_free is a macro that records its call site.
+static inline void COpenSSL_free(void *pointer) { OPENSSL_free(pointer); }
+
+#endif

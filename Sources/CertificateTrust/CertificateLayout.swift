@@ -1,0 +1,83 @@
+/// Where the parts of a DER certificate lie (RFC 5280, section 4.1). Nothing is decoded yet.
+struct CertificateLayout: Sendable, Hashable {
+    var version: Int
+    var serialNumber: Range<Int>
+    /// The inner signature algorithm, header included.
+    var issuer: Range<Int>
+    /// The element of `notBefore`, header included.
+    var notBefore: Range<Int>
+    var notAfter: Range<Int>
+    /// Names are whole elements, header included.
+    var subject: Range<Int>
+    /// The SubjectPublicKeyInfo, header included: what a pin hashes.
+    var subjectPublicKeyInfo: Range<Int>
+    /// The contents of `SEQUENCE OF Extension`; nil when there are none.
+    var extensions: Range<Int>?
+
+    /// Walks one certificate that fills `bytes`.
+    init(_ bytes: Span<UInt8>) throws(DERError) {
+        var outer = DERCursor(0..<bytes.count)
+        let certificate = try outer.next(DERTag.sequence, bytes)
+        try outer.finish()
+
+        var parts = DERCursor(certificate.contents)
+        let tbs = try parts.next(DERTag.sequence, bytes)
+        _ = try parts.next(DERTag.sequence, bytes)
+        _ = try parts.next(DERTag.bitString, bytes)
+        try parts.finish()
+
+        var fields = DERCursor(tbs.contents)
+        version = 1
+        if let explicit = try fields.nextIfPresent(DERTag.constructedContext(0), bytes) {
+            var inner = DERCursor(explicit.contents)
+            let number = try inner.next(DERTag.integer, bytes)
+            try inner.finish()
+            guard number.contents.count == 1, bytes[number.contents.lowerBound] <= 2 else {
+                throw .invalidValue(what: "certificate version", offset: number.whole.lowerBound)
+            }
+            version = Int(bytes[number.contents.lowerBound]) + 1
+        }
+        serialNumber = try fields.next(DERTag.integer, bytes).contents
+        _ = try fields.next(DERTag.sequence, bytes)
+        issuer = try fields.next(DERTag.sequence, bytes).whole
+        let validity = try fields.next(DERTag.sequence, bytes)
+        subject = try fields.next(DERTag.sequence, bytes).whole
+        subjectPublicKeyInfo = try fields.next(DERTag.sequence, bytes).whole
+        _ = try fields.nextIfPresent(DERTag.context(1), bytes)
+        _ = try fields.nextIfPresent(DERTag.context(2), bytes)
+        if let explicit = try fields.nextIfPresent(DERTag.constructedContext(3), bytes) {
+            var inner = DERCursor(explicit.contents)
+            extensions = try inner.next(DERTag.sequence, bytes).contents
+            try inner.finish()
+        }
+        try fields.finish()
+
+        var times = DERCursor(validity.contents)
+        notBefore = try times.next(bytes).whole
+        notAfter = try times.next(bytes).whole
+        try times.finish()
+    }
+
+    /// Calls `body` with each extension: identifier, criticality and value contents, in the order they stand.
+    func forEachExtension(
+        _ bytes: Span<UInt8>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
+    ) throws(DERError) {
+        guard let extensions else { return }
+        var list = DERCursor(extensions)
+        while !list.isAtEnd {
+            var fields = DERCursor(try list.next(DERTag.sequence, bytes).contents)
+            let identifier = try fields.next(DERTag.objectIdentifier, bytes)
+            var isCritical = false
+            if let flag = try fields.nextIfPresent(DERTag.boolean, bytes) {
+                // DER knows one spelling of true and leaves the default out; some CAs write the false, so it is read.
+                guard flag.contents.count == 1, [0x00, 0xFF].contains(bytes[flag.contents.lowerBound]) else {
+                    throw .invalidValue(what: "extension criticality", offset: flag.whole.lowerBound)
+                }
+                isCritical = bytes[flag.contents.lowerBound] == 0xFF
+            }
+            let value = try fields.next(DERTag.octetString, bytes)
+            try fields.finish()
+            try body(identifier.contents, isCritical, value.contents)
+        }
+    }
+}

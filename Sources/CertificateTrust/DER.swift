@@ -1,0 +1,141 @@
+/// Why bytes are not the DER that was expected.
+///
+/// Distinguished encoding (X.690, section 10) has one spelling for every value; anything else is refused, because
+/// two readers that disagree on a loose encoding can disagree on a key.
+@nonexhaustive
+public enum DERError: Error, Hashable, Sendable {
+    /// The bytes end inside an element that starts at `offset` and needs `needed` bytes more.
+    case truncated(offset: Int, needed: Int)
+    /// A length that DER does not allow: indefinite, longer than necessary, or over four bytes.
+    case invalidLength(offset: Int)
+    /// Another element than the structure has at this place.
+    case unexpectedTag(found: UInt8, expected: UInt8, offset: Int)
+    /// Bytes left over behind the last element.
+    case trailingBytes(offset: Int, count: Int)
+    /// A value that its type does not allow, such as a month 13.
+    case invalidValue(what: String, offset: Int)
+}
+
+extension DERError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .truncated(let offset, let needed):
+            "DER ends inside the element at byte \(offset), \(needed) bytes short: the file may be cut off"
+        case .invalidLength(let offset):
+            "invalid DER length at byte \(offset): BER and padded lengths are refused, re-encode the file as DER"
+        case .unexpectedTag(let found, let expected, let offset):
+            "unexpected DER tag \(hexadecimal(found)) at byte \(offset) where \(hexadecimal(expected)) belongs"
+        case .trailingBytes(let offset, let count):
+            "\(count) bytes follow the end of the DER at byte \(offset): give one object a file, or PEM for several"
+        case .invalidValue(let what, let offset):
+            "invalid \(what) at byte \(offset) of the DER"
+        }
+    }
+}
+
+func hexadecimal(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16)
+    return digits.count == 1 ? "0x0\(digits)" : "0x\(digits)"
+}
+
+/// Tags of X.509 (X.690, section 8.1.2).
+enum DERTag {
+    static let boolean: UInt8 = 0x01
+    static let integer: UInt8 = 0x02
+    static let bitString: UInt8 = 0x03
+    static let octetString: UInt8 = 0x04
+    static let objectIdentifier: UInt8 = 0x06
+    static let utf8String: UInt8 = 0x0C
+    static let printableString: UInt8 = 0x13
+    static let teletexString: UInt8 = 0x14
+    static let ia5String: UInt8 = 0x16
+    static let utcTime: UInt8 = 0x17
+    static let generalizedTime: UInt8 = 0x18
+    static let visibleString: UInt8 = 0x1A
+    static let universalString: UInt8 = 0x1C
+    static let bmpString: UInt8 = 0x1E
+    static let sequence: UInt8 = 0x30
+    static let set: UInt8 = 0x31
+
+    /// `[n]`, primitive.
+    static func context(_ number: UInt8) -> UInt8 { 0x80 | number }
+    /// `[n]`, constructed.
+    static func constructedContext(_ number: UInt8) -> UInt8 { 0xA0 | number }
+}
+
+/// One element: where it starts, where its contents are. Offsets count from the start of the whole input.
+struct DERElement {
+    var tag: UInt8
+    /// Header and contents.
+    var whole: Range<Int>
+    var contents: Range<Int>
+}
+
+/// A bounds-checked walk over DER, from `position` to `end`.
+///
+/// The bytes stay with the caller and are passed to every step.
+struct DERCursor {
+    var position: Int
+    let end: Int
+
+    init(_ range: Range<Int>) {
+        position = range.lowerBound
+        end = range.upperBound
+    }
+
+    var isAtEnd: Bool { position == end }
+
+    /// The next tag without a step, or nil at the end.
+    func peek(_ bytes: Span<UInt8>) -> UInt8? {
+        position < end ? bytes[position] : nil
+    }
+
+    /// Steps over one element of any tag.
+    mutating func next(_ bytes: Span<UInt8>) throws(DERError) -> DERElement {
+        let start = position
+        guard end - start >= 2 else { throw .truncated(offset: start, needed: 2 - (end - start)) }
+        let tag = bytes[start]
+        // Tag numbers over 30 take several bytes and do not occur in X.509.
+        guard tag & 0x1F != 0x1F else { throw .invalidValue(what: "tag", offset: start) }
+        var length = Int(bytes[start + 1])
+        var header = 2
+        if length >= 0x80 {
+            let count = length & 0x7F
+            guard (1...4).contains(count) else { throw .invalidLength(offset: start) }
+            guard end - start >= 2 + count else {
+                throw .truncated(offset: start, needed: 2 + count - (end - start))
+            }
+            length = 0
+            for index in 0..<count { length = length << 8 | Int(bytes[start + 2 + index]) }
+            // The shortest form alone is DER: no leading zero, no long form under 128.
+            guard length >= 0x80, bytes[start + 2] != 0 else { throw .invalidLength(offset: start) }
+            header += count
+        }
+        let contents = start + header
+        guard length <= end - contents else {
+            throw .truncated(offset: start, needed: length - (end - contents))
+        }
+        position = contents + length
+        return DERElement(tag: tag, whole: start..<position, contents: contents..<position)
+    }
+
+    /// Steps over one element, which must have this tag.
+    mutating func next(_ tag: UInt8, _ bytes: Span<UInt8>) throws(DERError) -> DERElement {
+        guard position < end else { throw .truncated(offset: position, needed: 2) }
+        guard bytes[position] == tag else {
+            throw .unexpectedTag(found: bytes[position], expected: tag, offset: position)
+        }
+        return try next(bytes)
+    }
+
+    /// Steps over one element if it has this tag.
+    mutating func nextIfPresent(_ tag: UInt8, _ bytes: Span<UInt8>) throws(DERError) -> DERElement? {
+        guard peek(bytes) == tag else { return nil }
+        return try next(bytes)
+    }
+
+    /// Nothing may be left.
+    func finish() throws(DERError) {
+        guard position == end else { throw .trailingBytes(offset: position, count: end - position) }
+    }
+}

@@ -1,0 +1,123 @@
+/// The name a server must prove: a DNS name or an IP address, parsed once and compared as bytes ever after.
+///
+/// A DNS name is held as ASCII A-labels in lower case without a trailing dot (RFC 9525, section 2); an address as its
+/// 4 or 16 bytes. Everything that compares names (certificates, pin rules, SNI) takes this type.
+public struct ServerName: Sendable, Hashable {
+    /// What kind of name it is.
+    @nonexhaustive
+    public enum Kind: Sendable, Hashable {
+        /// Labels joined by dots, lower case, at most 253 bytes.
+        case dns(String)
+        /// 4 bytes, network order.
+        case ipv4([UInt8])
+        /// 16 bytes, network order.
+        case ipv6([UInt8])
+    }
+
+    /// The parsed name.
+    public let kind: Kind
+
+    /// Parses a host as it stands in a URL or a policy: a DNS name, an IPv4 address, or an IPv6 address with or without
+    /// brackets. No scheme, port, wildcard, zone identifier or user part.
+    ///
+    /// A trailing dot is removed and ASCII capitals are lowered. Non-ASCII names are refused: give the A-label, which
+    /// `URL.host(percentEncoded: false)` already holds.
+    public init(_ text: String) throws(ServerNameError) {
+        let bytes = Array(text.utf8)
+        if let address = IPAddressText.parse(bytes) {
+            kind = address.count == 4 ? .ipv4(address) : .ipv6(address)
+        } else {
+            kind = .dns(try Self.dnsName(bytes, text))
+        }
+    }
+
+    /// Whether this is an address.
+    public var isIPAddress: Bool {
+        if case .dns = kind { false } else { true }
+    }
+
+    /// Labels from the left; an address has none.
+    package var labels: [Substring] {
+        if case .dns(let name) = kind { name.split(separator: ".") } else { [] }
+    }
+
+    /// Whether this is `parent` with one or more labels in front. An address never is.
+    package func isSubdomain(of parent: ServerName) -> Bool {
+        guard case .dns(let name) = kind, case .dns(let suffix) = parent.kind else { return false }
+        return name.utf8.count > suffix.utf8.count + 1 && name.hasSuffix("." + suffix)
+    }
+
+    private static func dnsName(_ bytes: [UInt8], _ text: String) throws(ServerNameError) -> String {
+        guard !bytes.isEmpty else { throw .empty }
+        guard bytes.allSatisfy({ $0 < 0x80 }) else { throw .notASCII(text) }
+        var lowered = bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+        if lowered.last == UInt8(ascii: "."), lowered.count > 1 { lowered.removeLast() }
+        guard lowered.count <= 253 else { throw .tooLong(text) }
+        let labels = lowered.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        for label in labels {
+            guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-"),
+                label.allSatisfy(isLabelByte)
+            else { throw .malformed(text) }
+        }
+        // A name that ends in a number is somebody's spelling of an address (WHATWG URL, "ends in a number"):
+        // 127.1, 0x7f.1 and 2130706433 reach a host that no certificate check here would name.
+        if let last = labels.last, isNumber(last) { throw .malformedAddress(text) }
+        return String(decoding: lowered, as: UTF8.self)
+    }
+
+    /// Letters, digits, hyphen, and the underscore that real hosts use though RFC 952 does not know it.
+    private static func isLabelByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    private static func isNumber(_ label: ArraySlice<UInt8>) -> Bool {
+        if label.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) { return true }
+        guard label.starts(with: Array("0x".utf8)) else { return false }
+        return label.dropFirst(2).allSatisfy {
+            UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+        }
+    }
+}
+
+extension ServerName: CustomStringConvertible {
+    /// The canonical spelling: a lower-case name, `192.0.2.1`, or `2001:db8::1` (RFC 5952) without brackets.
+    public var description: String {
+        switch kind {
+        case .dns(let name): name
+        case .ipv4(let bytes), .ipv6(let bytes): IPAddressText.format(bytes)
+        }
+    }
+}
+
+/// Why a text is no ``ServerName``.
+@nonexhaustive
+public enum ServerNameError: Error, Hashable, Sendable {
+    /// Nothing was given.
+    case empty
+    /// A U-label or another non-ASCII character.
+    case notASCII(String)
+    /// Over 253 bytes.
+    case tooLong(String)
+    /// An empty or over-long label, or a character that no host name has.
+    case malformed(String)
+    /// Neither a dotted quad nor a name: `127.1`, `0x7f.0.0.1`, `010.0.0.1`.
+    case malformedAddress(String)
+}
+
+extension ServerNameError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .empty: "empty host name: give a DNS name or an IP address"
+        case .notASCII(let text): "host name \"\(text)\" is not ASCII: give its A-label, which starts with xn--"
+        case .tooLong(let text): "host name of \(text.utf8.count) bytes is too long: 253 is the most"
+        case .malformed(let text):
+            "\"\(text)\" is not a host name: give it without scheme, port, wildcard, path or spaces"
+        case .malformedAddress(let text):
+            "\"\(text)\" is not an IP address: write IPv4 as four decimal numbers from 0 to 255"
+        }
+    }
+}

@@ -1,0 +1,139 @@
+/// A public key as certificates carry it: algorithm and key bits (RFC 5280, section 4.1.2.7).
+public struct SubjectPublicKeyInfo: Sendable, Hashable {
+    /// The DER as sent.
+    public let derBytes: [UInt8]
+    /// The kind and size of the key, read from the identifier; unknown kinds keep their identifier.
+    public let keyKind: PublicKeyKind
+
+    /// Reads a DER SubjectPublicKeyInfo that fills `derBytes`.
+    public init(derBytes: [UInt8]) throws(DERError) {
+        keyKind = try PublicKeyKind(subjectPublicKeyInfo: derBytes.span)
+        self.derBytes = derBytes
+    }
+
+    /// The pin of this key.
+    public var fingerprint: SPKIFingerprint { SPKIFingerprint(hashing: derBytes.span) }
+}
+
+/// The algorithm and size of a public key.
+@nonexhaustive
+public enum PublicKeyKind: Sendable, Hashable {
+    /// `rsaEncryption`, size of the modulus in bits (RFC 3279).
+    case rsa(bits: Int)
+    /// `id-RSASSA-PSS`, size of the modulus in bits (RFC 4055).
+    case rsaPSS(bits: Int)
+    /// `id-ecPublicKey` on a named curve (RFC 5480): `P-256`, or the curve's identifier in dotted decimal.
+    case ellipticCurve(String)
+    /// Ed25519 (RFC 8410).
+    case ed25519
+    /// Ed448 (RFC 8410).
+    case ed448
+    /// DSA, size of the prime in bits (RFC 3279).
+    case dsa(bits: Int)
+    /// Any other algorithm: its identifier in dotted decimal.
+    case other(identifier: String)
+}
+
+extension PublicKeyKind: CustomStringConvertible {
+    /// `RSA 2048`, `EC P-256`, `Ed25519`.
+    public var description: String {
+        switch self {
+        case .rsa(let bits): "RSA \(bits)"
+        case .rsaPSS(let bits): "RSA-PSS \(bits)"
+        case .ellipticCurve(let curve): "EC \(curve)"
+        case .ed25519: "Ed25519"
+        case .ed448: "Ed448"
+        case .dsa(let bits): "DSA \(bits)"
+        case .other(let identifier): "key \(identifier)"
+        }
+    }
+}
+
+extension PublicKeyKind {
+    /// Reads the kind of a DER SubjectPublicKeyInfo that fills `bytes`.
+    init(subjectPublicKeyInfo bytes: Span<UInt8>) throws(DERError) {
+        var outer = DERCursor(0..<bytes.count)
+        let info = try outer.next(DERTag.sequence, bytes)
+        try outer.finish()
+        var fields = DERCursor(info.contents)
+        var algorithm = DERCursor(try fields.next(DERTag.sequence, bytes).contents)
+        let key = try fields.next(DERTag.bitString, bytes)
+        try fields.finish()
+        let identifier = ObjectIdentifierText.dotted(
+            bytes, try algorithm.next(DERTag.objectIdentifier, bytes).contents)
+        switch identifier {
+        case "1.2.840.113549.1.1.1": self = .rsa(bits: Self.modulusBits(bytes, key.contents))
+        case "1.2.840.113549.1.1.10": self = .rsaPSS(bits: Self.modulusBits(bytes, key.contents))
+        case "1.2.840.10045.2.1":
+            guard algorithm.peek(bytes) == DERTag.objectIdentifier else {
+                self = .ellipticCurve("explicit parameters")
+                return
+            }
+            let curve = ObjectIdentifierText.dotted(
+                bytes, try algorithm.next(DERTag.objectIdentifier, bytes).contents)
+            self = .ellipticCurve(Self.curveNames[curve] ?? curve)
+        case "1.3.101.112": self = .ed25519
+        case "1.3.101.113": self = .ed448
+        case "1.2.840.10040.4.1": self = .dsa(bits: Self.firstIntegerBits(bytes, algorithm))
+        default: self = .other(identifier: identifier)
+        }
+    }
+
+    private static let curveNames = [
+        "1.2.840.10045.3.1.1": "P-192", "1.3.132.0.33": "P-224", "1.2.840.10045.3.1.7": "P-256",
+        "1.3.132.0.34": "P-384", "1.3.132.0.35": "P-521", "1.3.132.0.10": "secp256k1",
+        "1.3.36.3.3.2.8.1.1.7": "brainpoolP256r1", "1.3.36.3.3.2.8.1.1.11": "brainpoolP384r1",
+        "1.3.36.3.3.2.8.1.1.13": "brainpoolP512r1",
+    ]
+
+    /// The bits of an RSA modulus inside the BIT STRING; 0 when the key is not what its algorithm says.
+    ///
+    /// A size is shown, never decided on, so a key that cannot be read has size 0 and keeps its pin.
+    private static func modulusBits(_ bytes: Span<UInt8>, _ bitString: Range<Int>) -> Int {
+        guard bitString.count > 1 else { return 0 }
+        var key = DERCursor(bitString.lowerBound + 1..<bitString.upperBound)
+        guard let sequence = try? key.next(DERTag.sequence, bytes) else { return 0 }
+        return integerBits(bytes, DERCursor(sequence.contents))
+    }
+
+    private static func firstIntegerBits(_ bytes: Span<UInt8>, _ parameters: DERCursor) -> Int {
+        var parameters = parameters
+        guard let sequence = try? parameters.next(DERTag.sequence, bytes) else { return 0 }
+        return integerBits(bytes, DERCursor(sequence.contents))
+    }
+
+    private static func integerBits(_ bytes: Span<UInt8>, _ cursor: DERCursor) -> Int {
+        var cursor = cursor
+        guard let integer = try? cursor.next(DERTag.integer, bytes) else { return 0 }
+        var first = integer.contents.lowerBound
+        while first < integer.contents.upperBound, bytes[first] == 0 { first += 1 }
+        guard first < integer.contents.upperBound else { return 0 }
+        return (integer.contents.upperBound - first) * 8 - bytes[first].leadingZeroBitCount
+    }
+}
+
+/// Object identifiers as people write them (X.690, section 8.19).
+enum ObjectIdentifierText {
+    /// Dotted decimal; arcs beyond 63 bits are written `?`.
+    static func dotted(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
+        var arcs: [String] = []
+        var value: UInt64 = 0
+        var overflowed = false
+        for index in range {
+            overflowed = overflowed || value >> 57 != 0
+            value = value << 7 | UInt64(bytes[index] & 0x7F)
+            guard bytes[index] & 0x80 == 0 else { continue }
+            if overflowed {
+                arcs.append("?")
+            } else if arcs.isEmpty {
+                let first = min(value / 40, 2)
+                arcs = ["\(first)", "\(value - first * 40)"]
+            } else {
+                arcs.append("\(value)")
+            }
+            value = 0
+            overflowed = false
+        }
+        return arcs.joined(separator: ".")
+    }
+}

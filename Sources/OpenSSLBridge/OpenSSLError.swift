@@ -1,0 +1,30 @@
+import COpenSSL
+
+/// What OpenSSL's error queue said of a failed call, oldest entry (`ERR_get_error`).
+///
+/// The queue belongs to the thread, so ``take()`` stands right behind the call it explains, with no `await` between.
+package struct OpenSSLError: Error, Hashable, Sendable {
+    /// The packed code, 0 when the queue was empty (`ERR_get_error`).
+    package let code: UInt
+    /// The reason in OpenSSL's words (`ERR_reason_error_string`).
+    package let reason: String
+
+    package init(code: UInt, reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    /// Empties the queue before a call.
+    static func clear() { ERR_clear_error() }
+
+    /// Takes the oldest entry and empties the queue.
+    static func take() -> OpenSSLError {
+        let code = ERR_get_error()
+        ERR_clear_error()
+        guard code != 0 else { return OpenSSLError(code: 0, reason: "no reason given") }
+        guard let text = unsafe ERR_reason_error_string(code) else {
+            return OpenSSLError(code: UInt(code), reason: "OpenSSL error \(code)")
+        }
+        return OpenSSLError(code: UInt(code), reason: unsafe String(cString: text))
+    }
+}
