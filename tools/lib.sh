@@ -57,8 +57,8 @@ run_quietly() {
 # failures, skipped tests and the runner's closing line, that line last; what goes well is left out.
 run_tests() {
     swift test --disable-xctest "$@" 2>&1 |
-        sed -uE '/^\[[0-9]+\/[0-9]+\] /d; /^Build(ing| complete)/d; /^(◇|↳) /d
-            /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }'
+        sed -uE '/^\[[0-9]+\/[0-9]+\] /d; /^Build(ing| complete)/d; /ld.gold: warning: Cannot export local symbol/d
+            /^(◇|↳) /d; /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }'
 }
 
 # step TITLE COMMAND ARGUMENT…: runs one check, says on one line how it went, and shows what it printed if it failed.
