@@ -95,6 +95,12 @@ public final class TrustStore: Sendable {
         return names.sorted().flatMap { (try? CertificateFile.read(directory + "/" + $0, trustSettings: .refused)) ?? [] }
     }
 
+    /// SHA-256 over the anchors, in an order of their own: stores with the same digest hold the same.
+    package var digest: [UInt8] {
+        let fingerprints = bySubject.values.joined().map { $0.fingerprint.description }.sorted()
+        return sha256Digest(Array(fingerprints.joined().utf8).span)
+    }
+
     /// Anchors with this subject.
     func anchors(named subject: CanonicalName) -> [X509Certificate] { bySubject[subject] ?? [] }
 
