@@ -26,6 +26,8 @@ package enum HTTPResponseError: Error, Hashable, Sendable {
     case chunkOverrun
     /// More bytes of chunk extensions than this.
     case chunkExtensionsTooLarge(limit: Int)
+    /// More bytes of body than this.
+    case bodyTooLarge(limit: Int)
     /// The stream ended before the response did.
     case truncated
     /// The server sent on after the end of its response.
@@ -52,10 +54,11 @@ extension HTTPResponseError: CustomStringConvertible {
             case .malformedChunk(let line): "the chunk line \(line) does not begin with a size"
             case .chunkOverrun: "a chunk is longer than its size"
             case .chunkExtensionsTooLarge(let limit): "its chunk extensions take more than \(limit) bytes"
+            case .bodyTooLarge(let limit): "it has more than \(limit) bytes"
             case .truncated: "it ends early"
             case .bytesAfterResponse: "more bytes follow its end"
             }
-        return "the response is not sound HTTP/1.1: \(reason); ask whoever runs the server"
+        return "the response was not taken: \(reason); ask whoever runs the server"
     }
 }
 
