@@ -101,8 +101,9 @@ public final class URLSession: Sendable {
     private func connect(_ target: RequestTarget, for task: URLSessionTask) async throws -> VerifiedConnection {
         let rule = settings.pinning?.rule(for: target.name, port: Int(target.port))
         let store = try rule?.anchors ?? settings.trustStore ?? SystemTrustStore.load()
+        let route = settings.route.map { Route(host: $0.host, port: $0.port) }
         let pending = try await Transport.shared.dial(
-            Endpoint(name: target.name, port: target.port, route: settings.route), options: task.limit.dialOptions)
+            Endpoint(name: target.name, port: target.port, route: route), options: task.limit.dialOptions)
 
         let trust = ServerTrust(presented: pending.presented, name: target.name, store: store)
         let space = URLProtectionSpace(serverTrust: trust, port: target.port)

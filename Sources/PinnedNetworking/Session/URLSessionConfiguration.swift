@@ -1,5 +1,4 @@
 import Synchronization
-package import TLSTransport
 
 /// How a session works. A session copies it when it is made; later changes do not reach the session.
 public final class URLSessionConfiguration: Sendable {
@@ -46,7 +45,7 @@ public final class URLSessionConfiguration: Sendable {
     }
 
     /// Where to connect instead of a URL's host, for tests: the name that is verified and sent stays the URL's.
-    package var route: Route? {
+    package var route: (host: ServerName, port: UInt16)? {
         get { self[\.route] }
         set { self[\.route] = newValue }
     }
@@ -65,5 +64,5 @@ struct SessionSettings: Sendable {
     var trustStore: TrustStore?
     var requestTimeout: TimeInterval = 60
     var resourceTimeout: TimeInterval = 7 * 24 * 60 * 60
-    var route: Route?
+    var route: (host: ServerName, port: UInt16)?
 }
