@@ -266,7 +266,7 @@ struct ServerTrustChallengeTests {
         }
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
-            let session = try site.session(server, delegate: Sleeper()) { $0.timeoutIntervalForRequest = 0.3 }
+            let session = try site.session(server, delegate: Sleeper()) { $0.timeoutIntervalForRequest = 3 }
             #expect(try await session.failure().code == .timedOut)
             #expect(await server.ended()[0].applicationBytes.isEmpty)
         }
