@@ -72,7 +72,7 @@ package final class LoopbackServer: Sendable {
     /// Serves `chain` as it is given, with the key of its first certificate.
     package convenience init(
         chain: [TestCertificate], _ script: Script = .respond(Response(body: "hello")),
-        _ adjust: (inout Settings) -> Void = { _ in }
+        adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) {
         var settings = Settings()
         settings.chain = chain.map(\.derBytes)
@@ -118,14 +118,15 @@ package final class LoopbackServer: Sendable {
     /// Every application byte of every connection, in the order of the connections.
     package var applicationBytes: [UInt8] { records.flatMap(\.applicationBytes) }
 
-    /// The records, once `count` connections have ended or the server was stopped.
+    /// The records, once `count` connections have ended, which they do when the client has closed its side; at once
+    /// when the server or the waiting task is stopped.
     package func ended(_ count: Int = 1) async -> [Record] {
         await log.ended(count)
         return records
     }
 }
 
-private func listenOnLoopback(isIPv6: Bool) throws(TestPKIError) -> (Int32, UInt16) {
+func listenOnLoopback(isIPv6: Bool) throws(TestPKIError) -> (Int32, UInt16) {
     let listener = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard listener >= 0 else { throw .system("socket") }
     var storage = sockaddr_storage()
