@@ -49,7 +49,8 @@ final class AnchorIndex: AnchorSource {
 
     var digest: [UInt8] {
         let fingerprints = certificates.map { sha256Digest($0.span) }.sorted { $0.lexicographicallyPrecedes($1) }
-        return sha256Digest(fingerprints.flatMap(\.self).span)
+        let all = Array(fingerprints.joined())
+        return sha256Digest(all.span)
     }
 
     func anchors(named subject: CanonicalName, derName: () -> [UInt8]) -> [X509Certificate] {

@@ -78,7 +78,8 @@ public final class TrustStore: Sendable {
     package var digest: [UInt8] {
         cachedDigest.withLock { digest in
             if let digest { return digest }
-            let computed = sha256Digest(sources.flatMap(\.digest).span)
+            let digests = sources.flatMap(\.digest)
+            let computed = sha256Digest(digests.span)
             digest = computed
             return computed
         }
