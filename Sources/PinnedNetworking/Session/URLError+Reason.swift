@@ -76,7 +76,7 @@ extension URLError.Code {
         case .unresolvable: self = .cannotFindHost
         case .timedOut: self = .timedOut
         case .unreachable, .exhausted: self = .cannotConnectToHost
-        case .handshakeFailed, .lostDuringHandshake, .unofferedProtocol, .protocolFailure:
+        case .handshakeFailed, .lostDuringHandshake, .protocolFailure:
             self = .secureConnectionFailed
         case .unreadableCertificates, .foreignPath: self = .serverCertificateUntrusted
         case .truncated, .lost, .closed: self = .networkConnectionLost
