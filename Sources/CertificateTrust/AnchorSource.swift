@@ -35,9 +35,10 @@ final class AnchorIndex: AnchorSource {
         var certificates: [[UInt8]] = []
         do throws(CertificateFileError) {
             try CertificateFile.forEachCertificate(in: file, trustSettings: .refused) { der throws(DERError) in
-                let layout = try CertificateLayout(der.span)
-                index[try CanonicalName(der.span, layout.subject), default: []].append(der)
-                certificates.append(der)
+                let layout = try CertificateLayout(der)
+                let bytes = Array(copying: der)
+                index[try CanonicalName(der, layout.subject), default: []].append(bytes)
+                certificates.append(bytes)
             }
         } catch {
             throw .file(error)
