@@ -282,7 +282,7 @@ private func head(_ count: Int) -> String {
         let hostile = "a\u{1B}[2J\"\\\r\n" + String(repeating: "b", count: 100)
         let text = HTTPResponseError.malformedField(HTTPExcerpt(hostile)).description
         #expect(text.utf8.allSatisfy { 0x20...0x7E ~= $0 || $0 > 0x7F })
-        #expect(text.contains(#""a\x1b[2J\"\\\x0d\x0abbb"#))
+        #expect(text.contains(#""a\u{1B}[2J"\\u{D}\u{A}bbb"#))
         #expect(text.count < 200)
     }
 }

@@ -69,6 +69,16 @@ import Testing
         #expect(!"\(credential) \(String(reflecting: credential)) \(dumped)".contains("secret"))
     }
 
+    @Test("A request keeps its header, query and user out of descriptions and dumps (CS2)")
+    func requestDescription() throws {
+        var request = URLRequest(url: try #require(URL(string: "https://me:secret@a.test/b?key=secret")))
+        request.setValue("Basic secret", forHTTPHeaderField: "Authorization")
+        var dumped = ""
+        dump(request, to: &dumped)
+        #expect(!"\(request) \(String(reflecting: request)) \(dumped)".contains("secret"))
+        #expect(request.description == "GET https://a.test/b")
+    }
+
     @Test("A body over the limit ends the exchange, whether it was announced or not")
     func bodyLimit() throws {
         let announced = Array("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n".utf8)

@@ -13,8 +13,8 @@ struct TestSite: Sendable {
     var chain: [TestCertificate] { [leaf, intermediate] }
 
     init(_ names: [TestCertificate.GeneralName] = [.dns("pinned.test")]) throws {
-        root = try .root("Test Root", Self.validNow)
-        intermediate = try root.intermediate("Test Intermediate", adjust: Self.validNow)
+        root = try .root("Test Root", adjusting: Self.validNow)
+        intermediate = try root.intermediate("Test Intermediate", adjusting: Self.validNow)
         leaf = try intermediate.server(names)
         store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
     }

@@ -62,8 +62,8 @@ struct URLHostTests {
     @Test("HM7: SNI, verified name and Host are one name, or there is no connection", arguments: hostRows)
     private func oneName(row: HostRow) async throws {
         let names = ["good.test", "k.test", "a.test", "xn--bcher-kva.test", "evil.test"]
-        let site = try TestSite(
-            names.map { .dns($0) } + [.ipAddress([127, 0, 0, 1]), .ipAddress([UInt8](repeating: 0, count: 15) + [1])])
+        let addresses: [[UInt8]] = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]]
+        let site = try TestSite(names.map { .dns($0) } + addresses.map { .ip($0) })
         let verified = Collected<String>()
         let delegate = SessionHandlerDelegate {
             verified.append($0.protectionSpace.serverTrust?.name.description ?? "none")

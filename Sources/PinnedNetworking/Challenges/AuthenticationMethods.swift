@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 // The kinds of challenge and the protocols, under the names and with the values of Apple's platforms. This client
 // issues server trust challenges; a delegate written for more kinds compiles and asks for default handling.
 

@@ -70,7 +70,10 @@ extension URLSession {
     ) async throws -> ChallengeAnswer? {
         let handled = OnceOnlyAnswer<ChallengeAnswer>()
         delegateQueue.addOperation {
-            completion { handled.answer(ChallengeAnswer(disposition: $0, credential: $1)) }
+            completion { disposition, credential in
+                guard !handled.answer(ChallengeAnswer(disposition: disposition, credential: credential)) else { return }
+                NSLog("%@", "PinnedNetworking: a delegate answered twice or too late; the answer is ignored")
+            }
         }
         guard let answer = await handled.value else { throw CancellationError() }
         if answer.isImplemented { return answer }

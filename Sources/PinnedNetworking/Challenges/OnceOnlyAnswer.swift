@@ -9,9 +9,12 @@ struct OnceOnlyAnswer<Value: Sendable>: Sendable {
         (values, source) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
-    func answer(_ value: Value) {
-        source.yield(value)
-        source.finish()
+    /// False when the answer comes too late to count: there is one already, or nobody waits any longer.
+    @discardableResult
+    func answer(_ value: Value) -> Bool {
+        defer { source.finish() }
+        if case .enqueued = source.yield(value) { return true }
+        return false
     }
 
     /// Waits for the answer; nil when the task is cancelled first. Called once.

@@ -61,22 +61,3 @@ extension HTTPResponseError: CustomStringConvertible {
         return "the response was not taken: \(reason); ask whoever runs the server"
     }
 }
-
-/// Some bytes of a peer as a message may show them: quoted, at most 60, with everything but printable ASCII escaped.
-package struct HTTPExcerpt: Hashable, Sendable, CustomStringConvertible {
-    package let description: String
-
-    package init(_ bytes: some Collection<UInt8>) {
-        var text = "\""
-        for byte in bytes.prefix(60) {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += "\\" + String(UnicodeScalar(byte))
-            case 0x20...0x7E: text += String(UnicodeScalar(byte))
-            default: text += "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }
-        }
-        description = text + (bytes.count > 60 ? "\"…" : "\"")
-    }
-
-    package init(_ text: String) { self.init(Array(text.utf8)) }
-}

@@ -61,3 +61,14 @@ public struct URLRequest: Sendable, Hashable {
         setValue(values.joined(separator: ","), forHTTPHeaderField: field)
     }
 }
+
+extension URLRequest: CustomStringConvertible, CustomReflectable {
+    /// Method, scheme, host and path; what may be secret stays out of logs: user, query and header fields.
+    public var description: String {
+        let place = url.flatMap { url in url.host.map { "\(url.scheme ?? "")://\($0)\(url.path)" } }
+        return visibleText("\(httpMethod ?? "GET") \(place ?? "no URL")")
+    }
+
+    /// Shows what ``description`` does and no more, `dump` included.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
