@@ -138,9 +138,11 @@ extension PolicyReader {
         do throws(PinTextError) {
             return Pin(try PinnedObject(text))
         } catch where error.reason == .unknownSpelling && !text.contains("/") {
-            let hint = suggestion(for: text, among: named.keys.sorted()).map { "did you mean \"\($0)\"?" }
+            let names = named.keys
             problems.add(
-                "no pin is named \(quoted(text)): \(hint ?? "add it to \"pins\", or write sha256/ and its base64")",
+                "no pin is named \(quoted(text)): "
+                    + (suggestion(for: text, among: names).map { "did you mean \"\($0)\"?" }
+                        ?? "add it to \"pins\", or write sha256/ and its base64"),
                 at: value.position)
         } catch {
             problems.add(error.description, at: value.position)
