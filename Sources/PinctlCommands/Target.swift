@@ -1,0 +1,109 @@
+import CertificateTrust
+import TLSTransport
+
+/// A server to connect to, as it is given on the command line.
+package struct Target: Sendable, Hashable {
+    /// Whom the certificate must name, and what is sent as SNI.
+    package let name: ServerName
+    package let port: UInt16
+    /// Where the connection goes instead of to the name.
+    package let route: Route?
+
+    package struct Route: Sendable, Hashable {
+        package let host: ServerName
+        package let port: UInt16
+    }
+
+    /// `pinctl help targets`.
+    static let grammar = [
+        "host                     port 443",
+        "host:port",
+        "192.0.2.1:port           an address",
+        "[2001:db8::1]:port",
+        "https://host:port/path   scheme and path are passed over",
+        "host:443@192.0.2.1       connect to that address and expect the certificate of host; it may have a :port",
+    ]
+
+    package init(name: ServerName, port: UInt16 = 443, route: Route? = nil) {
+        self.name = name
+        self.port = port
+        self.route = route
+    }
+
+    /// Parses the grammar above.
+    package init(_ text: String) throws(TargetError) {
+        if let range = text.firstRange(of: "://") {
+            guard text[..<range.lowerBound].lowercased() == "https" else {
+                throw .scheme(String(text[..<range.lowerBound]))
+            }
+            let authority = text[range.upperBound...].prefix { !"/?#".contains($0) }
+            guard !authority.contains("@") else { throw .userPart }
+            (name, port) = try Self.hostAndPort(authority, defaultPort: 443)
+            route = nil
+        } else {
+            let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+            (name, port) = try Self.hostAndPort(parts[0], defaultPort: 443)
+            if parts.count == 2 {
+                let (host, port) = try Self.hostAndPort(parts[1], defaultPort: port)
+                route = Route(host: host, port: port)
+            } else {
+                route = nil
+            }
+        }
+    }
+
+    private static func hostAndPort(
+        _ text: Substring, defaultPort: UInt16
+    ) throws(TargetError) -> (ServerName, UInt16) {
+        var host = text
+        var port = defaultPort
+        // More than one colon without brackets is an IPv6 address, which then has no port.
+        let isBareIPv6 = !text.hasPrefix("[") && text.count { $0 == ":" } > 1
+        if !isBareIPv6, !text.hasSuffix("]"), let colon = text.lastIndex(of: ":") {
+            host = text[..<colon]
+            let digits = text[text.index(after: colon)...]
+            guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let number = UInt16(digits), number > 0
+            else { throw .port(String(digits)) }
+            port = number
+        }
+        do throws(ServerNameError) {
+            return (try ServerName(String(host)), port)
+        } catch {
+            throw .name(error)
+        }
+    }
+}
+
+extension Target: CustomStringConvertible {
+    /// `host:port`, with the route behind an `@`.
+    package var description: String {
+        let target = Self.joined(name, port)
+        guard let route else { return target }
+        return target + "@" + (route.port == port ? Self.joined(route.host, nil) : Self.joined(route.host, route.port))
+    }
+
+    private static func joined(_ host: ServerName, _ port: UInt16?) -> String {
+        let isIPv6 = if case .ipv6 = host.kind { true } else { false }
+        return (isIPv6 ? "[\(host)]" : "\(host)") + (port.map { ":\($0)" } ?? "")
+    }
+}
+
+/// Why a text is no ``Target``.
+package enum TargetError: Error, Hashable, Sendable {
+    case scheme(String)
+    case userPart
+    case port(String)
+    case name(ServerNameError)
+}
+
+extension TargetError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .scheme(let scheme): "scheme \"\(scheme)\" is not supported: give https://host, or host:port"
+        case .userPart: "a user part in a URL: give the host alone; host@address connects elsewhere"
+        case .port(let text): "\"\(text)\" is not a port: give a number from 1 to 65535"
+        case .name(let error): error.description
+        }
+    }
+}
