@@ -11,6 +11,12 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
         self.derBytes = derBytes
     }
 
+    /// A key whose kind was read when its certificate was parsed.
+    init(derBytes: [UInt8], keyKind: PublicKeyKind) {
+        self.derBytes = derBytes
+        self.keyKind = keyKind
+    }
+
     /// The pin of this key.
     public var fingerprint: SPKIFingerprint { SPKIFingerprint(hashing: derBytes.span) }
 }
