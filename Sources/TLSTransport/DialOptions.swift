@@ -1,0 +1,29 @@
+/// How a connection is made: which addresses, which TLS offers, how long each phase may take.
+package struct DialOptions: Sendable, Hashable {
+    /// Which of the host's addresses are tried.
+    package enum AddressFamily: Sendable, Hashable {
+        /// IPv6 and IPv4, raced (RFC 8305).
+        case any
+        /// IPv4 alone.
+        case ipv4
+        /// IPv6 alone.
+        case ipv6
+    }
+
+    package var addressFamily = AddressFamily.any
+    /// ALPN names, most wanted first (RFC 7301), each of 1 to 255 bytes; empty sends no ALPN.
+    package var applicationProtocols = ["http/1.1"]
+    /// Signature algorithms to offer, in the words of `SSL_set1_sigalgs_list` (`"ECDSA+SHA256:RSA-PSS+SHA256"`); nil
+    /// offers OpenSSL's own. A server with several certificates chooses by this list.
+    package var signatureAlgorithms: String?
+    /// The longest wait for name resolution.
+    package var resolveTimeout = Duration.seconds(10)
+    /// The longest wait for the first address to accept.
+    package var connectTimeout = Duration.seconds(10)
+    /// The longest wait for the server's certificate, and once more for the rest of the handshake after the answer.
+    package var handshakeTimeout = Duration.seconds(10)
+    /// The longest wait for all of it, up to the server's certificate.
+    package var totalTimeout = Duration.seconds(30)
+
+    package init() {}
+}

@@ -1,0 +1,103 @@
+package import CertificateTrust
+package import OpenSSLBridge
+
+/// Why there is no connection, or why one ended. `peer` is `name:port` and, once known, the address.
+package enum TransportError: Error, Sendable, Hashable {
+    /// The host has no address, or the resolver said why it cannot tell.
+    case unresolvable(host: ServerName, reason: String)
+    /// A phase or the whole took longer than its limit.
+    case timedOut(Phase, peer: String, limit: Duration)
+    /// No address accepted; one entry for each that was tried, in order.
+    case unreachable(peer: String, attempts: [ConnectAttempt])
+    /// The TLS handshake failed, with OpenSSL's reason, which may be the peer's alert.
+    case handshakeFailed(peer: String, reason: OpenSSLError)
+    /// The peer closed the connection, or the network lost it, before the handshake was done.
+    case lostDuringHandshake(peer: String, reason: String)
+    /// The server sent certificates that cannot be read, so there is nothing to verify.
+    case unreadableCertificates(peer: String, reason: PresentedChainError)
+    /// The server chose an application protocol that was not offered; the bytes are the server's.
+    case unofferedProtocol(peer: String, chosen: [UInt8])
+    /// The path given to ``PendingConnection/accept(_:approval:)`` is for another certificate or another name.
+    case foreignPath(peer: String)
+    /// The peer ended the stream without a close_notify (RFC 8446, section 6.1): bytes may be missing.
+    case truncated(peer: String)
+    /// The connection failed after the handshake, in TLS.
+    case protocolFailure(peer: String, reason: OpenSSLError)
+    /// The connection failed after the handshake, in TCP.
+    case lost(peer: String, reason: String)
+    /// The connection was closed on this side.
+    case closed(peer: String)
+    /// The task was cancelled; the connection is closed.
+    case cancelled
+    /// The system or OpenSSL refused what every connection needs: a descriptor, a thread, memory.
+    case exhausted(what: String, reason: String)
+
+    /// What a limit was put on.
+    package enum Phase: String, Sendable, Hashable {
+        case resolve = "name resolution"
+        case connect = "the connection"
+        case handshake = "the TLS handshake"
+        case total = "name resolution, connection and TLS handshake"
+    }
+}
+
+/// One address that was tried and what came of it.
+package struct ConnectAttempt: Sendable, Hashable {
+    /// `192.0.2.1:443` or `[2001:db8::1]:443`.
+    package let address: String
+    /// The system's words, such as `Connection refused`.
+    package let reason: String
+
+    package init(address: String, reason: String) {
+        self.address = address
+        self.reason = reason
+    }
+}
+
+extension TransportError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unresolvable(let host, let reason):
+            "cannot resolve \(host): \(reason); check the name and this machine's DNS"
+        case .timedOut(let phase, let peer, let limit):
+            "\(peer): \(phase.rawValue) took longer than \(limit); check the way there or raise the limit"
+        case .unreachable(let peer, let attempts):
+            "cannot connect to \(peer): \(Self.list(attempts)); check the port and that the server runs"
+        case .handshakeFailed(let peer, let reason):
+            "\(peer): the TLS handshake failed: \(reason.reason); check that the port speaks TLS 1.2 or 1.3"
+        case .lostDuringHandshake(let peer, let reason):
+            "\(peer): \(reason) during the TLS handshake; check that the port speaks TLS"
+        case .unreadableCertificates(let peer, let reason):
+            "\(peer): the server's certificates cannot be read: \(reason); correct them on the server"
+        case .unofferedProtocol(let peer, let chosen):
+            "\(peer): the server chose the protocol \(Self.escape(chosen)), which was not offered; correct its ALPN"
+        case .foreignPath(let peer):
+            "\(peer): the verified path is not for this server's certificate and name; verify the chain it presented"
+        case .truncated(let peer):
+            "\(peer): the connection ended without TLS close_notify, bytes may be missing; discard them and try again"
+        case .protocolFailure(let peer, let reason):
+            "\(peer): TLS failed: \(reason.reason); connect again"
+        case .lost(let peer, let reason):
+            "\(peer): connection lost: \(reason); connect again"
+        case .closed(let peer):
+            "\(peer): the connection is closed; connect again"
+        case .cancelled:
+            "cancelled; the connection is closed, connect again when it is wanted"
+        case .exhausted(let what, let reason):
+            "cannot get \(what): \(reason); close connections or raise the process's limits"
+        }
+    }
+
+    private static func list(_ attempts: [ConnectAttempt]) -> String {
+        attempts.map { "\($0.address) \($0.reason)" }.joined(separator: ", ")
+    }
+
+    /// Printable ASCII as it is, the rest as `\xNN`: a server's bytes must not steer a terminal.
+    private static func escape(_ bytes: [UInt8]) -> String {
+        let text = bytes.map { byte in
+            (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+                ? String(UnicodeScalar(byte)) : "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return "\"" + text.joined() + "\""
+    }
+}
