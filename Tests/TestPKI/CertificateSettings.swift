@@ -1,0 +1,102 @@
+extension TestCertificate {
+    /// What a certificate is to say. Nothing is checked: wrong certificates are what tests need.
+    package struct Settings: Sendable {
+        package var subject: TestName
+        package var alternativeNames: [GeneralName] = []
+        /// Unix seconds.
+        package var notBefore = Self.defaultNotBefore
+        /// Unix seconds.
+        package var notAfter = Self.defaultNotAfter
+        /// The contents octets of the serial number: `[0]` is zero, `[0xFF]` negative.
+        package var serial: [UInt8] = [0x40] + (0..<15).map { _ in UInt8.random(in: 0...0xFF) }
+        /// Adds critical basicConstraints with cA.
+        package var isAuthority = false
+        package var pathLength: Int?
+        package var keyUsage: KeyUsage = []
+        /// Object identifiers; see ``ExtendedKeyUsage``.
+        package var extendedKeyUsages: [String] = []
+        package var permittedSubtrees: [GeneralName] = []
+        package var excludedSubtrees: [GeneralName] = []
+        package var hasSubjectKeyIdentifier = true
+        package var hasAuthorityKeyIdentifier = true
+        /// Appended after the others.
+        package var extensions: [Extension] = []
+        /// 3, or 1, which has no extensions.
+        package var version = 3
+        package var digest = TestDigest.sha256
+        /// Stands in for the key's own SubjectPublicKeyInfo.
+        package var subjectPublicKeyInfo: [UInt8]?
+        /// Stands in for the AlgorithmIdentifier inside the signed part.
+        package var innerSignatureAlgorithm: [UInt8]?
+
+        package init(subject: TestName) { self.subject = subject }
+
+        /// 2026-01-01T00:00:00Z.
+        package static let defaultNotBefore: Int64 = 1_767_225_600
+        /// 2036-01-01T00:00:00Z.
+        package static let defaultNotAfter: Int64 = 2_082_758_400
+    }
+
+    package struct KeyUsage: OptionSet, Sendable {
+        package let rawValue: UInt16
+        package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+        // Bit 0 of the BIT STRING is the top bit here.
+        package static let digitalSignature = KeyUsage(rawValue: 0x8000)
+        package static let keyEncipherment = KeyUsage(rawValue: 0x2000)
+        package static let keyAgreement = KeyUsage(rawValue: 0x0800)
+        package static let keyCertSign = KeyUsage(rawValue: 0x0400)
+        package static let cRLSign = KeyUsage(rawValue: 0x0200)
+    }
+
+    package enum ExtendedKeyUsage {
+        package static let serverAuth = "1.3.6.1.5.5.7.3.1"
+        package static let clientAuth = "1.3.6.1.5.5.7.3.2"
+        package static let any = "2.5.29.37.0"
+    }
+
+    package enum GeneralName: Sendable {
+        case dns(String)
+        /// 4 or 16 octets; with as many octets of mask behind them in name constraints.
+        case ip([UInt8])
+        case email(String)
+        case uri(String)
+        case directory(TestName)
+        case registeredID(String)
+        /// A whole GeneralName, tag and all.
+        case raw([UInt8])
+
+        package var derBytes: [UInt8] {
+            switch self {
+            case .email(let text): TestDER.primitive(1, Array(text.utf8))
+            case .dns(let text): TestDER.primitive(2, Array(text.utf8))
+            case .directory(let name): TestDER.constructed(4, name.derBytes)
+            case .uri(let text): TestDER.primitive(6, Array(text.utf8))
+            case .ip(let octets): TestDER.primitive(7, octets)
+            case .registeredID(let dotted):
+                TestDER.primitive(8, Array(TestDER.objectIdentifier(dotted).dropFirst(2)))
+            case .raw(let bytes): bytes
+            }
+        }
+    }
+
+    package struct Extension: Sendable {
+        package var identifier: String
+        package var isCritical: Bool
+        /// The DER inside the OCTET STRING.
+        package var value: [UInt8]
+
+        package init(_ identifier: String, critical isCritical: Bool = false, _ value: [UInt8]) {
+            self.identifier = identifier
+            self.isCritical = isCritical
+            self.value = value
+        }
+
+        package var derBytes: [UInt8] {
+            TestDER.sequence(
+                TestDER.objectIdentifier(identifier),
+                isCritical ? TestDER.boolean(true) : [],
+                TestDER.octetString(value))
+        }
+    }
+}

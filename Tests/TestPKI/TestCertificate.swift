@@ -1,0 +1,104 @@
+/// A certificate with its private key. Any certificate can issue others, whether it may or not.
+///
+///     let root = try TestCertificate.root("Test Root")
+///     let intermediate = try root.intermediate("Test Intermediate")
+///     let leaf = try intermediate.leaf("api.example.test")
+package struct TestCertificate: Sendable {
+    package let derBytes: [UInt8]
+    package let key: TestKey
+    package let settings: Settings
+
+    package var subject: TestName { settings.subject }
+    package var pemText: String { TestPEM.block("CERTIFICATE", derBytes) }
+
+    /// A self-signed authority.
+    package static func root(
+        _ commonName: String, key: TestKey? = nil, _ adjust: (inout Settings) -> Void = { _ in }
+    ) throws(TestPKIError) -> TestCertificate {
+        var settings = Settings.authority(commonName)
+        settings.hasAuthorityKeyIdentifier = false
+        adjust(&settings)
+        return try selfSigned(settings, key: key)
+    }
+
+    /// A self-signed certificate of any kind.
+    package static func selfSigned(_ settings: Settings, key: TestKey? = nil) throws(TestPKIError) -> TestCertificate {
+        let key = if let key { key } else { try TestKey() }
+        return try TestCertificate(settings, key: key, issuer: settings.subject, issuerKey: key)
+    }
+
+    /// An authority under this one.
+    package func intermediate(
+        _ commonName: String, key: TestKey? = nil, _ adjust: (inout Settings) -> Void = { _ in }
+    ) throws(TestPKIError) -> TestCertificate {
+        var settings = Settings.authority(commonName)
+        adjust(&settings)
+        return try issue(settings, key: key)
+    }
+
+    /// A server's certificate for `dnsNames`, the first of which is also its common name.
+    package func leaf(
+        _ dnsNames: String..., key: TestKey? = nil, _ adjust: (inout Settings) -> Void = { _ in }
+    ) throws(TestPKIError) -> TestCertificate {
+        var settings = Settings.server(dnsNames)
+        adjust(&settings)
+        return try issue(settings, key: key)
+    }
+
+    /// The same subject and key under this issuer: `newRoot.crossSign(oldRoot)`.
+    package func crossSign(
+        _ other: TestCertificate, _ adjust: (inout Settings) -> Void = { _ in }
+    ) throws(TestPKIError) -> TestCertificate {
+        var settings = other.settings
+        settings.hasAuthorityKeyIdentifier = true
+        adjust(&settings)
+        return try issue(settings, key: other.key)
+    }
+
+    /// A certificate of any kind under this one; a fresh P-256 key unless told.
+    package func issue(_ settings: Settings, key: TestKey? = nil) throws(TestPKIError) -> TestCertificate {
+        let key = if let key { key } else { try TestKey() }
+        return try TestCertificate(settings, key: key, issuer: subject, issuerKey: self.key)
+    }
+
+    private init(
+        _ settings: Settings, key: TestKey, issuer: TestName, issuerKey: TestKey
+    ) throws(TestPKIError) {
+        let extensions = try settings.allExtensions(key: key, issuerKey: issuerKey)
+        let validity = TestDER.sequence(try TestDER.time(settings.notBefore), try TestDER.time(settings.notAfter))
+        let publicKey = if let raw = settings.subjectPublicKeyInfo { raw } else { try key.publicKeyDER }
+        derBytes = try issuerKey.signed(settings.digest) { algorithm in
+            TestDER.sequence(
+                settings.version == 1 ? [] : TestDER.constructed(0, TestDER.integer(settings.version - 1)),
+                TestDER.integer(octets: settings.serial),
+                settings.innerSignatureAlgorithm ?? algorithm,
+                issuer.derBytes,
+                validity,
+                settings.subject.derBytes,
+                publicKey,
+                settings.version < 3 || extensions.isEmpty
+                    ? [] : TestDER.constructed(3, TestDER.element(0x30, extensions.flatMap(\.derBytes))))
+        }
+        self.key = key
+        self.settings = settings
+    }
+}
+
+extension TestCertificate.Settings {
+    /// cA, keyCertSign and cRLSign.
+    package static func authority(_ commonName: String) -> Self {
+        var settings = Self(subject: TestName(.commonName(commonName)))
+        settings.isAuthority = true
+        settings.keyUsage = [.keyCertSign, .cRLSign]
+        return settings
+    }
+
+    /// digitalSignature, serverAuth, and the names as dNSNames.
+    package static func server(_ dnsNames: [String]) -> Self {
+        var settings = Self(subject: TestName(attributes: dnsNames.prefix(1).map { .commonName($0) }))
+        settings.alternativeNames = dnsNames.map { .dns($0) }
+        settings.keyUsage = .digitalSignature
+        settings.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.serverAuth]
+        return settings
+    }
+}

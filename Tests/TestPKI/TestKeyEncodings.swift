@@ -1,0 +1,66 @@
+import COpenSSL
+
+extension TestKey {
+    /// DER SubjectPublicKeyInfo.
+    package var publicKeyDER: [UInt8] {
+        get throws(TestPKIError) {
+            try unsafe encoded("i2d_PUBKEY_bio") { unsafe i2d_PUBKEY_bio($0, pointer) }
+        }
+    }
+
+    /// `PUBLIC KEY`.
+    package var publicKeyPEM: String {
+        get throws(TestPKIError) { TestPEM.block("PUBLIC KEY", try publicKeyDER) }
+    }
+
+    /// `PRIVATE KEY` (PKCS#8).
+    package var privateKeyPEM: String {
+        get throws(TestPKIError) {
+            try unsafe text("PEM_write_bio_PKCS8PrivateKey") {
+                unsafe PEM_write_bio_PKCS8PrivateKey($0, pointer, nil, nil, 0, nil, nil)
+            }
+        }
+    }
+
+    /// `RSA PRIVATE KEY`, `EC PRIVATE KEY`, `DSA PRIVATE KEY`; RSA-PSS and Edwards keys have no such form.
+    package var traditionalPrivateKeyPEM: String {
+        get throws(TestPKIError) {
+            try unsafe text("PEM_write_bio_PrivateKey_traditional") {
+                unsafe PEM_write_bio_PrivateKey_traditional($0, pointer, nil, nil, 0, nil, nil)
+            }
+        }
+    }
+
+    /// `ENCRYPTED PRIVATE KEY` (PKCS#8), AES-256-CBC.
+    package func encryptedPrivateKeyPEM(passphrase: String) throws(TestPKIError) -> String {
+        let secret = Array(passphrase.utf8CString)
+        return try unsafe text("PEM_write_bio_PKCS8PrivateKey") {
+            unsafe PEM_write_bio_PKCS8PrivateKey(
+                $0, pointer, EVP_aes_256_cbc(), secret, Int32(secret.count - 1), nil, nil)
+        }
+    }
+
+    /// DER PKCS#8.
+    package var privateKeyDER: [UInt8] {
+        get throws(TestPKIError) {
+            try unsafe encoded("i2d_PKCS8PrivateKey_bio") {
+                unsafe i2d_PKCS8PrivateKey_bio($0, pointer, nil, nil, 0, nil, nil)
+            }
+        }
+    }
+
+    private func text(_ operation: String, _ write: (OpaquePointer) -> Int32) throws(TestPKIError) -> String {
+        String(decoding: try unsafe encoded(operation, write), as: UTF8.self)
+    }
+
+    private func encoded(_ operation: String, _ write: (OpaquePointer) -> Int32) throws(TestPKIError) -> [UInt8] {
+        let bio = try unsafe make("BIO_new") { unsafe BIO_new(BIO_s_mem()) }
+        defer { unsafe BIO_free(bio) }
+        try check(operation) { unsafe write(bio) }
+        var bytes = [UInt8](repeating: 0, count: unsafe BIO_ctrl_pending(bio))
+        guard unsafe BIO_read(bio, &bytes, Int32(bytes.count)) == Int32(bytes.count) else {
+            throw .openSSL("BIO_read")
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,34 @@
+/// A distinguished name: attributes in order, one to each RelativeDistinguishedName.
+package struct TestName: Hashable, Sendable {
+    package struct Attribute: Hashable, Sendable {
+        package var type: String
+        /// The whole element that is the value.
+        package var value: [UInt8]
+
+        /// An attribute of any type, in dotted decimal; the value's string type is `tag`, UTF8String unless told.
+        package init(_ type: String, _ text: String, tag: UInt8 = 0x0C) {
+            self.type = type
+            value = TestDER.element(tag, Array(text.utf8))
+        }
+
+        package static func commonName(_ text: String) -> Attribute { Attribute("2.5.4.3", text) }
+        package static func country(_ text: String) -> Attribute { Attribute("2.5.4.6", text, tag: 0x13) }
+        package static func organization(_ text: String) -> Attribute { Attribute("2.5.4.10", text) }
+        package static func organizationalUnit(_ text: String) -> Attribute { Attribute("2.5.4.11", text) }
+    }
+
+    package var attributes: [Attribute]
+
+    package init(attributes: [Attribute]) { self.attributes = attributes }
+    package init(_ attributes: Attribute...) { self.attributes = attributes }
+
+    package var derBytes: [UInt8] {
+        TestDER.element(
+            0x30,
+            attributes.flatMap { TestDER.set(TestDER.sequence(TestDER.objectIdentifier($0.type), $0.value)) })
+    }
+}
+
+extension TestName: ExpressibleByStringLiteral {
+    package init(stringLiteral commonName: String) { self.init(.commonName(commonName)) }
+}

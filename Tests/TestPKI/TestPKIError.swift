@@ -1,0 +1,31 @@
+import COpenSSL
+
+/// A call that OpenSSL, or the operating system, did not carry out.
+package struct TestPKIError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ operation: String, _ reason: String) { description = "\(operation): \(reason)" }
+
+    /// Explains a failed call by the oldest entry of this thread's error queue, which it empties.
+    static func openSSL(_ operation: String) -> TestPKIError {
+        let code = ERR_get_error()
+        ERR_clear_error()
+        guard code != 0, let text = unsafe ERR_reason_error_string(code) else {
+            return TestPKIError(operation, "no reason given")
+        }
+        return TestPKIError(operation, unsafe String(cString: text))
+    }
+}
+
+/// Runs an OpenSSL call that answers 1 for success.
+func check(_ operation: String, _ call: () -> Int32) throws(TestPKIError) {
+    ERR_clear_error()
+    guard call() == 1 else { throw .openSSL(operation) }
+}
+
+/// Runs an OpenSSL call that answers a new object, or NULL.
+func make(_ operation: String, _ call: () -> OpaquePointer?) throws(TestPKIError) -> OpaquePointer {
+    ERR_clear_error()
+    guard let object = unsafe call() else { throw .openSSL(operation) }
+    return unsafe object
+}
