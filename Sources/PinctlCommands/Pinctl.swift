@@ -3,7 +3,7 @@ package enum Pinctl {
     /// Runs one command line, without the program's name.
     package static func run(
         _ words: [String], in environment: CommandEnvironment, output: OutputBuffer, diagnostics: OutputBuffer
-    ) async -> Outcome {
+    ) async -> ExitStatus {
         let name = words.first.flatMap(CommandDefinition.named)?.name
         // Before the flags are parsed, so that a wrong flag is told in the form that was asked for.
         let flags = words.prefix { $0 != "--" }
@@ -16,13 +16,7 @@ package enum Pinctl {
             console.problem(error.description, .badInput)
         }
         console.finish()
-        return Outcome(status: console.status, isPipeClosed: console.isPipeClosed)
-    }
-
-    /// How a run ended.
-    package struct Outcome: Sendable {
-        package let status: ExitStatus
-        package let isPipeClosed: Bool
+        return console.status
     }
 
     private static func run(

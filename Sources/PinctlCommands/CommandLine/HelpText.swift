@@ -1,3 +1,5 @@
+import TLSTransport
+
 /// The help, made from the tables of commands and flags.
 enum HelpText {
     /// `pinctl --help`.
@@ -37,7 +39,7 @@ enum HelpText {
                 "", "Of several outcomes the first of 2, 1, 4, 3, 0 is told. A closed pipe ends quietly.",
             ]
         ),
-        ("targets", Target.grammar),
+        ("targets", Endpoint.targetGrammar),
     ]
 
     private static func column(_ flag: Flag) -> String {

@@ -1,22 +1,12 @@
-/// Why output could not be written.
-package enum OutputError: Error, Hashable, Sendable {
-    /// The reader went away (`EPIPE`).
-    case closedPipe
-    /// Any other reason, in the system's words.
-    case failed(String)
-}
-
 /// Text on its way to one descriptor, gathered so that a hundred thousand lines are some hundred writes.
-///
-/// After the first failure nothing more is written.
 package struct OutputBuffer {
     private var bytes: [UInt8] = []
-    private let sink: ([UInt8]) throws(OutputError) -> Void
-    private(set) var error: OutputError?
+    private let sink: ([UInt8]) -> Void
 
     private static let capacity = 64 * 1024
 
-    package init(to sink: @escaping ([UInt8]) throws(OutputError) -> Void) {
+    /// The sink takes all it is given, or ends the program.
+    package init(to sink: @escaping ([UInt8]) -> Void) {
         self.sink = sink
     }
 
@@ -26,9 +16,8 @@ package struct OutputBuffer {
     }
 
     mutating func flush() {
-        if error == nil, !bytes.isEmpty {
-            do throws(OutputError) { try sink(bytes) } catch { self.error = error }
-        }
+        guard !bytes.isEmpty else { return }
+        sink(bytes)
         bytes.removeAll(keepingCapacity: true)
     }
 }

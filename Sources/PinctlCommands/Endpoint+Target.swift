@@ -1,21 +1,9 @@
 import CertificateTrust
-import TLSTransport
+package import TLSTransport
 
-/// A server to connect to, as it is given on the command line.
-package struct Target: Sendable, Hashable {
-    /// Whom the certificate must name, and what is sent as SNI.
-    package let name: ServerName
-    package let port: UInt16
-    /// Where the connection goes instead of to the name.
-    package let route: Route?
-
-    package struct Route: Sendable, Hashable {
-        package let host: ServerName
-        package let port: UInt16
-    }
-
+extension Endpoint {
     /// `pinctl help targets`.
-    static let grammar = [
+    static let targetGrammar = [
         "host                     port 443",
         "host:port",
         "192.0.2.1:port           an address",
@@ -24,30 +12,23 @@ package struct Target: Sendable, Hashable {
         "host:443@192.0.2.1       connect to that address and expect the certificate of host; it may have a :port",
     ]
 
-    package init(name: ServerName, port: UInt16 = 443, route: Route? = nil) {
-        self.name = name
-        self.port = port
-        self.route = route
-    }
-
-    /// Parses the grammar above.
-    package init(_ text: String) throws(TargetError) {
+    /// Parses a target of the command line by the grammar above.
+    package init(target text: String) throws(TargetError) {
         if let range = text.firstRange(of: "://") {
             guard text[..<range.lowerBound].lowercased() == "https" else {
                 throw .scheme(String(text[..<range.lowerBound]))
             }
             let authority = text[range.upperBound...].prefix { !"/?#".contains($0) }
             guard !authority.contains("@") else { throw .userPart }
-            (name, port) = try Self.hostAndPort(authority, defaultPort: 443)
-            route = nil
+            let (name, port) = try Self.hostAndPort(authority, defaultPort: 443)
+            self.init(name: name, port: port)
         } else {
             let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-            (name, port) = try Self.hostAndPort(parts[0], defaultPort: 443)
+            let (name, port) = try Self.hostAndPort(parts[0], defaultPort: 443)
+            self.init(name: name, port: port)
             if parts.count == 2 {
                 let (host, port) = try Self.hostAndPort(parts[1], defaultPort: port)
                 route = Route(host: host, port: port)
-            } else {
-                route = nil
             }
         }
     }
@@ -75,21 +56,7 @@ package struct Target: Sendable, Hashable {
     }
 }
 
-extension Target: CustomStringConvertible {
-    /// `host:port`, with the route behind an `@`.
-    package var description: String {
-        let target = Self.joined(name, port)
-        guard let route else { return target }
-        return target + "@" + (route.port == port ? Self.joined(route.host, nil) : Self.joined(route.host, route.port))
-    }
-
-    private static func joined(_ host: ServerName, _ port: UInt16?) -> String {
-        let isIPv6 = if case .ipv6 = host.kind { true } else { false }
-        return (isIPv6 ? "[\(host)]" : "\(host)") + (port.map { ":\($0)" } ?? "")
-    }
-}
-
-/// Why a text is no ``Target``.
+/// Why a text is no target.
 package enum TargetError: Error, Hashable, Sendable {
     case scheme(String)
     case userPart
