@@ -1,4 +1,5 @@
 import COpenSSL
+import Glibc
 
 /// A call that OpenSSL, or the operating system, did not carry out.
 package struct TestPKIError: Error, CustomStringConvertible {
@@ -14,6 +15,10 @@ package struct TestPKIError: Error, CustomStringConvertible {
             return TestPKIError(operation, "no reason given")
         }
         return TestPKIError(operation, unsafe String(cString: text))
+    }
+
+    static func system(_ operation: String, _ number: Int32 = errno) -> TestPKIError {
+        TestPKIError(operation, unsafe String(cString: strerror(number)))
     }
 }
 

@@ -1,0 +1,40 @@
+import CertificateTrust
+
+/// A stranger's text inside a message: in quotes, escaped for display, at most 80 characters of it.
+func quoted(_ text: String) -> String {
+    let head = text.unicodeScalars.prefix(80)
+    let isWhole = head.endIndex == text.unicodeScalars.endIndex
+    return "\"\(String(Substring(head)).escapedForDisplay)\(isWhole ? "" : "…")\""
+}
+
+/// `"a"`, `"a" or "b"`, `"a", "b" or "c"`.
+func alternatives(_ choices: [String]) -> String {
+    let names = choices.map { "\"\($0)\"" }
+    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+    return names.dropLast().joined(separator: ", ") + " or " + last
+}
+
+/// The candidate that a typing error turns into `text`; nil when none is near.
+func suggestion(for text: String, among candidates: [String]) -> String? {
+    let typed = Array(text.lowercased().utf8)
+    guard (2...40).contains(typed.count) else { return nil }
+    let near = candidates.map { (name: $0, distance: editDistance(typed, Array($0.lowercased().utf8))) }
+        .min { $0.distance < $1.distance }
+    guard let near, near.distance <= max(1, min(3, typed.count / 3)) else { return nil }
+    return near.name
+}
+
+/// Insertions, removals and replacements that turn one into the other (Levenshtein).
+private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var row = Array(0...right.count)
+    for (i, a) in left.enumerated() {
+        var diagonal = row[0]
+        row[0] = i + 1
+        for (j, b) in right.enumerated() {
+            let above = row[j + 1]
+            row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
+            diagonal = above
+        }
+    }
+    return row[right.count]
+}

@@ -1,0 +1,116 @@
+import COpenSSL
+import Glibc
+
+extension LoopbackServer {
+    /// One accepted connection, on its own thread.
+    @safe package final class Connection {
+        let identifier: Int
+        let log: LoopbackLog
+        private let socket: Int32
+        private let session: OpaquePointer?
+        var unread: [UInt8] = []
+
+        init(identifier: Int, socket: Int32, log: LoopbackLog, context: TLSServerContext?) throws(TestPKIError) {
+            self.identifier = identifier
+            self.log = log
+            self.socket = socket
+            guard let context else {
+                unsafe session = nil
+                return
+            }
+            let session = try unsafe make("SSL_new") { unsafe SSL_new(context.pointer) }
+            unsafe self.session = unsafe session
+            try check("SSL_set_fd") { unsafe SSL_set_fd(session, socket) }
+            try check("SSL_set_ex_data") {
+                unsafe SSL_set_ex_data(session, 0, Unmanaged.passUnretained(self).toOpaque())
+            }
+        }
+
+        deinit { unsafe SSL_free(session) }
+
+        func received(_ alert: Alert) { log.update(identifier) { $0.alerts.append(alert) } }
+
+        /// The TLS handshake, when the server speaks TLS.
+        func handshake() throws(TestPKIError) {
+            guard let session = unsafe session else { return }
+            ERR_clear_error()
+            let done = unsafe SSL_accept(session)
+            let failure = done == 1 ? nil : TestPKIError.openSSL("SSL_accept")
+            var name: UnsafePointer<UInt8>?
+            var count: UInt32 = 0
+            unsafe SSL_get0_alpn_selected(session, &name, &count)
+            let selected = unsafe UnsafeBufferPointer(start: name, count: Int(count))
+            log.update(identifier) { record in
+                record.serverName = unsafe SSL_get_servername(session, TLSEXT_NAMETYPE_host_name)
+                    .map { unsafe String(cString: $0) }
+                record.handshakeCompleted = done == 1
+                record.sessionResumed = unsafe SSL_session_reused(session) == 1
+                if unsafe SSL_get_current_cipher(session) != nil {
+                    record.protocolVersion = unsafe String(cString: SSL_get_version(session))
+                }
+                if count > 0 { record.applicationProtocol = unsafe String(decoding: selected, as: UTF8.self) }
+            }
+            if let failure { throw failure }
+        }
+
+        /// What arrives next, nil when the client has ended, with or without close_notify.
+        package func read() throws(TestPKIError) -> [UInt8]? {
+            if unread.isEmpty, try !fill() { return nil }
+            defer { unread = [] }
+            return unread
+        }
+
+        /// Adds what arrives next to `unread`; false at the end.
+        func fill() throws(TestPKIError) -> Bool {
+            var buffer = [UInt8](repeating: 0, count: 16_384)
+            ERR_clear_error()
+            let count =
+                if let session = unsafe session {
+                    Int(unsafe SSL_read(session, &buffer, Int32(buffer.count)))
+                } else {
+                    unsafe recv(socket, &buffer, buffer.count, 0)
+                }
+            guard count > 0 else { return false }
+            log.update(identifier) { $0.applicationBytes += buffer.prefix(count) }
+            unread += buffer.prefix(count)
+            return true
+        }
+
+        package func write(_ bytes: [UInt8]) throws(TestPKIError) {
+            guard !bytes.isEmpty else { return }
+            if let session = unsafe session {
+                try check("SSL_write") {
+                    var written = 0
+                    return unsafe SSL_write_ex(session, bytes, bytes.count, &written)
+                }
+                return
+            }
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = unsafe rest.withUnsafeBytes { unsafe send(socket, $0.baseAddress, $0.count, 0) }
+                guard count > 0 else { throw .system("send") }
+                rest = rest.dropFirst(count)
+            }
+        }
+
+        /// Sends close_notify; reading goes on.
+        package func closeNotify() {
+            ERR_clear_error()
+            if let session = unsafe session { unsafe SSL_shutdown(session) }
+        }
+
+        /// Ends the sending direction of TCP, and waits until the client has ended too. Whatever still arrives is
+        /// logged.
+        func finish() {
+            shutdown(socket, Int32(SHUT_WR))
+            while (try? fill()) == true { unread = [] }
+            discardUntilEnd()
+        }
+
+        /// Reads the socket below TLS until the client ends.
+        func discardUntilEnd() {
+            var buffer = [UInt8](repeating: 0, count: 16_384)
+            while unsafe recv(socket, &buffer, buffer.count, 0) > 0 {}
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import Glibc
+
+/// A server on a free port of the loopback interface that serves any chain and logs what it gets.
+///
+/// Each connection has a thread of its own; all of them have ended when ``stop()`` returns.
+///
+///     try await LoopbackServer(chain: [leaf, intermediate]).run { server in
+///         … connect to 127.0.0.1, server.port …
+///         #expect(await server.ended(1)[0].applicationBytes.isEmpty)
+///     }
+package final class LoopbackServer: Sendable {
+    /// What happens on each connection.
+    package enum Script: Sendable {
+        /// Requests are answered with the same response until the client ends.
+        case respond(Response)
+        case answer(@Sendable (Request) -> Response)
+        case handle(@Sendable (Connection) throws -> Void)
+        /// Reads and never answers, not even with a ServerHello.
+        case stall
+        case closeAfterAccept
+        /// The end comes without close_notify.
+        case closeAfterHandshake
+    }
+
+    package enum TLSVersion: Int32, Comparable, Sendable {
+        case tls10 = 0x0301
+        case tls11, tls12, tls13
+
+        package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    package struct Settings: Sendable {
+        /// DER, in the order in which they are sent; empty for anonymous suites.
+        package var chain: [[UInt8]] = []
+        /// The key of the first certificate.
+        package var key: TestKey?
+        /// Speaks without TLS.
+        package var isPlain = false
+        package var script = Script.respond(Response(body: "hello"))
+        package var isIPv6 = false
+        package var protocolVersions = TLSVersion.tls12...TLSVersion.tls13
+        package var cipherList = "ALL:@SECLEVEL=0"
+        /// By preference; none selects none.
+        package var applicationProtocols: [String] = []
+        /// Selected whatever the client offers.
+        package var forcedApplicationProtocol: String?
+        package var sendsCloseNotify = true
+
+        package init() {}
+    }
+
+    package let port: UInt16
+    /// `127.0.0.1` or `::1`.
+    package let address: String
+
+    private let listener: Int32
+    private let log = LoopbackLog()
+
+    package init(_ settings: Settings) throws(TestPKIError) {
+        let context: TLSServerContext? = if settings.isPlain { nil } else { try TLSServerContext(settings) }
+        address = settings.isIPv6 ? "::1" : "127.0.0.1"
+        (listener, port) = try listenOnLoopback(isIPv6: settings.isIPv6)
+        let (listener, log) = (listener, log)
+        do {
+            log.add(try PosixThread { acceptConnections(listener, log, context, settings) })
+        } catch {
+            close(listener)
+            throw error
+        }
+    }
+
+    /// Serves `chain` as it is given, with the key of its first certificate.
+    package convenience init(
+        chain: [TestCertificate], _ script: Script = .respond(Response(body: "hello")),
+        _ adjust: (inout Settings) -> Void = { _ in }
+    ) throws(TestPKIError) {
+        var settings = Settings()
+        settings.chain = chain.map(\.derBytes)
+        settings.key = chain.first?.key
+        settings.script = script
+        adjust(&settings)
+        try self.init(settings)
+    }
+
+    /// Serves without TLS.
+    package convenience init(plain script: Script) throws(TestPKIError) {
+        var settings = Settings()
+        settings.isPlain = true
+        settings.script = script
+        try self.init(settings)
+    }
+
+    deinit { stop() }
+
+    /// Ends every connection and joins every thread. Once is enough.
+    package func stop() {
+        log.stop()
+        // The first thread is the one that accepts and adds the others: with it, this call owns the listener.
+        var threads = log.takeThreads()
+        guard !threads.isEmpty else { return }
+        shutdown(listener, Int32(SHUT_RDWR))
+        while !threads.isEmpty {
+            for thread in threads { thread.join() }
+            threads = log.takeThreads()
+        }
+        close(listener)
+    }
+
+    /// Runs `body` beside the server and stops it behind.
+    package func run<Result>(_ body: (LoopbackServer) async throws -> Result) async rethrows -> Result {
+        defer { stop() }
+        return try await body(self)
+    }
+
+    /// One record for each connection, in the order of their arrival.
+    package var records: [Record] { log.records }
+
+    /// Every application byte of every connection, in the order of the connections.
+    package var applicationBytes: [UInt8] { records.flatMap(\.applicationBytes) }
+
+    /// The records, once `count` connections have ended or the server was stopped.
+    package func ended(_ count: Int = 1) async -> [Record] {
+        await log.ended(count)
+        return records
+    }
+}
+
+private func listenOnLoopback(isIPv6: Bool) throws(TestPKIError) -> (Int32, UInt16) {
+    let listener = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard listener >= 0 else { throw .system("socket") }
+    var storage = sockaddr_storage()
+    var length = socklen_t(0)
+    let bound = unsafe withUnsafeMutableBytes(of: &storage) { bytes in
+        if isIPv6 {
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_addr = in6addr_loopback
+            length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            unsafe bytes.storeBytes(of: address, as: sockaddr_in6.self)
+        } else {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+            length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            unsafe bytes.storeBytes(of: address, as: sockaddr_in.self)
+        }
+        let address = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+        return unsafe bind(listener, address, length) == 0 && listen(listener, 128) == 0
+            && getsockname(listener, address, &length) == 0
+    }
+    guard bound else {
+        let error = TestPKIError.system("bind")
+        close(listener)
+        throw error
+    }
+    // The port is at the same place in both families.
+    let port = unsafe withUnsafeBytes(of: storage) { unsafe $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self) }
+    return (listener, UInt16(bigEndian: port))
+}
+
+private func acceptConnections(
+    _ listener: Int32, _ log: LoopbackLog, _ context: TLSServerContext?, _ settings: LoopbackServer.Settings
+) {
+    while true {
+        let socket = accept(listener, nil, nil)
+        if socket < 0 {
+            if errno == EINTR || errno == ECONNABORTED { continue }
+            return
+        }
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+        guard let identifier = log.open(socket) else {
+            close(socket)
+            return
+        }
+        do {
+            log.add(try PosixThread { serve(identifier, socket, log, context, settings) })
+        } catch {
+            log.close(identifier)
+        }
+    }
+}
+
+private func serve(
+    _ identifier: Int, _ socket: Int32, _ log: LoopbackLog, _ context: TLSServerContext?,
+    _ settings: LoopbackServer.Settings
+) {
+    defer { log.close(identifier) }
+    do {
+        let connection = try LoopbackServer.Connection(
+            identifier: identifier, socket: socket, log: log, context: context)
+        defer { connection.finish() }
+        switch settings.script {
+        case .stall: return connection.discardUntilEnd()
+        case .closeAfterAccept: return
+        default: try connection.handshake()
+        }
+        switch settings.script {
+        case .respond(let response): try connection.answer { _ in response }
+        case .answer(let response): try connection.answer(response)
+        case .handle(let handler): try handler(connection)
+        case .stall, .closeAfterAccept, .closeAfterHandshake: return
+        }
+        if settings.sendsCloseNotify { connection.closeNotify() }
+    } catch {
+        log.update(identifier) { $0.failure = "\(error)" }
+    }
+}

@@ -1,0 +1,33 @@
+import Glibc
+
+/// A thread that someone joins. SIGPIPE is blocked in it, so a peer that went away is an error of `write` and the
+/// process keeps its own disposition.
+struct PosixThread: Sendable {
+    private let identifier: pthread_t
+
+    init(_ body: @escaping @Sendable () -> Void) throws(TestPKIError) {
+        final class Box {
+            let body: @Sendable () -> Void
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        }
+        let box = unsafe Unmanaged.passRetained(Box(body))
+        var identifier = pthread_t()
+        let error = unsafe pthread_create(&identifier, nil, { argument in
+            var blocked = sigset_t()
+            unsafe sigemptyset(&blocked)
+            unsafe sigaddset(&blocked, SIGPIPE)
+            unsafe pthread_sigmask(SIG_BLOCK, &blocked, nil)
+            if let argument = unsafe argument {
+                unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
+            }
+            return nil
+        }, box.toOpaque())
+        guard error == 0 else {
+            unsafe box.release()
+            throw .system("pthread_create", error)
+        }
+        self.identifier = identifier
+    }
+
+    func join() { pthread_join(identifier, nil) }
+}

@@ -1,0 +1,103 @@
+import COpenSSL
+
+/// An `SSL_CTX` that serves what it is told to, at security level 0.
+///
+/// `@unchecked Sendable`: nothing changes after `init`, and the sessions inside are locked by OpenSSL.
+@safe final class TLSServerContext: @unchecked Sendable {
+    let pointer: OpaquePointer
+    private let applicationProtocols: [[UInt8]]
+    private let forcedProtocol: UnsafeMutableBufferPointer<UInt8>
+
+    init(_ settings: LoopbackServer.Settings) throws(TestPKIError) {
+        unsafe pointer = try make("SSL_CTX_new") { unsafe SSL_CTX_new(TLS_server_method()) }
+        applicationProtocols = settings.applicationProtocols.map { Array($0.utf8) }
+        unsafe forcedProtocol = .allocate(capacity: settings.forcedApplicationProtocol?.utf8.count ?? 0)
+        if let name = settings.forcedApplicationProtocol { unsafe _ = forcedProtocol.initialize(from: name.utf8) }
+
+        unsafe SSL_CTX_set_security_level(pointer, 0)
+        try unsafe control(SSL_CTRL_SET_MIN_PROTO_VERSION, Int(settings.protocolVersions.lowerBound.rawValue))
+        try unsafe control(SSL_CTRL_SET_MAX_PROTO_VERSION, Int(settings.protocolVersions.upperBound.rawValue))
+        try check("SSL_CTX_set_cipher_list") { unsafe SSL_CTX_set_cipher_list(pointer, settings.cipherList) }
+        // Send the given certificates and no others.
+        try unsafe control(SSL_CTRL_MODE, Int(SSL_MODE_NO_AUTO_CHAIN))
+        try use(settings.chain, settings.key)
+        unsafe SSL_CTX_set_info_callback(pointer, noteReceivedAlert)
+        unsafe SSL_CTX_set_alpn_select_cb(pointer, selectProtocol, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit {
+        unsafe SSL_CTX_free(pointer)
+        unsafe forcedProtocol.deallocate()
+    }
+
+    private func use(_ chain: [[UInt8]], _ key: TestKey?) throws(TestPKIError) {
+        for (position, derBytes) in chain.enumerated() {
+            let certificate = try unsafe make("d2i_X509") {
+                unsafe derBytes.withUnsafeBufferPointer { buffer in
+                    var input = buffer.baseAddress
+                    return unsafe d2i_X509(nil, &input, buffer.count)
+                }
+            }
+            defer { unsafe X509_free(certificate) }
+            if position == 0 {
+                try check("SSL_CTX_use_certificate") { unsafe SSL_CTX_use_certificate(pointer, certificate) }
+            } else {
+                // Takes over one reference when it succeeds.
+                unsafe X509_up_ref(certificate)
+                do {
+                    try unsafe control(SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate))
+                } catch {
+                    unsafe X509_free(certificate)
+                    throw error
+                }
+            }
+        }
+        if let key {
+            try check("SSL_CTX_use_PrivateKey") { unsafe SSL_CTX_use_PrivateKey(pointer, key.pointer) }
+        }
+    }
+
+    private func control(
+        _ command: Int32, _ number: Int, _ argument: UnsafeMutableRawPointer? = nil
+    ) throws(TestPKIError) {
+        ERR_clear_error()
+        guard unsafe SSL_CTX_ctrl(pointer, command, number, argument) != 0 else {
+            throw .openSSL("SSL_CTX_ctrl \(command)")
+        }
+    }
+
+    /// The server's first choice among the client's list. The answer points into either list.
+    fileprivate func select(from offered: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
+        if unsafe !forcedProtocol.isEmpty { return unsafe UnsafeBufferPointer(forcedProtocol) }
+        for wanted in applicationProtocols {
+            var start = 0
+            while start < offered.count {
+                let end = unsafe min(start + 1 + Int(offered[start]), offered.count)
+                let name = unsafe UnsafeBufferPointer(rebasing: offered[(start + 1)..<end])
+                if unsafe name.elementsEqual(wanted) { return unsafe name }
+                start = end
+            }
+        }
+        return nil
+    }
+}
+
+private func selectProtocol(
+    _: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredCount: UInt32,
+    _ argument: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let argument = unsafe argument else { return SSL_TLSEXT_ERR_NOACK }
+    let context = unsafe Unmanaged<TLSServerContext>.fromOpaque(argument).takeUnretainedValue()
+    let list = unsafe UnsafeBufferPointer(start: offered, count: Int(offeredCount))
+    guard let name = unsafe context.select(from: list) else { return SSL_TLSEXT_ERR_NOACK }
+    unsafe chosen?.pointee = name.baseAddress
+    unsafe chosenCount?.pointee = UInt8(name.count)
+    return SSL_TLSEXT_ERR_OK
+}
+
+private func noteReceivedAlert(_ session: OpaquePointer?, _ place: Int32, _ value: Int32) {
+    guard place == SSL_CB_ALERT | SSL_CB_READ, let connection = unsafe SSL_get_ex_data(session, 0) else { return }
+    unsafe Unmanaged<LoopbackServer.Connection>.fromOpaque(connection).takeUnretainedValue()
+        .received(LoopbackServer.Alert(level: UInt8(value >> 8 & 0xFF), code: UInt8(value & 0xFF)))
+}
