@@ -15,7 +15,7 @@ func alternatives(_ choices: [String]) -> String {
 }
 
 /// The candidate that a typing error turns into `text`; nil when none is near.
-func suggestion(for text: String, among candidates: [String]) -> String? {
+package func suggestion(for text: String, among candidates: [String]) -> String? {
     let typed = Array(text.lowercased().utf8)
     guard (2...40).contains(typed.count) else { return nil }
     let near = candidates.map { (name: $0, distance: editDistance(typed, Array($0.lowercased().utf8))) }

@@ -1,5 +1,3 @@
-import CertificatePinning
-
 /// The words behind a command's name, held against its table of flags.
 package struct Arguments: Sendable {
     package let command: CommandDefinition

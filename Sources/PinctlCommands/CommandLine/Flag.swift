@@ -32,8 +32,6 @@ extension Flag {
     static let quiet = Flag("quiet", "q", "print no results: the exit code tells")
 
     static let long = Flag("long", "l", "say for every pin where it comes from and what it is")
-    static let dialect = Flag(
-        "as", value: "SPELLING", "spell the pin as \(PinSpellings.names.joined(separator: ", "))")
 
     static let host = Flag("host", value: "NAME", "the DNS name or IP address the certificate must be for")
     static let caFile = Flag(

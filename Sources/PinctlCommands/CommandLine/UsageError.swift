@@ -1,3 +1,5 @@
+import CertificatePinning
+
 /// Why a command line is not understood.
 package enum UsageError: Error, Sendable {
     case missingCommand
@@ -43,7 +45,7 @@ extension UsageError: CustomStringConvertible {
     }
 
     private func didYouMean(_ word: String, _ known: [String]) -> String {
-        guard let near = nearest(to: word, in: known) else { return ": see pinctl --help" }
+        guard let near = suggestion(for: word, among: known) else { return ": see pinctl --help" }
         return ": did you mean \(near)?"
     }
 }

@@ -20,7 +20,7 @@ package struct Console {
     private var output: OutputBuffer
     private var diagnostics: OutputBuffer
     private var elementCount = 0
-    private var summary: [(String, JSONValue)] = []
+    private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
     package private(set) var status = ExitStatus.good
 
@@ -30,14 +30,14 @@ package struct Console {
         self.output = output
         self.diagnostics = diagnostics
         if format == .json {
-            let tool: JSONValue = ["name": "pinctl", "version": .string(Version.current)]
-            self.output.write("{\"schema\":\(JSONValue.string(schema).text),\"tool\":\(tool.text),\"results\":[")
+            let tool: JSON = ["name": "pinctl", "version": .string(Version.current)]
+            self.output.write("{\"schema\":\(JSON.string(schema).text),\"tool\":\(tool.text),\"results\":[")
         }
     }
 
     /// Prints one result, as lines or as an element of the document's `results`, and records its outcome.
     mutating func result(
-        _ status: ExitStatus = .good, _ lines: @autoclosure () -> [String], _ json: @autoclosure () -> JSONValue
+        _ status: ExitStatus = .good, _ lines: @autoclosure () -> [String], _ json: @autoclosure () -> JSON
     ) {
         self.status.record(status)
         switch format {
@@ -50,7 +50,7 @@ package struct Console {
     /// Says on standard error what went wrong and records it; in JSON it is an element of `results` too, with `members`
     /// in front that say where. Results before it are written first.
     mutating func problem(
-        _ message: String, _ status: ExitStatus, members: @autoclosure () -> [(String, JSONValue)] = []
+        _ message: String, _ status: ExitStatus, members: @autoclosure () -> [(String, JSON)] = []
     ) {
         self.status.record(status)
         if format == .json { writeElement(.object(members() + [("error", .string(message))])) }
@@ -66,7 +66,7 @@ package struct Console {
     }
 
     /// Prints the line that ends a list, and keeps what the document's `summary` says besides the exit code.
-    mutating func summarize(_ line: String, _ members: [(String, JSONValue)]) {
+    mutating func summarize(_ line: String, _ members: [(String, JSON)]) {
         text([line])
         summary = members
     }
@@ -81,15 +81,15 @@ package struct Console {
 
     package mutating func finish() {
         if format == .json {
-            let verdict: [(String, JSONValue)] = [
+            let verdict: [(String, JSON)] = [
                 ("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue))),
             ]
-            output.write("\n],\"summary\":\(JSONValue.object(summary + verdict).text)}\n")
+            output.write("\n],\"summary\":\(JSON.object(summary + verdict).text)}\n")
         }
         output.flush()
     }
 
-    private mutating func writeElement(_ element: JSONValue) {
+    private mutating func writeElement(_ element: JSON) {
         output.write((elementCount == 0 ? "\n" : ",\n") + element.text)
         elementCount += 1
     }

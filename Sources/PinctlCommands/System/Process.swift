@@ -9,7 +9,7 @@ extension Pinctl {
         _ = unsafe signal(SIGPIPE, SIG_IGN)
         _ = unsafe signal(SIGINT) { _ in _exit(ExitStatus.interrupted.rawValue) }
         let environment = CommandEnvironment(
-            variable: { name in unsafe getenv(name).map { unsafe String(cString: $0) } }, now: { Date() })
+            variables: { ProcessInfo.processInfo.environment }, now: { Date() })
         let status = await run(
             Array(CommandLine.arguments.dropFirst()), in: environment, output: StandardStreams.output,
             diagnostics: StandardStreams.diagnostics)

@@ -1,11 +1,11 @@
-/// A JSON value to be written; members keep the order they are given in.
-package enum JSONValue: Sendable {
+/// A JSON value (RFC 8259) to be written; members keep the order they are given in.
+package enum JSON: Sendable {
     case string(String)
     case integer(Int)
     case bool(Bool)
     case null
-    case array([JSONValue])
-    case object([(String, JSONValue)])
+    case array([JSON])
+    case object([(String, JSON)])
 
     /// The text on one line. Everything outside printable ASCII is escaped, so that the text is valid in every
     /// encoding and nothing in it acts on a terminal.
@@ -57,13 +57,13 @@ package enum JSONValue: Sendable {
     }
 }
 
-extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
     package init(stringLiteral text: String) { self = .string(text) }
     package init(integerLiteral number: Int) { self = .integer(number) }
     package init(booleanLiteral flag: Bool) { self = .bool(flag) }
 }
 
-extension JSONValue: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    package init(dictionaryLiteral members: (String, JSONValue)...) { self = .object(members) }
+extension JSON: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
+    package init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    package init(dictionaryLiteral members: (String, JSON)...) { self = .object(members) }
 }
