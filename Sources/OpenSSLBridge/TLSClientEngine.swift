@@ -1,0 +1,246 @@
+import COpenSSL
+
+/// One TLS client connection (`SSL`) without any I/O: ciphertext is fed in and taken out, plaintext read and written.
+///
+/// The handshake stops at the server's certificate with ``Action/askTrust`` and goes on after ``accept()`` or
+/// ``refuse()``. Confined to one owner; whatever carries the ciphertext (a socket, another engine) is theirs.
+@safe package final class TLSClientEngine {
+    /// What the handshake waits for, or how it ended. Output may have been made in any case.
+    package enum Action: Sendable, Hashable {
+        /// More ciphertext from the peer.
+        case wantsInput
+        /// An answer to ``presentedChain``.
+        case askTrust
+        /// The handshake is done and the server was accepted.
+        case established
+        /// The peer said close_notify.
+        case closed
+        /// The handshake failed; the output holds the alert that tells the peer.
+        case failed(OpenSSLError)
+    }
+
+    /// What ``read()`` found.
+    package enum Input: Sendable, Hashable {
+        /// At least one byte of plaintext.
+        case bytes([UInt8])
+        /// More ciphertext from the peer.
+        case wantsInput
+        /// The peer said close_notify.
+        case closed
+        /// The connection failed; the output holds the alert that tells the peer.
+        case failed(OpenSSLError)
+    }
+
+    private let ssl: OpaquePointer
+    // Owned by `ssl`.
+    private let incoming: OpaquePointer
+    private let outgoing: OpaquePointer
+    private var hasAsked = false
+    /// Found behind plaintext that was returned first.
+    private var readEnd: Input?
+
+    /// Plaintext returned by one ``read()`` at the most.
+    private static let readLimit = 64 * 1024
+    /// The plaintext of one record (RFC 8446, section 5.1).
+    private static let recordLimit = 16 * 1024
+
+    /// - Parameters:
+    ///   - serverName: a DNS name for SNI; nil sends none, as for IP addresses (RFC 6066, section 3).
+    ///   - applicationProtocols: ALPN names of 1 to 255 bytes, most wanted first; empty sends no ALPN.
+    ///   - signatureAlgorithms: in the words of `SSL_set1_sigalgs_list`; nil offers OpenSSL's own.
+    package init(
+        context: TLSContext, serverName: String?, applicationProtocols: [String], signatureAlgorithms: String? = nil
+    ) throws(OpenSSLError) {
+        OpenSSLError.clear()
+        guard let ssl = unsafe SSL_new(context.pointer) else { throw OpenSSLError.take() }
+        guard let incoming = unsafe BIO_new(BIO_s_mem()), let outgoing = unsafe BIO_new(BIO_s_mem()) else {
+            unsafe SSL_free(ssl)
+            throw OpenSSLError.take()
+        }
+        unsafe SSL_set_bio(ssl, incoming, outgoing)
+        unsafe SSL_set_connect_state(ssl)
+        unsafe self.ssl = ssl
+        unsafe self.incoming = incoming
+        unsafe self.outgoing = outgoing
+
+        if let serverName {
+            guard unsafe COpenSSL_SSL_set_tlsext_host_name(ssl, serverName) == 1 else { throw OpenSSLError.take() }
+        }
+        if let signatureAlgorithms {
+            guard unsafe COpenSSL_SSL_set1_sigalgs_list(ssl, signatureAlgorithms) == 1 else {
+                throw OpenSSLError.take()
+            }
+        }
+        let protocols = try Self.wireFormat(applicationProtocols)
+        // This one function returns 0 for success.
+        guard unsafe protocols.isEmpty || SSL_set_alpn_protos(ssl, protocols, CUnsignedInt(protocols.count)) == 0
+        else { throw OpenSSLError.take() }
+    }
+
+    deinit { unsafe SSL_free(ssl) }
+
+    /// Each name behind its length (RFC 7301, section 3.1).
+    private static func wireFormat(_ protocols: [String]) throws(OpenSSLError) -> [UInt8] {
+        var wire: [UInt8] = []
+        for name in protocols {
+            guard (1...255).contains(name.utf8.count) else {
+                throw OpenSSLError(code: 0, reason: "an ALPN name has 1 to 255 bytes")
+            }
+            wire.append(UInt8(name.utf8.count))
+            wire += name.utf8
+        }
+        return wire
+    }
+}
+
+// MARK: Handshake
+
+extension TLSClientEngine {
+    /// Takes the handshake as far as it goes without more input (`SSL_do_handshake`).
+    package func step() -> Action {
+        OpenSSLError.clear()
+        let result = unsafe SSL_do_handshake(ssl)
+        switch unsafe SSL_get_error(ssl, result) {
+        case SSL_ERROR_NONE:
+            // An established handshake that never asked, or whose answer is not a yes, is no handshake of ours.
+            guard result == 1, hasAsked, unsafe TLSVerdict(of: ssl) == .accepted else {
+                return .failed(OpenSSLError(code: 0, reason: "the server was not accepted"))
+            }
+            return .established
+        case SSL_ERROR_WANT_READ:
+            return .wantsInput
+        case SSL_ERROR_WANT_RETRY_VERIFY:
+            guard !presentedChain.isEmpty else {
+                return .failed(OpenSSLError(code: 0, reason: "the server sent no certificate"))
+            }
+            hasAsked = true
+            return .askTrust
+        case SSL_ERROR_ZERO_RETURN:
+            return .closed
+        default:
+            return .failed(OpenSSLError.take())
+        }
+    }
+
+    /// Accepts the server; without effect unless ``Action/askTrust`` was the last thing said.
+    package func accept() {
+        guard hasAsked, unsafe TLSVerdict(of: ssl) == .undecided else { return }
+        // An answer that cannot be noted leaves the question open, and the handshake where it is.
+        _ = unsafe TLSVerdict.accepted.note(on: ssl)
+    }
+
+    /// Refuses the server: the next ``step()`` fails and makes the alert.
+    package func refuse() {
+        _ = unsafe TLSVerdict.refused.note(on: ssl)
+    }
+
+    /// The certificates the server sent, DER, leaf first; empty before it sent them (`SSL_get_peer_cert_chain`).
+    package var presentedChain: [[UInt8]] {
+        guard let chain = unsafe SSL_get_peer_cert_chain(ssl) else { return [] }
+        return unsafe (0..<COpenSSL_sk_X509_num(chain)).map { unsafe derBytes(COpenSSL_sk_X509_value(chain, $0)) }
+    }
+
+    /// `TLSv1.3` or `TLSv1.2` (`SSL_get_version`).
+    package var version: String { unsafe String(cString: SSL_get_version(ssl)) }
+
+    /// The agreed suite's name (`SSL_CIPHER_get_name`).
+    package var cipherSuite: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl))) }
+
+    /// The protocol the server chose (`SSL_get0_alpn_selected`), empty when it chose none. OpenSSL does not compare it
+    /// with the offer.
+    package var applicationProtocol: [UInt8] {
+        var name: UnsafePointer<UInt8>?
+        var count: CUnsignedInt = 0
+        unsafe SSL_get0_alpn_selected(ssl, &name, &count)
+        return unsafe Array(UnsafeBufferPointer(start: name, count: Int(count)))
+    }
+}
+
+// MARK: Data
+
+extension TLSClientEngine {
+    /// Takes ciphertext from the peer.
+    package func feed(_ ciphertext: Span<UInt8>) throws(OpenSSLError) {
+        guard !ciphertext.isEmpty else { return }
+        OpenSSLError.clear()
+        let taken = unsafe ciphertext.withUnsafeBufferPointer { bytes in
+            unsafe BIO_write(incoming, bytes.baseAddress, CInt(clamping: bytes.count))
+        }
+        guard Int(taken) == ciphertext.count else { throw OpenSSLError.take() }
+    }
+
+    /// Gives the ciphertext that waits for the peer; empty when there is none.
+    package func takeOutput() -> [UInt8] {
+        let count = unsafe BIO_ctrl_pending(outgoing)
+        guard count > 0 else { return [] }
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = unsafe max(0, Int(BIO_read(outgoing, buffer.baseAddress, CInt(clamping: count))))
+        }
+    }
+
+    /// Encrypts plaintext into the output; only once established (`SSL_write_ex`).
+    package func write(_ plaintext: Span<UInt8>) throws(OpenSSLError) {
+        guard unsafe TLSVerdict(of: ssl) == .accepted, unsafe SSL_is_init_finished(ssl) == 1 else {
+            throw OpenSSLError(code: 0, reason: "the handshake is not done")
+        }
+        guard !plaintext.isEmpty else { return }
+        OpenSSLError.clear()
+        var written = 0
+        let result = unsafe plaintext.withUnsafeBufferPointer { bytes in
+            unsafe SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &written)
+        }
+        guard result == 1, written == plaintext.count else { throw OpenSSLError.take() }
+    }
+
+    /// Decrypts what was fed, at most 64 KiB of it at a time (`SSL_read_ex`).
+    package func read() -> Input {
+        if let readEnd { return readEnd }
+        guard unsafe TLSVerdict(of: ssl) == .accepted, unsafe SSL_is_init_finished(ssl) == 1 else {
+            return .failed(OpenSSLError(code: 0, reason: "the handshake is not done"))
+        }
+        // Ciphertext is never shorter than its plaintext; one record may already be inside `ssl`.
+        let room = unsafe min(Self.readLimit, BIO_ctrl_pending(incoming) + Self.recordLimit)
+        var end = Input.wantsInput
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, filled in
+            while filled < room {
+                OpenSSLError.clear()
+                var count = 0
+                let free = unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+                let result = unsafe SSL_read_ex(ssl, free.baseAddress, free.count, &count)
+                guard result == 1 else {
+                    end = outcome(ofRead: result)
+                    break
+                }
+                filled += count
+            }
+        }
+        if end != .wantsInput { readEnd = end }
+        return bytes.isEmpty ? end : .bytes(bytes)
+    }
+
+    /// Says close_notify (`SSL_shutdown`); nothing can be written after it.
+    package func close() {
+        OpenSSLError.clear()
+        _ = unsafe SSL_shutdown(ssl)
+        OpenSSLError.clear()
+    }
+
+    private func outcome(ofRead result: CInt) -> Input {
+        switch unsafe SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ: .wantsInput
+        case SSL_ERROR_ZERO_RETURN: .closed
+        default: .failed(OpenSSLError.take())
+        }
+    }
+}
+
+/// A certificate's DER (`i2d_X509`), whose signed part and key are the bytes that were received; empty when there is
+/// no memory for it.
+private func derBytes(_ certificate: OpaquePointer?) -> [UInt8] {
+    let count = unsafe Int(i2d_X509(certificate, nil))
+    guard count > 0 else { return [] }
+    return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        var end = buffer.baseAddress
+        filled = unsafe max(0, Int(i2d_X509(certificate, &end)))
+    }
+}
