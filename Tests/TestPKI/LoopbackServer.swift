@@ -72,7 +72,7 @@ package final class LoopbackServer: Sendable {
     /// Serves `chain` as it is given, with the key of its first certificate.
     package convenience init(
         chain: [TestCertificate], _ script: Script = .respond(Response(body: "hello")),
-        _ adjust: (inout Settings) -> Void = { _ in }
+        adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) {
         var settings = Settings()
         settings.chain = chain.map(\.derBytes)

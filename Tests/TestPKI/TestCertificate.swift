@@ -13,7 +13,7 @@ package struct TestCertificate: Sendable {
 
     /// A self-signed authority.
     package static func root(
-        _ commonName: String, key: TestKey? = nil, _ adjust: (inout Settings) -> Void = { _ in }
+        _ commonName: String, key: TestKey? = nil, adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) -> TestCertificate {
         var settings = Settings.authority(commonName)
         settings.hasAuthorityKeyIdentifier = false
@@ -29,7 +29,7 @@ package struct TestCertificate: Sendable {
 
     /// An authority under this one.
     package func intermediate(
-        _ commonName: String, key: TestKey? = nil, _ adjust: (inout Settings) -> Void = { _ in }
+        _ commonName: String, key: TestKey? = nil, adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) -> TestCertificate {
         var settings = Settings.authority(commonName)
         adjust(&settings)
@@ -38,7 +38,7 @@ package struct TestCertificate: Sendable {
 
     /// A server's certificate for `dnsNames`, the first of which is also its common name.
     package func leaf(
-        _ dnsNames: String..., key: TestKey? = nil, _ adjust: (inout Settings) -> Void = { _ in }
+        _ dnsNames: String..., key: TestKey? = nil, adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) -> TestCertificate {
         var settings = Settings.server(dnsNames)
         adjust(&settings)
@@ -47,7 +47,7 @@ package struct TestCertificate: Sendable {
 
     /// The same subject and key under this issuer: `newRoot.crossSign(oldRoot)`.
     package func crossSign(
-        _ other: TestCertificate, _ adjust: (inout Settings) -> Void = { _ in }
+        _ other: TestCertificate, adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) -> TestCertificate {
         var settings = other.settings
         settings.hasAuthorityKeyIdentifier = true

@@ -36,7 +36,7 @@ package enum TestDER {
         return integer(octets: octets[0] < 0x80 ? octets : [0] + octets)
     }
 
-    package static func bitString(_ octets: [UInt8], unusedBits: UInt8 = 0) -> [UInt8] {
+    package static func bitString(_ octets: some Sequence<UInt8>, unusedBits: UInt8 = 0) -> [UInt8] {
         element(0x03, [unusedBits] + octets)
     }
 

@@ -1,0 +1,213 @@
+import Foundation
+import TestPKI
+import Testing
+
+/// The loopback server in the eyes of `openssl s_client`.
+@Suite("LoopbackServer", .enabled(if: OpenSSLCommand.isPresent, "skipped: there is no openssl command in PATH"))
+struct LoopbackServerTests {
+    let files: TemporaryFiles
+    let root: TestCertificate
+    let intermediate: TestCertificate
+    let leaf: TestCertificate
+
+    init() throws {
+        files = try TemporaryFiles()
+        root = try TestCertificate.root("Test Root")
+        intermediate = try root.intermediate("Test Intermediate")
+        leaf = try intermediate.leaf("api.example.test")
+    }
+
+    static let request = "GET /hello HTTP/1.1\r\nHost: api.example.test\r\n\r\n"
+
+    @Test(
+        "A trusted server answers and logs the request",
+        arguments: [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")], [false, true])
+    func answers(version: (option: String, name: String), isIPv6: Bool) async throws {
+        let server = try LoopbackServer(chain: [leaf, intermediate], .respond(.init(body: "good day", closes: true))) {
+            $0.applicationProtocols = ["spdy/1", "http/1.1"]
+            $0.isIPv6 = isIPv6
+        }
+        try await server.run { server in
+            let result = try client(
+                server, trusting: root, version.option, "-servername", "api.example.test", "-alpn", "h2,http/1.1",
+                input: Self.request)
+            #expect(result.output.contains("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\ngood day"), "\(result.output)")
+            let record = try #require(await server.ended().first)
+            #expect(record.handshakeCompleted)
+            #expect(record.serverName == "api.example.test")
+            #expect(record.protocolVersion == version.name)
+            #expect(record.applicationProtocol == "http/1.1")
+            #expect(record.applicationBytes == Array(Self.request.utf8))
+            #expect(record.requests.map(\.line) == ["GET /hello HTTP/1.1"])
+            #expect(record.alerts == [.closeNotify])
+            #expect(record.failure == nil)
+        }
+    }
+
+    @Test("A client that does not trust the root says so and sends nothing", arguments: ["-tls1_2", "-tls1_3"])
+    func refused(version: String) async throws {
+        try await LoopbackServer(chain: [leaf, intermediate]).run { server in
+            let stranger = try TestCertificate.root("Another Root")
+            let result = try client(server, trusting: stranger, version, input: Self.request)
+            #expect(result.status != 0)
+            let record = try #require(await server.ended().first)
+            #expect(!record.handshakeCompleted)
+            #expect(record.applicationBytes.isEmpty)
+            #expect(record.alerts.map(\.description) == ["unknown CA"])
+            #expect(record.failure?.contains("alert unknown ca") == true)
+        }
+    }
+
+    @Test("The chain is sent as it is given: shuffled, doubled, with strangers")
+    func chainAsGiven() async throws {
+        let stranger = try TestCertificate.root("Stranger", key: .shared(.rsa2048))
+        let chain = [leaf, stranger, intermediate, intermediate, root]
+        try await LoopbackServer(chain: chain).run { server in
+            let result = try client(server, trusting: root, "-showcerts", input: "")
+            let sent = result.output.components(separatedBy: "-----BEGIN CERTIFICATE-----\n").dropFirst()
+                .map { $0.components(separatedBy: "-----END")[0] }
+            let given = chain.map { $0.pemText.components(separatedBy: "\n").dropFirst().dropLast(2).joined(separator: "\n") + "\n" }
+            // s_client prints the leaf once more below.
+            #expect(Array(sent.prefix(chain.count)) == given)
+        }
+    }
+
+    @Test("A thief of a certificate cannot prove its key", arguments: ["-tls1_2", "-tls1_3"])
+    func impostor(version: String) async throws {
+        let server = try LoopbackServer(chain: [leaf, intermediate]) { $0.key = try? .impostor(of: leaf.key) }
+        try await server.run { server in
+            let result = try client(server, trusting: root, version, input: Self.request)
+            #expect(result.output.contains("bad signature"), "\(result.output)")
+            #expect(await server.ended()[0].applicationBytes.isEmpty)
+        }
+    }
+
+    @Test("Several connections at once, each with its own record")
+    func parallel() async throws {
+        let server = try LoopbackServer(chain: [leaf, intermediate], .answer { .init(body: "you asked \($0.line)", closes: true) })
+        try await server.run { server in
+            try await withThrowingTaskGroup { group in
+                for number in 1...4 {
+                    group.addTask {
+                        let result = try client(server, trusting: root, input: "GET /\(number) HTTP/1.1\r\n\r\n")
+                        #expect(result.output.contains("you asked GET /\(number) HTTP/1.1"))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let lines = await server.ended(4).flatMap(\.requests).map(\.line)
+            #expect(lines.sorted() == (1...4).map { "GET /\($0) HTTP/1.1" })
+        }
+    }
+
+    @Test("A request's body is read, and a second request follows on the same connection")
+    func keepAlive() async throws {
+        let server = try LoopbackServer(chain: [leaf, intermediate])
+        try await server.run { server in
+            let post = "POST / HTTP/1.1\r\ncontent-length: 5\r\nX-Twice: a\r\nX-Twice: b\r\n\r\n12345"
+            let close = "GET /2 HTTP/1.1\r\nConnection: close\r\n\r\n"
+            let result = try client(server, trusting: root, input: post + close)
+            #expect(result.output.components(separatedBy: "hello").count == 3, "\(result.output)")
+            let requests = try #require(await server.ended().first).requests
+            #expect(requests.map(\.body) == [Array("12345".utf8), []])
+            #expect(requests.first?.values(of: "x-twice") == ["a", "b"])
+        }
+    }
+
+    struct Ending: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let script: LoopbackServer.Script
+        let said: String
+        var sendsCloseNotify = true
+        var handshakeCompleted = true
+    }
+
+    @Test(
+        "Connections end as the script says",
+        arguments: [
+            Ending(testDescription: "close_notify", script: .respond(.init(closes: true)), said: "\nclosed\n"),
+            Ending(
+                testDescription: "no close_notify", script: .respond(.init(closes: true)),
+                said: "unexpected eof while reading", sendsCloseNotify: false),
+            Ending(
+                testDescription: "after the handshake", script: .closeAfterHandshake,
+                said: "unexpected eof while reading"),
+            Ending(
+                testDescription: "after accept", script: .closeAfterAccept, said: "unexpected eof while reading",
+                handshakeCompleted: false),
+            Ending(
+                testDescription: "bytes of its own", script: .handle { try $0.write(Array("no HTTP".utf8)) },
+                said: "no HTTP"),
+        ])
+    func endings(_ row: Ending) async throws {
+        let server = try LoopbackServer(chain: [leaf, intermediate], row.script) {
+            $0.sendsCloseNotify = row.sendsCloseNotify
+        }
+        try await server.run { server in
+            let result = try client(server, trusting: root, input: Self.request)
+            #expect(result.output.contains(row.said), "\(result.output)")
+            #expect(await server.ended()[0].handshakeCompleted == row.handshakeCompleted)
+        }
+    }
+
+    @Test("A stalled handshake lasts until the server is stopped")
+    func stall() async throws {
+        let server = try LoopbackServer(chain: [leaf], .stall)
+        async let result = client(server, trusting: root, input: Self.request)
+        while server.records.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        server.stop()
+        #expect(try await result.output.contains("no peer certificate available"))
+        #expect(await server.ended()[0].protocolVersion == nil)
+    }
+
+    @Test("A plain server logs what a TLS client sends it")
+    func plain() async throws {
+        let server = try LoopbackServer(plain: .handle { try $0.write(Array("HTTP/1.1 400\r\n\r\n".utf8)) })
+        try await server.run { server in
+            let result = try client(server, trusting: root, input: "")
+            #expect(result.output.contains("wrong version number"), "\(result.output)")
+            // A handshake record, then the ClientHello in it.
+            #expect(await server.ended()[0].applicationBytes.prefix(2) == [0x16, 0x03])
+        }
+    }
+
+    @Test("A protocol nobody offered, an old version, and no certificate at all")
+    func oddities() async throws {
+        try await LoopbackServer(chain: [leaf], adjusting: { $0.forcedApplicationProtocol = "odd/1" }).run { server in
+            let result = try client(server, trusting: root, "-alpn", "h2", input: "")
+            #expect(result.output.contains("tls_parse_stoc_alpn"), "\(result.output)")
+        }
+        try await LoopbackServer(chain: [leaf], adjusting: { $0.protocolVersions = .tls10 ... .tls11 }).run { server in
+            let result = try client(server, trusting: root, "-cipher", "ALL:@SECLEVEL=0", "-min_protocol", "TLSv1", input: "")
+            #expect(result.output.contains("Protocol  : TLSv1.1"), "\(result.output)")
+        }
+        try await LoopbackServer(chain: [], adjusting: { $0.protocolVersions = .tls12 ... .tls12 }).run { server in
+            let result = try client(server, trusting: root, "-cipher", "aNULL:@SECLEVEL=0", input: "")
+            #expect(result.output.contains("no peer certificate available"), "\(result.output)")
+            #expect(await server.ended()[0].handshakeCompleted)
+        }
+    }
+
+    @Test("A resumed session is recorded as one")
+    func resumption() async throws {
+        let session = try files.add("")
+        try await LoopbackServer(chain: [leaf, intermediate]).run { server in
+            for option in ["-sess_out", "-sess_in"] {
+                _ = try client(server, trusting: root, "-tls1_2", option, session, input: "")
+            }
+            #expect(await server.ended(2).map(\.sessionResumed) == [false, true])
+        }
+    }
+
+    /// Sends `input`, and reads until the server ends, or for as long as `s_client` waits behind the end of its input.
+    func client(
+        _ server: LoopbackServer, trusting root: TestCertificate, _ options: String..., input: String
+    ) throws -> OpenSSLCommand.Result {
+        let host = server.address.contains(":") ? "[\(server.address)]" : server.address
+        return try OpenSSLCommand.run(
+            [
+                "s_client", "-connect", "\(host):\(server.port)", "-CAfile", try files.add(root.pemText),
+                "-verify_return_error", "-attime", TestPKITests.time, input.isEmpty ? "-no_ign_eof" : "-ign_eof",
+            ] + options, input: input)
+    }
+}

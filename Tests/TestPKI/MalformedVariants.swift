@@ -1,0 +1,35 @@
+import COpenSSL
+
+extension TestCertificate {
+    /// The same bytes, but for one bit of the signature.
+    package var derBytesWithBrokenSignature: [UInt8] {
+        var bytes = derBytes
+        bytes[bytes.count - 1] ^= 1
+        return bytes
+    }
+}
+
+extension TestKey {
+    /// A SubjectPublicKeyInfo under an algorithm that nobody knows, for ``TestCertificate/Settings/subjectPublicKeyInfo``.
+    package static func unknownPublicKeyDER(bits: [UInt8] = [1, 2, 3, 4]) -> [UInt8] {
+        TestDER.sequence(
+            TestDER.sequence(TestDER.objectIdentifier("1.3.6.1.4.1.55555.1")), TestDER.bitString(bits))
+    }
+
+    /// A P-256 key that claims the public key of `victim` and cannot sign for it: what a thief of a certificate has.
+    package static func impostor(of victim: TestKey) throws(TestPKIError) -> TestKey {
+        guard victim.kind == .p256 else { throw TestPKIError("impostor", "the victim's key is not P-256") }
+        // ECPrivateKey (RFC 5915) whose scalar and point do not belong together. The point ends the public key.
+        let key = TestDER.sequence(
+            TestDER.integer(1), TestDER.octetString([UInt8](repeating: 7, count: 32)),
+            TestDER.constructed(0, TestDER.objectIdentifier("1.2.840.10045.3.1.7")),
+            TestDER.constructed(1, TestDER.bitString(try victim.publicKeyDER.suffix(65))))
+        let pointer = try unsafe make("d2i_PrivateKey") {
+            unsafe key.withUnsafeBufferPointer { buffer in
+                var input = buffer.baseAddress
+                return unsafe d2i_PrivateKey(EVP_PKEY_EC, nil, &input, buffer.count)
+            }
+        }
+        return unsafe TestKey(kind: .p256, owning: pointer)
+    }
+}
