@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 package import TLSTransport
 
 extension Endpoint {
@@ -30,6 +30,15 @@ extension Endpoint {
                 let (host, port) = try Self.hostAndPort(parts[1], defaultPort: port)
                 route = Route(host: host, port: port)
             }
+        }
+    }
+
+    /// The same, for an operand or the value of a flag.
+    init(argument text: String) throws(UsageError) {
+        do throws(TargetError) {
+            try self.init(target: text)
+        } catch {
+            throw .invalidOperand(text, reason: error.description)
         }
     }
 

@@ -13,7 +13,7 @@ package enum Pinctl {
         do throws(UsageError) {
             try await run(words, in: environment, &console)
         } catch {
-            console.problem(error.description, .badInput)
+            for message in error.messages { console.problem(message, .badInput) }
         }
         console.finish()
         return console.status

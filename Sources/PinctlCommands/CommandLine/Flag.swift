@@ -11,7 +11,7 @@ package struct Flag: Sendable, Hashable {
     package let help: String
 
     private init(
-        _ long: String, _ short: Character? = nil, value: String? = nil, repeatable: Bool = false, _ help: String
+        _ long: String, short: Character? = nil, value: String? = nil, repeatable: Bool = false, _ help: String
     ) {
         self.long = long
         self.short = short
@@ -25,13 +25,13 @@ package struct Flag: Sendable, Hashable {
 }
 
 extension Flag {
-    static let help = Flag("help", "h", "print this help")
+    static let help = Flag("help", short: "h", "print this help")
     static let version = Flag("version", "print the version")
 
     static let json = Flag("json", "print one JSON document instead of text")
-    static let quiet = Flag("quiet", "q", "print no results: the exit code tells")
+    static let quiet = Flag("quiet", short: "q", "print no results: the exit code tells")
 
-    static let long = Flag("long", "l", "say for every pin where it comes from and what it is")
+    static let long = Flag("long", short: "l", "say for every pin where it comes from and what it is")
 
     static let host = Flag("host", value: "NAME", "the DNS name or IP address the certificate must be for")
     static let caFile = Flag(
@@ -42,5 +42,5 @@ extension Flag {
 
     static let connectTimeout = Flag("connect-timeout", value: "SECONDS", "time to connect to a target (5)")
     static let timeout = Flag("timeout", value: "SECONDS", "time for a whole target (10)")
-    static let output = Flag("output", "o", value: "FILE", "write to FILE, which must not exist yet")
+    static let output = Flag("output", short: "o", value: "FILE", "write to FILE, which must not exist yet")
 }

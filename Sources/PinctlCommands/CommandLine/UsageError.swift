@@ -9,43 +9,49 @@ package enum UsageError: Error, Sendable {
     case missingValue(Flag)
     case unexpectedValue(Flag)
     case repeated(Flag)
+    case missingFlag(Flag)
     case missingOperand(CommandDefinition)
     case tooManyOperands(CommandDefinition, String)
+    /// An operand that its reader refused, and why.
+    case invalidOperand(String, reason: String)
     /// A value of a flag that its reader refused, and why.
     case invalidValue(Flag, reason: String)
-    /// Flags that the command needs, or that exclude each other.
-    case combination(String)
+    /// What the flags name, or the machine has, cannot be used; one message for each problem.
+    case unusable([String])
 }
 
-extension UsageError: CustomStringConvertible {
-    package var description: String {
+extension UsageError {
+    /// One line for each thing that is wrong: lower case, ending with what to do.
+    package var messages: [String] {
         switch self {
-        case .missingCommand:
-            return "no command given: one of \(CommandDefinition.all.map(\.name).joined(separator: ", "))"
+        case .missingCommand: ["no command given: one of \(Self.list(CommandDefinition.all.map(\.name)))"]
+        case .unknownCommand(let word) where word.hasPrefix("-"):
+            ["\(word) stands before the command: flags follow it"]
         case .unknownCommand(let word):
-            if word.hasPrefix("-") { return "\"\(word)\" stands before the command: flags follow it" }
-            return "unknown command \"\(word)\"" + didYouMean(word, CommandDefinition.all.map(\.name))
+            ["unknown command \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name))]
         case .unknownTopic(let word):
-            let known = CommandDefinition.all.map(\.name) + HelpText.topics.map(\.name)
-            return "no help on \"\(word)\"" + didYouMean(word, known)
+            ["no help on \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name) + HelpText.topics.map(\.name))]
         case .unknownFlag(let command, let word):
-            return "pinctl \(command.name) has no flag \(word)"
-                + didYouMean(word, command.allFlags.map(\.spelling))
-        case .missingValue(let flag):
-            return "\(flag.spelling) needs a value: \(flag.spelling) \(flag.valueName ?? "")"
-        case .unexpectedValue(let flag): return "\(flag.spelling) takes no value: leave it out"
-        case .repeated(let flag): return "\(flag.spelling) is given twice: give it once"
+            ["pinctl \(command.name) has no flag \(word)" + advice(word, command.allFlags.map(\.spelling))]
+        case .missingValue(let flag): ["\(flag.spelling) needs a value: \(flag.spelling) \(flag.valueName ?? "")"]
+        case .unexpectedValue(let flag): ["\(flag.spelling) takes no value: leave it out"]
+        case .repeated(let flag): ["\(flag.spelling) is given twice: give it once"]
+        case .missingFlag(let flag):
+            ["\(flag.spelling) is missing: give \(flag.spelling) \(flag.valueName ?? "")"]
         case .missingOperand(let command):
-            return "pinctl \(command.name) needs \(command.operands): see pinctl \(command.name) --help"
+            ["pinctl \(command.name) needs \(command.operands): see pinctl \(command.name) --help"]
         case .tooManyOperands(let command, let word):
-            return "pinctl \(command.name) takes only \(command.operands): remove \"\(word)\""
-        case .invalidValue(let flag, let reason): return "\(flag.spelling): \(reason)"
-        case .combination(let text): return text
+            ["pinctl \(command.name) takes only \(command.operands): remove \"\(word)\""]
+        case .invalidOperand(let word, let reason): ["\(word): \(reason)"]
+        case .invalidValue(let flag, let reason): ["\(flag.spelling): \(reason)"]
+        case .unusable(let messages): messages
         }
     }
 
-    private func didYouMean(_ word: String, _ known: [String]) -> String {
-        guard let near = suggestion(for: word, among: known) else { return ": see pinctl --help" }
+    private func advice(_ word: String, _ known: [String]) -> String {
+        guard let near = suggestion(for: word, among: known) else { return ": one of \(Self.list(known))" }
         return ": did you mean \(near)?"
     }
+
+    private static func list(_ words: [String]) -> String { words.joined(separator: ", ") }
 }

@@ -37,7 +37,7 @@ package struct Console {
 
     /// Prints one result, as lines or as an element of the document's `results`, and records its outcome.
     mutating func result(
-        _ status: ExitStatus = .good, _ lines: @autoclosure () -> [String], _ json: @autoclosure () -> JSON
+        _ lines: @autoclosure () -> [String], _ json: @autoclosure () -> JSON, _ status: ExitStatus = .good
     ) {
         self.status.record(status)
         switch format {

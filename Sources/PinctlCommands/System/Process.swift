@@ -6,8 +6,8 @@ extension Pinctl {
     package static func main() async -> Never {
         StandardStreams.fillGaps()
         // A write to a closed pipe is to fail, not to kill: connections break in the same way.
-        _ = unsafe signal(SIGPIPE, SIG_IGN)
-        _ = unsafe signal(SIGINT) { _ in _exit(ExitStatus.interrupted.rawValue) }
+        _ = signal(SIGPIPE, SIG_IGN)
+        _ = signal(SIGINT) { _ in _exit(ExitStatus.interrupted.rawValue) }
         let environment = CommandEnvironment(
             variables: { ProcessInfo.processInfo.environment }, now: { Date() })
         let status = await run(

@@ -21,7 +21,7 @@ enum StandardStreams {
             case 0: break
             case EPIPE:
                 // End as a program that knows nothing of pipes does: quietly, and so that the shell knows why.
-                _ = unsafe signal(SIGPIPE, SIG_DFL)
+                _ = signal(SIGPIPE, SIG_DFL)
                 _ = raise(SIGPIPE)
             case let code:
                 let message = "pinctl: standard output cannot be written: \(systemErrorText(code))\n"
