@@ -80,27 +80,46 @@ struct Base64Decoder {
         paddings = 0
     }
 
-    /// Decodes whole groups of four characters from `start`; returns where the first other character stands.
-    mutating func decodeGroups(_ characters: Span<UInt8>, from start: Int) -> Int {
+    /// Decodes from `start` while whole groups of four characters and line ends come; returns where it stopped.
+    ///
+    /// `line` counts line feeds; `isLineStart` tells whether the place it stopped at begins a line.
+    mutating func decodeLines(
+        _ characters: Span<UInt8>, from start: Int, line: inout Int, isLineStart: inout Bool
+    ) -> Int {
         guard groupCount == 0, paddings == 0 else { return start }
         var index = start
         let room = min(limit - count, (characters.count - start) / 4 * 3)
         grow(to: count + room)
-        let stop = count + room - 2
-        let table = Base64.table
+        let stop = count + room
+        // A span of a local copy: each subscript of an InlineArray copies the whole of it.
+        let local = Base64.table
+        let table = local.span
         var position = count
         var output = storage.mutableSpan
-        while index + 4 <= characters.count, position < stop {
-            let a = table[Int(characters[index])]
+        while index < characters.count {
+            let first = characters[index]
+            if first == 0x0A {
+                line += 1
+                isLineStart = true
+                index += 1
+                continue
+            }
+            guard index + 4 <= characters.count, position + 3 <= stop else { break }
+            let a = table[Int(first)]
             let b = table[Int(characters[index + 1])]
             let c = table[Int(characters[index + 2])]
             let d = table[Int(characters[index + 3])]
-            guard (a | b | c | d) < 64 else { break }
+            guard (a | b | c | d) < 64 else {
+                guard first == 0x0D else { break }
+                index += 1
+                continue
+            }
             output[position] = a << 2 | b >> 4
             output[position + 1] = b << 4 | c >> 2
             output[position + 2] = c << 6 | d
             position += 3
             index += 4
+            isLineStart = false
         }
         count = position
         return index
@@ -108,7 +127,7 @@ struct Base64Decoder {
 
     /// Takes one character; false when it cannot stand here.
     mutating func take(_ character: UInt8) -> Bool {
-        let value = Base64.table[Int(character)]
+        let value = Base64.table.span[Int(character)]
         if value == Base64.blank { return true }
         if character == Base64.padding {
             guard groupCount >= 2, groupCount + paddings < 4 else { return false }

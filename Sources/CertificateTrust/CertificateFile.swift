@@ -18,42 +18,58 @@ public enum CertificateFile {
     static func read(
         _ path: String, trustSettings: TrustSettings
     ) throws(CertificateFileError) -> [X509Certificate] {
+        var certificates: [X509Certificate] = []
+        try forEachCertificate(in: path, trustSettings: trustSettings) { der throws(DERError) in
+            certificates.append(try X509Certificate(derBytes: der))
+        }
+        return certificates
+    }
+
+    /// Reads every certificate of an open file, in order.
+    package static func read(_ file: consuming InputFile) throws(CertificateFileError) -> [X509Certificate] {
+        var certificates: [X509Certificate] = []
+        try forEachCertificate(in: file, trustSettings: .ignored) { der throws(DERError) in
+            certificates.append(try X509Certificate(derBytes: der))
+        }
+        return certificates
+    }
+
+    /// Hands the DER of every certificate of a file to `body`, which says what is wrong with it.
+    static func forEachCertificate(
+        in path: String, trustSettings: TrustSettings, _ body: ([UInt8]) throws(DERError) -> Void
+    ) throws(CertificateFileError) {
         let file: InputFile
         do throws(InputFileError) {
             file = try InputFile(path: path)
         } catch {
             throw .unreadable(path: path, reason: error.description)
         }
-        return try read(file, trustSettings: trustSettings)
+        try forEachCertificate(in: file, trustSettings: trustSettings, body)
     }
 
-    /// Reads every certificate of an open file, in order.
-    package static func read(_ file: consuming InputFile) throws(CertificateFileError) -> [X509Certificate] {
-        try read(file, trustSettings: .ignored)
-    }
-
-    private static func read(
-        _ file: consuming InputFile, trustSettings: TrustSettings
-    ) throws(CertificateFileError) -> [X509Certificate] {
+    private static func forEachCertificate(
+        in file: consuming InputFile, trustSettings: TrustSettings, _ body: ([UInt8]) throws(DERError) -> Void
+    ) throws(CertificateFileError) {
         let name = file.name
-        var certificates: [X509Certificate] = []
+        var count = 0
         var failure: CertificateFileError?
         do throws(KeyFile.Failure) {
             try KeyFile.readObjects(file) { label, block, result, der in
+                let line = label == nil ? nil : block.line
                 do throws(CertificateFileError) {
                     if case .failure(let error) = result {
-                        throw .malformed(path: name, line: block.line, reason: error.description)
+                        throw .malformed(path: name, line: line, reason: error.description)
                     }
                     guard let range = certificateRange(label, der) else { return }
-                    let line = label == nil ? nil : block.line
                     guard range.count == der.count || trustSettings == .ignored else {
                         throw .malformed(
                             path: name, line: line,
                             reason: "carries trust settings that are not evaluated: write it without (openssl x509)")
                     }
-                    let bytes = range.map { der[$0] }
+                    count += 1
+                    let bytes = Array(copying: der.extracting(range))
                     do throws(DERError) {
-                        certificates.append(try X509Certificate(derBytes: bytes))
+                        try body(bytes)
                     } catch {
                         throw .malformed(path: name, line: line, reason: error.description)
                     }
@@ -65,8 +81,7 @@ public enum CertificateFile {
             throw .unreadable(path: name, reason: error.description)
         }
         if let failure { throw failure }
-        guard !certificates.isEmpty else { throw .noCertificate(path: name) }
-        return certificates
+        guard count > 0 else { throw .noCertificate(path: name) }
     }
 
     /// Where the certificate lies in an object; nil for what is none.

@@ -92,7 +92,7 @@ extension KeyMaterial {
         do throws(DERError) { layout = try CertificateLayout(der) } catch { throw .der(error) }
         self.init(
             kind: .certificate, key: der.extracting(layout.subjectPublicKeyInfo),
-            certificate: der.indices.map { der[$0] },
+            certificate: Array(copying: der),
             subject: X509Name(derBytes: layout.subject.map { der[$0] }))
     }
 
@@ -123,16 +123,7 @@ extension KeyMaterial {
     }
 
     private init(publicKey der: Span<UInt8>) throws(KeyMaterialError) {
-        do throws(DERError) {
-            var outer = DERCursor(0..<der.count)
-            var fields = DERCursor(try outer.next(DERTag.sequence, der).contents)
-            try outer.finish()
-            _ = try fields.next(DERTag.sequence, der)
-            _ = try fields.next(DERTag.bitString, der)
-            try fields.finish()
-        } catch {
-            throw .der(error)
-        }
+        do throws(DERError) { try SubjectPublicKeyInfo.check(der) } catch { throw .der(error) }
         self.init(kind: .publicKey, key: der, certificate: nil, subject: nil)
     }
 
@@ -159,7 +150,7 @@ extension KeyMaterial {
     private init(kind: Kind, key: Span<UInt8>, certificate: [UInt8]?, subject: X509Name?) {
         self.kind = kind
         fingerprint = SPKIFingerprint(hashing: key)
-        subjectPublicKeyInfo = key.indices.map { key[$0] }
+        subjectPublicKeyInfo = Array(copying: key)
         self.certificate = certificate
         self.subject = subject
     }

@@ -77,7 +77,7 @@ struct PEMReader {
         var index = 0
         while index < chunk.count {
             if boundary == nil, case .body = state {
-                index = decoder.decodeGroups(chunk, from: index)
+                index = decoder.decodeLines(chunk, from: index, line: &line, isLineStart: &isLineStart)
                 guard index < chunk.count else { break }
             }
             let byte = chunk[index]

@@ -65,7 +65,7 @@ struct PathBuilder {
 
     /// Anchors, then presented certificates; in each, those whose key identifier and validity fit first.
     private func issuers(of certificate: X509Certificate) -> [(X509Certificate, isAnchor: Bool)] {
-        let anchors = store.anchors(named: certificate.canonicalIssuer)
+        let anchors = store.issuers(of: certificate)
         var others: [X509Certificate] = []
         for candidate in presented.intermediates
         where candidate.canonicalSubject == certificate.canonicalIssuer && !anchors.contains(candidate)

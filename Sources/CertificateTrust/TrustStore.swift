@@ -1,53 +1,39 @@
 public import FoundationEssentials
 
-/// The trust anchors: certificates at which a path may end, indexed by subject. Never changed after it is made.
+/// The trust anchors: certificates at which a path may end, found by subject. Never changed after it is made.
 ///
-/// Opening one reads and indexes the files; OpenSSL parses an anchor when a path first ends at it.
+/// Opening one reads its files and notes where each subject stands; an anchor is parsed when a path first needs it.
 public final class TrustStore: Sendable {
-    private let bySubject: [CanonicalName: [X509Certificate]]
+    private let sources: [any AnchorSource]
 
-    /// How many anchors there are.
-    public let count: Int
+    private init(sources: [any AnchorSource]) { self.sources = sources }
 
-    /// Certificates as anchors, whatever they are: roots, intermediates, a server's own. Doubles count once.
-    public init(certificates: [X509Certificate]) {
-        var index: [CanonicalName: [X509Certificate]] = [:]
-        var count = 0
-        for certificate in certificates {
-            if index[certificate.canonicalSubject]?.contains(certificate) == true { continue }
-            index[certificate.canonicalSubject, default: []].append(certificate)
-            count += 1
-        }
-        bySubject = index
-        self.count = count
+    /// Certificates as anchors, whatever they are: roots, intermediates, a server's own.
+    public convenience init(certificates: [X509Certificate]) {
+        self.init(sources: [AnchorIndex(certificates: certificates)])
     }
 
     /// Every certificate of some PEM or DER files. A file that cannot be read, or a broken block in one, fails the
     /// whole store: a store that somebody names is meant as it is.
     public convenience init(files: [String]) throws(TrustStoreError) {
-        var certificates: [X509Certificate] = []
-        for file in files {
-            do throws(CertificateFileError) {
-                certificates += try CertificateFile.read(file, trustSettings: .refused)
-            } catch {
-                throw .file(error)
-            }
-        }
-        guard !certificates.isEmpty else { throw .empty(tried: files) }
-        self.init(certificates: certificates)
+        guard !files.isEmpty else { throw .empty(tried: []) }
+        var sources: [any AnchorSource] = []
+        for file in files { sources.append(try AnchorIndex(file: file)) }
+        self.init(sources: sources)
     }
 
-    /// Every certificate in the files of a directory, not below it. Files without one are passed over, and so is a
-    /// broken one: a directory is many hands' work, and one root less only narrows what is trusted.
+    /// The certificates in the files of a directory, not below it.
+    ///
+    /// Where the files are named by subject hash (`openssl rehash`), one is read when its subject is asked for; other
+    /// directories are read whole on first use. Files without a certificate are passed over, and so is a broken one:
+    /// a directory is many hands' work, and one root less only narrows what is trusted.
     public convenience init(directory: String) throws(TrustStoreError) {
-        let certificates = try Self.certificates(inDirectory: directory)
-        guard !certificates.isEmpty else { throw .empty(tried: [directory]) }
-        self.init(certificates: certificates)
+        self.init(sources: [try AnchorDirectory(path: directory)])
     }
 
     /// The anchors of several stores together.
     public convenience init(combining stores: [TrustStore]) {
-        self.init(certificates: stores.flatMap { $0.bySubject.values.joined() })
+        self.init(sources: stores.flatMap(\.sources))
     }
 
     /// The anchors of this machine.
@@ -57,23 +43,15 @@ public final class TrustStore: Sendable {
     public static func system(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(TrustStoreError) -> TrustStore {
-        let file = environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
+        let files = [environment["SSL_CERT_FILE"] ?? ""].filter { !$0.isEmpty }
         let directories = (environment["SSL_CERT_DIR"] ?? "").split(separator: ":").map(String.init)
-        if file != nil || !directories.isEmpty {
-            var certificates: [X509Certificate] = []
-            if let file {
-                do throws(CertificateFileError) {
-                    certificates += try CertificateFile.read(file, trustSettings: .refused)
-                } catch {
-                    throw .file(error)
-                }
-            }
-            for directory in directories { certificates += try Self.certificates(inDirectory: directory) }
-            guard !certificates.isEmpty else { throw .empty(tried: [file].compactMap(\.self) + directories) }
-            return TrustStore(certificates: certificates)
+        guard files.isEmpty, directories.isEmpty else {
+            var stores: [TrustStore] = files.isEmpty ? [] : [try TrustStore(files: files)]
+            for directory in directories { stores.append(try TrustStore(directory: directory)) }
+            return TrustStore(combining: stores)
         }
         for bundle in systemBundles {
-            if let certificates = try? CertificateFile.read(bundle, trustSettings: .refused) { return TrustStore(certificates: certificates) }
+            if let store = try? TrustStore(files: [bundle]) { return store }
         }
         for directory in systemDirectories {
             if let store = try? TrustStore(directory: directory) { return store }
@@ -88,19 +66,25 @@ public final class TrustStore: Sendable {
     ]
     private static let systemDirectories = ["/etc/ssl/certs", "/etc/pki/tls/certs"]
 
-    private static func certificates(inDirectory directory: String) throws(TrustStoreError) -> [X509Certificate] {
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
-            throw .unreadableDirectory(directory)
-        }
-        return names.sorted().flatMap { (try? CertificateFile.read(directory + "/" + $0, trustSettings: .refused)) ?? [] }
+    /// Anchors that bear the name of this certificate's issuer.
+    func issuers(of certificate: X509Certificate) -> [X509Certificate] {
+        anchors(named: certificate.canonicalIssuer, derName: certificate.issuer.derBytes)
     }
-
-    /// Anchors with this subject.
-    func anchors(named subject: CanonicalName) -> [X509Certificate] { bySubject[subject] ?? [] }
 
     /// Whether this very certificate is an anchor.
     public func contains(_ certificate: X509Certificate) -> Bool {
-        bySubject[certificate.canonicalSubject]?.contains(certificate) == true
+        anchors(named: certificate.canonicalSubject, derName: certificate.subject.derBytes).contains(certificate)
+    }
+
+    private func anchors(named subject: CanonicalName, derName: @autoclosure () -> [UInt8]) -> [X509Certificate] {
+        guard sources.count > 1 else { return sources.first?.anchors(named: subject, derName: derName) ?? [] }
+        var anchors: [X509Certificate] = []
+        for source in sources {
+            for anchor in source.anchors(named: subject, derName: derName) where !anchors.contains(anchor) {
+                anchors.append(anchor)
+            }
+        }
+        return anchors
     }
 }
 

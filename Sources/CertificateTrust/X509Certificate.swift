@@ -36,7 +36,7 @@ public struct X509Certificate: Sendable {
 
     /// The public key as sent.
     public var subjectPublicKeyInfo: SubjectPublicKeyInfo {
-        SubjectPublicKeyInfo(derBytes: bytes(layout.subjectPublicKeyInfo), keyKind: storage.contents.keyKind)
+        SubjectPublicKeyInfo(checked: bytes(layout.subjectPublicKeyInfo))
     }
 
     /// The pin of the key.
@@ -89,7 +89,9 @@ extension X509Certificate {
         let validity: ClosedRange<Int64>
         let canonicalSubject: CanonicalName
         let canonicalIssuer: CanonicalName
-        let keyKind: PublicKeyKind
+        /// Certificates have ten or so; a bound keeps the search for doubles short.
+        private static let maximumExtensions = 100
+
         private(set) var subjectAlternativeNames: [SubjectAlternativeName] = []
         private(set) var isAuthority = false
         private(set) var subjectKeyIdentifier: [UInt8]?
@@ -106,14 +108,15 @@ extension X509Certificate {
             validity = notBefore...notAfter
             canonicalSubject = try CanonicalName(bytes, layout.subject)
             canonicalIssuer = try CanonicalName(bytes, layout.issuer)
-            keyKind = try PublicKeyKind(subjectPublicKeyInfo: bytes.extracting(layout.subjectPublicKeyInfo))
-            var seen: Set<[UInt8]> = []
+            try SubjectPublicKeyInfo.check(bytes.extracting(layout.subjectPublicKeyInfo))
+            var seen: [[UInt8]] = []
             try layout.forEachExtension(bytes) { (identifier, _, value) throws(DERError) in
                 let name = identifier.map { bytes[$0] }
                 // RFC 5280, section 4.2: at most one of each, or two readers could take different ones.
-                guard seen.insert(name).inserted else {
+                guard !seen.contains(name), seen.count < Self.maximumExtensions else {
                     throw .invalidValue(what: "repeated extension", offset: identifier.lowerBound)
                 }
+                seen.append(name)
                 try read(bytes, name, value)
             }
         }

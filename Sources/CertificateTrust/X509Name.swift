@@ -153,8 +153,10 @@ enum DirectoryString {
 /// spaces trimmed and collapsed (RFC 5280, section 7.1, with the prose rules of RFC 4518 left out).
 ///
 /// It finds candidates for an issuer. Whether one did issue, OpenSSL decides with the same rules.
-struct CanonicalName: Sendable, Hashable {
-    let bytes: [UInt8]
+struct CanonicalName: Sendable {
+    private let bytes: [UInt8]
+    /// FNV-1a over the bytes: a dictionary would otherwise hash them one by one.
+    private let hash: UInt64
 
     init(_ input: Span<UInt8>, _ name: Range<Int>) throws(DERError) {
         var output: [UInt8] = []
@@ -174,6 +176,9 @@ struct CanonicalName: Sendable, Hashable {
             }
         }
         bytes = output
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in output { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        self.hash = hash
     }
 
     private static func fold(_ text: Span<UInt8>, into output: inout [UInt8]) {
@@ -196,4 +201,12 @@ struct CanonicalName: Sendable, Hashable {
         }
         output.append(0)
     }
+}
+
+extension CanonicalName: Hashable {
+    static func == (left: CanonicalName, right: CanonicalName) -> Bool {
+        left.hash == right.hash && left.bytes == right.bytes
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }

@@ -6,7 +6,6 @@ struct SystemStoreTests {
     @Test("opens, holds ISRG Root X1, and knows it by its pin")
     func opens() throws {
         let store = try TrustStore.system()
-        #expect(store.count > 100)
         let roots = try CertificateFile.read("/etc/ssl/certs/ISRG_Root_X1.pem")
         #expect(roots.count == 1)
         #expect(store.contains(try #require(roots.first)))

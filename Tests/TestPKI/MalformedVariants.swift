@@ -10,7 +10,7 @@ extension TestCertificate {
 }
 
 extension TestKey {
-    /// A SubjectPublicKeyInfo under an algorithm that nobody knows, for ``TestCertificate/Settings/subjectPublicKeyInfo``.
+    /// A SubjectPublicKeyInfo under an algorithm that nobody knows, for a certificate's settings.
     package static func unknownPublicKeyDER(bits: [UInt8] = [1, 2, 3, 4]) -> [UInt8] {
         TestDER.sequence(
             TestDER.sequence(TestDER.objectIdentifier("1.3.6.1.4.1.55555.1")), TestDER.bitString(bits))

@@ -1,0 +1,85 @@
+import Glibc
+
+/// Another program, run to its end.
+///
+/// Its three standard files are files, not pipes: nothing blocks, however much is written, and no SIGPIPE comes of it.
+package enum TestCommand {
+    package struct Result: Sendable {
+        /// The exit status, or 128 and the number of the signal.
+        package let status: Int32
+        package let output: [UInt8]
+        package let errors: [UInt8]
+
+        /// Both outputs as text.
+        package var text: String { String(decoding: output + errors, as: UTF8.self) }
+    }
+
+    /// Whether `program` is in PATH and exits with 0.
+    package static func isPresent(_ program: String, _ arguments: String...) -> Bool {
+        (try? run([program] + arguments))?.status == 0
+    }
+
+    /// Runs `command`, whose first element is looked up in PATH. Its environment is PATH and what is given.
+    package static func run(
+        _ command: [String], input: String = "", environment: [String] = ["LC_ALL=C"]
+    ) throws(TestPKIError) -> Result {
+        let (standardInput, output, errors) = (try ScratchFile(), try ScratchFile(), try ScratchFile())
+        try standardInput.write(Array(input.utf8))
+        let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
+
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        for (number, file) in [standardInput, output, errors].enumerated() {
+            unsafe posix_spawn_file_actions_adddup2(&actions, file.descriptor, Int32(number))
+        }
+        let program = command.first ?? ""
+        var child = pid_t()
+        let error = unsafe withCStrings(command) { arguments in
+            unsafe withCStrings([path] + environment) { variables in
+                unsafe posix_spawnp(&child, program, &actions, nil, arguments, variables)
+            }
+        }
+        guard error == 0 else { throw .system(program, error) }
+        var status: Int32 = 0
+        while unsafe waitpid(child, &status, 0) < 0 {
+            guard errno == EINTR else { throw .system("waitpid") }
+        }
+        return Result(
+            status: status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F,
+            output: try output.contents(), errors: try errors.contents())
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    ) -> Result {
+        let pointers = unsafe strings.map { unsafe strdup($0) }
+        defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
+        return unsafe body(pointers + [nil])
+    }
+}
+
+/// A file without a name.
+private final class ScratchFile {
+    let descriptor: Int32
+
+    init() throws(TestPKIError) {
+        var template = Array("/tmp/testpki-XXXXXX".utf8CString)
+        descriptor = unsafe mkstemp(&template)
+        guard descriptor >= 0 else { throw .system("mkstemp") }
+        unsafe unlink(template)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ bytes: [UInt8]) throws(TestPKIError) {
+        guard unsafe pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else { throw .system("pwrite") }
+    }
+
+    func contents() throws(TestPKIError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Int(lseek(descriptor, 0, SEEK_END)))
+        guard unsafe pread(descriptor, &bytes, bytes.count, 0) == bytes.count else { throw .system("pread") }
+        return bytes
+    }
+}
