@@ -1,4 +1,4 @@
-public import CertificateTrust
+import CertificateTrust
 
 /// A pin, and where on the path it matches.
 public struct PinMatch: Sendable, Hashable {

@@ -21,8 +21,7 @@ extension PinMismatch: CustomStringConvertible {
         var lines = ["pin mismatch for \(path.name) port \(port): \(finding)", "  served, verified:"]
         for (index, certificate) in path.certificates.enumerated() {
             let role = PinRole(index: index, of: count).rawValue
-            let subject = certificate.subject.description.escapedForDisplay
-            lines.append("    \(certificate.spkiFingerprint)  \(role)  \(subject)")
+            lines.append("    \(certificate.spkiFingerprint)  \(role)  \(certificate.subject)")
             if rule.pins.contains(where: { $0.object.isCertificate }) {
                 lines.append("    \(certificate.fingerprint)")
             }
@@ -42,7 +41,7 @@ extension PinMismatch: CustomStringConvertible {
     }
 
     private func remarks(on pin: Pin) -> String {
-        var remarks = pin.name.map { "  \($0.escapedForDisplay)" } ?? ""
+        var remarks = pin.name.map { "  \(visibleText($0))" } ?? ""
         if pin.isBackup { remarks += "  backup" }
         if let match = matches.first(where: { $0.pin == pin }) {
             remarks += "  matches as \(match.role.rawValue)"

@@ -50,14 +50,7 @@ extension PinningPolicy {
 
     /// Decides on a verified path to `path.name`. Pure, and total: every path has a decision.
     public func decide(_ path: VerifiedPath, port: Int) -> PinDecision {
-        guard let rule = rule(for: path.name, port: port) else {
-            return unlisted == .trust ? .unpinned(nil) : .unlisted(path.name, port: port)
-        }
-        guard rule.mode != .off else { return .unpinned(rule) }
-        let matches = rule.matches(on: path)
-        guard let unmet = rule.unmetRoles(matches, on: path) else { return .matched(matches, rule) }
-        let mismatch = PinMismatch(rule: rule, path: path, port: port, matches: matches, unmetRoles: unmet)
-        return rule.mode == .report ? .forgiven(mismatch) : .mismatch(mismatch)
+        decide(path, by: rule(for: path.name, port: port), port: port)
     }
 
     /// Verifies what a server presented and judges the pins on it, with the rule's own anchors where it has them.
@@ -67,6 +60,39 @@ extension PinningPolicy {
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> AcceptedPath {
         let rule = rule(for: trust.name, port: port)
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
-        fatalError()
+        let trust = rule?.anchors.map { trust.replacingStore($0) } ?? trust
+        var decision = PinDecision.unpinned(rule)
+        let best: VerifiedPath
+        do throws(TrustError) {
+            let path = try trust.evaluate(at: time) { candidate in
+                decision = decide(candidate, by: rule, port: port)
+                // What is only forgiven waits until no path holds the pins.
+                if case .forgiven = decision { return false }
+                return decision.isAccepted
+            }
+            return AcceptedPath(path: path, decision: decision)
+        } catch {
+            guard case .refused(let path) = error else { throw .untrusted(error) }
+            best = path
+        }
+        decision = decide(best, by: rule, port: port)
+        if case .mismatch(let mismatch) = decision { throw .mismatch(mismatch) }
+        return AcceptedPath(path: best, decision: decision)
+    }
+
+    private func decide(_ path: VerifiedPath, by rule: PinningRule?, port: Int) -> PinDecision {
+        guard let rule else { return unlisted == .trust ? .unpinned(nil) : .unlisted(path.name, port: port) }
+        guard rule.mode != .off else { return .unpinned(rule) }
+        let matches = rule.matches(on: path)
+        guard let unmet = rule.unmetRoles(matches, on: path) else { return .matched(matches, rule) }
+        let mismatch = PinMismatch(rule: rule, path: path, port: port, matches: matches, unmetRoles: unmet)
+        return rule.mode == .report ? .forgiven(mismatch) : .mismatch(mismatch)
+    }
+}
+
+extension ServerTrust {
+    /// The same claim under other anchors.
+    fileprivate func replacingStore(_ store: TrustStore) -> ServerTrust {
+        ServerTrust(presented: presented, name: name, store: store, policy: policy)
     }
 }

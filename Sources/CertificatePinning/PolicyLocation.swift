@@ -24,6 +24,6 @@ public struct PolicyLocation: Sendable, Hashable {
 extension PolicyLocation: CustomStringConvertible {
     /// `pins/pins.jsonc:14:5`, or the path alone.
     public var description: String {
-        line > 0 ? "\(path.escapedForDisplay):\(line):\(column)" : path.escapedForDisplay
+        line > 0 ? "\(path):\(line):\(column)" : visibleText(path)
     }
 }

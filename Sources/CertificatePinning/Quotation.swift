@@ -4,7 +4,7 @@ import CertificateTrust
 func quoted(_ text: String) -> String {
     let head = text.unicodeScalars.prefix(80)
     let isWhole = head.endIndex == text.unicodeScalars.endIndex
-    return "\"\(String(Substring(head)).escapedForDisplay)\(isWhole ? "" : "…")\""
+    return "\"\(visibleText(String(Substring(head))))\(isWhole ? "" : "…")\""
 }
 
 /// `"a"`, `"a" or "b"`, `"a", "b" or "c"`.

@@ -7,8 +7,10 @@ public struct PublicSuffixes: Sendable {
     private var wildcards: Set<String> = []
     private var exceptions: Set<String> = []
 
-    /// Single labels alone: what is left to know without a list.
-    public static let singleLabels = PublicSuffixes(list: [])
+    /// The list of this machine (Debian's package `publicsuffix`), read when it is first asked for; single labels alone
+    /// where there is none.
+    public static let system = PublicSuffixes(
+        list: (try? InputFile.contents(ofFile: "/usr/share/publicsuffix/public_suffix_list.dat", limit: 8 << 20)) ?? [])
 
     /// Reads a list as publicsuffix.org publishes it: UTF-8, a rule a line, `//` comments.
     public init(list: [UInt8]) {
