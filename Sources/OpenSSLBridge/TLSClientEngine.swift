@@ -169,9 +169,12 @@ extension TLSClientEngine {
         guard Int(taken) == ciphertext.count else { throw OpenSSLError.take() }
     }
 
+    /// How many bytes ``takeOutput()`` would give.
+    package var outputCount: Int { unsafe BIO_ctrl_pending(outgoing) }
+
     /// Gives the ciphertext that waits for the peer; empty when there is none.
     package func takeOutput() -> [UInt8] {
-        let count = unsafe BIO_ctrl_pending(outgoing)
+        let count = outputCount
         guard count > 0 else { return [] }
         return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             filled = unsafe max(0, Int(BIO_read(outgoing, buffer.baseAddress, CInt(clamping: count))))

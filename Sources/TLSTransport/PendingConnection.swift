@@ -1,3 +1,5 @@
+import CertificateTrust
+
 /// A TLS handshake that stands still at the server's certificate until somebody answers.
 ///
 /// It cannot send. One answer consumes it: ``accept(_:approval:)``, ``acceptUnverified(approval:)`` or ``refuse()``;
@@ -8,6 +10,28 @@ package struct PendingConnection: ~Copyable, Sendable {
     /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
     package let remoteAddress: String
 
+    private let connection: Connection
+    private let name: ServerName
+    private let options: DialOptions
+    private var isAnswered = false
+
+    init(
+        _ connection: Connection, presented: PresentedChain, remoteAddress: String, name: ServerName,
+        options: DialOptions
+    ) {
+        self.connection = connection
+        self.presented = presented
+        self.remoteAddress = remoteAddress
+        self.name = name
+        self.options = options
+    }
+
+    deinit {
+        guard !isAnswered else { return }
+        let connection = connection
+        connection.loop.execute { connection.assumeIsolated { $0.refuse() } }
+    }
+
     /// Goes on with a verified path, and returns when the handshake is done.
     ///
     /// The path's leaf must be the presented leaf and its name the endpoint's; any other path refuses the server and
@@ -15,16 +39,35 @@ package struct PendingConnection: ~Copyable, Sendable {
     package consuming func accept(
         _ path: VerifiedPath, approval: ApprovalDigest
     ) async throws(TransportError) -> VerifiedConnection {
-        throw .cancelled
+        guard path.leaf == presented.leaf, path.name == name else {
+            let peer = connection.peer
+            await refuse()
+            throw .foreignPath(peer: peer)
+        }
+        isAnswered = true
+        return try await finish(path: path, approval: approval)
     }
 
     /// Goes on without a verified path: a delegate's own decision for an unpinned host, which the caller logs.
     package consuming func acceptUnverified(
         approval: ApprovalDigest
     ) async throws(TransportError) -> VerifiedConnection {
-        throw .cancelled
+        isAnswered = true
+        return try await finish(path: nil, approval: approval)
     }
 
     /// Refuses the server, with an alert, and closes.
-    package consuming func refuse() async {}
+    package consuming func refuse() async {
+        isAnswered = true
+        await connection.refuse()
+    }
+
+    private borrowing func finish(
+        path: VerifiedPath?, approval: ApprovalDigest
+    ) async throws(TransportError) -> VerifiedConnection {
+        let deadline = Deadline(for: .handshake, peer: connection.peer, limit: options.handshakeTimeout)
+        let negotiated = try await connection.accept(offered: options.applicationProtocols, until: deadline)
+        return VerifiedConnection(
+            connection, approval: approval, path: path, remoteAddress: remoteAddress, negotiated: negotiated)
+    }
 }

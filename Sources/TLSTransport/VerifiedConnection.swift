@@ -9,23 +9,39 @@ package final class VerifiedConnection: Sendable {
     /// What both sides agreed on.
     package let negotiated: NegotiatedTLS
 
-    init(approval: ApprovalDigest, path: VerifiedPath?, remoteAddress: String, negotiated: NegotiatedTLS) {
+    private let connection: Connection
+
+    init(
+        _ connection: Connection, approval: ApprovalDigest, path: VerifiedPath?, remoteAddress: String,
+        negotiated: NegotiatedTLS
+    ) {
+        self.connection = connection
         self.approval = approval
         self.path = path
         self.remoteAddress = remoteAddress
         self.negotiated = negotiated
     }
 
+    deinit {
+        connection.loop.execute { [connection] in connection.assumeIsolated { $0.close() } }
+    }
+
     /// Sends all bytes; returns when the kernel has them. One call at a time, since two would interleave.
-    package func send(_ bytes: [UInt8]) async throws(TransportError) {}
+    package func send(_ bytes: [UInt8]) async throws(TransportError) {
+        try await connection.send(bytes)
+    }
 
     /// The next bytes, at least one; nil when the peer closed with close_notify. One call at a time.
     ///
     /// A TCP end without close_notify throws ``TransportError/truncated(peer:)``.
-    package func receive() async throws(TransportError) -> [UInt8]? { nil }
+    package func receive() async throws(TransportError) -> [UInt8]? {
+        try await connection.receive()
+    }
 
     /// Says close_notify and closes; a `send` or `receive` that waits throws ``TransportError/closed(peer:)``.
-    package func close() async {}
+    package func close() async {
+        await connection.close()
+    }
 }
 
 /// What a TLS handshake settled.

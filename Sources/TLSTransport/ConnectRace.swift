@@ -1,0 +1,101 @@
+/// Connects to the first of several addresses that accepts (RFC 8305, section 5).
+///
+/// The next address gets its chance when the one before has failed, or after 250 ms; whoever is first wins and the
+/// others are closed.
+actor ConnectRace {
+    nonisolated let loop: EventLoop
+    private let peer: String
+    private var waiting: ArraySlice<SocketAddress>
+    private var connecting: [EventLoop.Token: Runner] = [:]
+    private var failed: [ConnectAttempt] = []
+    private var stagger: TimerQueue.Identifier?
+    private let outcome = OneShot<EventLoop.Token>()
+
+    /// The Connection Attempt Delay that RFC 8305, section 8 recommends.
+    private static let attemptDelay = Duration.milliseconds(250)
+
+    /// A socket on its way. A class, because a dictionary cannot hold what is not copyable.
+    private final class Runner {
+        let address: SocketAddress
+        var socket: Socket?
+
+        init(address: SocketAddress, socket: consuming Socket) {
+            self.address = address
+            self.socket = consume socket
+        }
+    }
+
+    init(to addresses: [SocketAddress], peer: String, on loop: EventLoop) {
+        waiting = addresses[...]
+        self.peer = peer
+        self.loop = loop
+    }
+
+    /// Runs the race, once.
+    func run(until deadline: Deadline) async throws(TransportError) -> ConnectedSocket {
+        let timer = loop.schedule(at: deadline.instant) { [outcome] in outcome.give(.failure(deadline.error)) }
+        defer {
+            loop.cancel(timer)
+            finish()
+        }
+        startNext()
+        let token = try await outcome.value()
+        guard let winner = connecting.removeValue(forKey: token), let socket = winner.socket.take() else {
+            throw .cancelled
+        }
+        return ConnectedSocket(socket: socket, token: token, address: winner.address)
+    }
+
+    private func startNext() {
+        if let stagger { loop.cancel(stagger) }
+        while let address = waiting.popFirst() {
+            do throws(SystemError) {
+                try start(address)
+                stagger = loop.schedule(at: .now + Self.attemptDelay) { self.assumeIsolated { $0.startNext() } }
+                return
+            } catch {
+                if error.isExhaustion {
+                    return outcome.give(.failure(.exhausted(what: "a socket", reason: error.description)))
+                }
+                failed.append(ConnectAttempt(address: address.description, reason: error.description))
+            }
+        }
+        if connecting.isEmpty { outcome.give(.failure(.unreachable(peer: peer, attempts: failed))) }
+    }
+
+    private func start(_ address: SocketAddress) throws(SystemError) {
+        let socket = try Socket(for: address)
+        try socket.startConnecting(to: address)
+        let token = try loop.watch(socket) { token, readiness in
+            guard readiness.contains(.writing) else { return }
+            self.assumeIsolated { $0.connected(token) }
+        }
+        connecting[token] = Runner(address: address, socket: socket)
+    }
+
+    private func connected(_ token: EventLoop.Token) {
+        guard let runner = connecting[token] else { return }
+        guard let error = runner.socket?.pendingError() else { return outcome.give(.success(token)) }
+        drop(token)
+        failed.append(ConnectAttempt(address: runner.address.description, reason: error.description))
+        startNext()
+    }
+
+    private func finish() {
+        waiting = []
+        if let stagger { loop.cancel(stagger) }
+        for token in connecting.keys { drop(token) }
+    }
+
+    private func drop(_ token: EventLoop.Token) {
+        loop.unwatch(token)
+        connecting[token] = nil
+    }
+}
+
+/// A socket that is connected and watched by the loop.
+struct ConnectedSocket: ~Copyable, Sendable {
+    let socket: Socket
+    let token: EventLoop.Token
+    let address: SocketAddress
+}

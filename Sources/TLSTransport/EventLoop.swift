@@ -1,0 +1,142 @@
+import Synchronization
+
+/// One thread that waits for sockets and timers, and runs the actors that are bound to it.
+///
+/// Every call is safe from any thread; what they hand over runs on the loop's thread, one thing at a time. The thread
+/// starts with the loop and ends with the process, which it does not keep alive.
+final class EventLoop: SerialExecutor {
+    /// Names a watched socket.
+    typealias Token = UInt64
+    typealias Watcher = @Sendable (Token, Readiness) -> Void
+
+    private enum Work {
+        case job(UnownedJob)
+        case call(@Sendable () -> Void)
+    }
+
+    private struct State {
+        var work: [Work] = []
+        var timers = TimerQueue()
+        var watchers: [Token: Watcher] = [:]
+        var lastToken: Token = 0
+        /// Whether the thread waits, or is about to, and has to be woken for new work.
+        var isAsleep = false
+    }
+
+    private let state = Mutex(State())
+    private let poller: Poller
+    private let thread = Atomic<UInt>(0)
+
+    /// Starts the thread.
+    init() throws(SystemError) {
+        poller = try Poller()
+        try startThread { self.run() }
+    }
+
+    // MARK: Executor
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        change { $0.work.append(.job(job)) }
+    }
+
+    /// For `assumeIsolated` in what the loop calls outside of any task.
+    func isIsolatingCurrentContext() -> Bool? {
+        thread.load(ordering: .relaxed) == currentThread()
+    }
+
+    // MARK: Work
+
+    /// Calls `body` on the loop's thread.
+    func execute(_ body: @escaping @Sendable () -> Void) {
+        change { $0.work.append(.call(body)) }
+    }
+
+    /// Calls `body` on the loop's thread at `deadline`.
+    func schedule(at deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () -> Void) -> TimerQueue.Identifier {
+        change { $0.timers.add(at: deadline, body) }
+    }
+
+    /// Forgets a timer. One that is due at this moment may still be called.
+    func cancel(_ timer: TimerQueue.Identifier) {
+        state.withLock { $0.timers.remove(timer) }
+    }
+
+    /// Calls `watcher` on the loop's thread whenever the socket becomes ready, until ``unwatch(_:)``.
+    func watch(_ socket: borrowing Socket, _ watcher: @escaping Watcher) throws(SystemError) -> Token {
+        let token = state.withLock { state in
+            state.lastToken += 1
+            state.watchers[state.lastToken] = watcher
+            return state.lastToken
+        }
+        do throws(SystemError) {
+            try poller.add(socket, token: token)
+        } catch {
+            unwatch(token)
+            throw error
+        }
+        return token
+    }
+
+    /// Gives a watched socket another watcher, which has to look for itself what is ready at this moment.
+    func rewatch(_ token: Token, _ watcher: @escaping Watcher) {
+        state.withLock { $0.watchers[token] = watcher }
+    }
+
+    /// Stops watching; closing the socket is up to its owner.
+    func unwatch(_ token: Token) {
+        _ = state.withLock { $0.watchers.removeValue(forKey: token) }
+    }
+
+    // MARK: Thread
+
+    private func change<Result: Sendable>(_ body: (inout sending State) -> Result) -> Result {
+        let (result, wasAsleep) = state.withLock { state in
+            let result = body(&state)
+            defer { state.isAsleep = false }
+            return (result, state.isAsleep)
+        }
+        if wasAsleep { poller.wake() }
+        return result
+    }
+
+    private func run() {
+        thread.store(currentThread(), ordering: .relaxed)
+        while true {
+            let work = takeWork()
+            for item in work {
+                switch item {
+                case .job(let job): run(job)
+                case .call(let body): body()
+                }
+            }
+            let events = poller.wait(milliseconds: work.isEmpty ? sleep() : 0)
+            state.withLock { $0.isAsleep = false }
+            for (token, readiness) in events {
+                let watcher = state.withLock { $0.watchers[token] }
+                watcher?(token, readiness)
+            }
+        }
+    }
+
+    private func takeWork() -> [Work] {
+        state.withLock { state in
+            let due = state.timers.takeDue(at: .now).map(Work.call)
+            defer { state.work = [] }
+            return state.work + due
+        }
+    }
+
+    /// How long to wait, in milliseconds: 0 when work has come meanwhile, -1 without a timer.
+    private func sleep() -> CInt {
+        state.withLock { state in
+            guard state.work.isEmpty else { return 0 }
+            state.isAsleep = true
+            guard let next = state.timers.next else { return -1 }
+            let pause = ContinuousClock.now.duration(to: next).components
+            // Rounded up: waking early would find nothing due.
+            let rest = (pause.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+            return CInt(clamping: max(0, pause.seconds * 1000 + rest))
+        }
+    }
+}

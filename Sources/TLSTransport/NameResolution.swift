@@ -1,0 +1,34 @@
+import CertificateTrust
+
+/// The addresses of a host, in the order in which to try them. An IP address is its own; a name is looked up.
+func resolve(
+    _ host: ServerName, port: UInt16, family: DialOptions.AddressFamily, until deadline: Deadline, on loop: EventLoop
+) async throws(TransportError) -> [SocketAddress] {
+    if let address = SocketAddress(host, port: port) {
+        guard family == .any || (family == .ipv6) == address.isIPv6 else {
+            throw .unresolvable(host: host, reason: "it is an address of the other family")
+        }
+        return [address]
+    }
+    let answer = OneShot<[SocketAddress]>()
+    let timer = loop.schedule(at: deadline.instant) { answer.give(.failure(deadline.error)) }
+    defer { loop.cancel(timer) }
+    do throws(SystemError) {
+        try NameLookup.shared.lookUp(host, port: port, family: family) { result in
+            answer.give(result.mapError { .unresolvable(host: host, reason: $0.reason) })
+        }
+    } catch {
+        throw .exhausted(what: "a thread for name resolution", reason: error.description)
+    }
+    return interleaved(try await answer.value())
+}
+
+/// Alternates the address families, beginning with the first address's (RFC 8305, section 4).
+func interleaved(_ addresses: [SocketAddress]) -> [SocketAddress] {
+    guard let first = addresses.first else { return [] }
+    let preferred = addresses.filter { $0.isIPv6 == first.isIPv6 }
+    let others = addresses.filter { $0.isIPv6 != first.isIPv6 }
+    return (0..<max(preferred.count, others.count)).flatMap { index in
+        [preferred, others].compactMap { $0.indices.contains(index) ? $0[index] : nil }
+    }
+}

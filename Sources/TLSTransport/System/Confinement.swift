@@ -1,0 +1,17 @@
+// Actors that live on the event loop: the executor's reference and a job are `unsafe` by declaration, since they do
+// not keep alive what they point to. A job lives until it has run, and each actor holds its loop.
+
+extension EventLoop {
+    /// Runs a job of an actor that is bound to this loop.
+    func run(_ job: UnownedJob) {
+        unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+    }
+}
+
+extension ConnectRace {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+}
+
+extension Connection {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+}

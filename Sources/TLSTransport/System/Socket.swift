@@ -1,0 +1,81 @@
+import Glibc
+
+/// A non-blocking TCP socket, closed when dropped.
+struct Socket: ~Copyable, Sendable {
+    private let descriptor: Descriptor
+
+    /// For ``Poller``.
+    var number: CInt { descriptor.number }
+
+    /// What came of an attempt to read.
+    enum Input: Sendable {
+        /// At least one byte.
+        case bytes([UInt8])
+        /// Nothing has come yet.
+        case wouldBlock
+        /// The peer ended its direction.
+        case end
+        case failed(SystemError)
+    }
+
+    /// What came of an attempt to write.
+    enum Output: Sendable {
+        /// So many bytes were taken.
+        case bytes(Int)
+        /// The kernel takes none now.
+        case wouldBlock
+        case failed(SystemError)
+    }
+
+    /// A socket for the address's family (`socket`).
+    init(for address: SocketAddress) throws(SystemError) {
+        let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        descriptor = try Descriptor(owning: socket(address.family, kind, 0))
+        // Requests are written whole, so waiting for more to send only delays them.
+        var on: CInt = 1
+        unsafe setsockopt(number, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
+    }
+
+    /// Starts to connect (`connect`); the end shows as readiness to write and in ``pendingError``.
+    borrowing func startConnecting(to address: SocketAddress) throws(SystemError) {
+        let result = unsafe address.withSocketAddress { unsafe connect(number, $0, $1) }
+        // An interrupted connect goes on by itself.
+        guard result == 0 || errno == EINPROGRESS || errno == EINTR else { throw SystemError.last }
+    }
+
+    /// How connecting ended (`SO_ERROR`); nil when it succeeded.
+    borrowing func pendingError() -> SystemError? {
+        var code: CInt = 0
+        var size = socklen_t(MemoryLayout<CInt>.size)
+        guard unsafe getsockopt(number, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { return SystemError.last }
+        return code == 0 ? nil : SystemError(code: code)
+    }
+
+    /// Reads what has come (`recv`).
+    borrowing func read(atMost limit: Int) -> Input {
+        var count = 0
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, filled in
+            repeat { count = unsafe recv(number, buffer.baseAddress, limit, 0) } while count < 0 && errno == EINTR
+            filled = max(0, count)
+        }
+        guard count < 0 else { return bytes.isEmpty ? .end : .bytes(bytes) }
+        return errno == EAGAIN ? .wouldBlock : .failed(SystemError.last)
+    }
+
+    /// Writes from the front of `bytes` (`send` with `MSG_NOSIGNAL`).
+    borrowing func write(_ bytes: Span<UInt8>) -> Output {
+        var count = 0
+        unsafe bytes.withUnsafeBytes { buffer in
+            repeat {
+                count = unsafe send(number, buffer.baseAddress, buffer.count, CInt(MSG_NOSIGNAL))
+            } while count < 0 && errno == EINTR
+        }
+        guard count < 0 else { return .bytes(count) }
+        return errno == EAGAIN ? .wouldBlock : .failed(SystemError.last)
+    }
+
+    /// Ends the sending direction (`shutdown` with `SHUT_WR`).
+    borrowing func endWriting() {
+        shutdown(number, CInt(SHUT_WR))
+    }
+}

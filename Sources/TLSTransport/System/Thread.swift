@@ -1,0 +1,35 @@
+import Glibc
+
+/// Runs `body` on a detached thread that takes no signals (`pthread_create`).
+///
+/// Detached: it never keeps the process from exiting.
+func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    final class Box {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let box = unsafe Unmanaged.passRetained(Box(body))
+
+    // A thread inherits the mask of the one that starts it.
+    var all = sigset_t()
+    var previous = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_SETMASK, &all, &previous)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &previous, nil) }
+
+    var thread = pthread_t()
+    let code = unsafe pthread_create(&thread, nil, { argument in
+        if let argument = unsafe argument {
+            unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
+        }
+        return nil
+    }, box.toOpaque())
+    guard code == 0 else {
+        unsafe box.release()
+        throw SystemError(code: code)
+    }
+    pthread_detach(thread)
+}
+
+/// Which thread this is (`pthread_self`); unique among those that live.
+func currentThread() -> UInt { UInt(pthread_self()) }
