@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 
 /// A pin, and where on the path it matches.
 public struct PinMatch: Sendable, Hashable {
@@ -35,7 +35,7 @@ extension PinningRule {
 }
 
 extension PinnedObject {
-    func isObject(of certificate: X509Certificate) -> Bool {
+    package func isObject(of certificate: X509Certificate) -> Bool {
         switch self {
         case .publicKey(let fingerprint): fingerprint == certificate.spkiFingerprint
         case .certificate(let fingerprint): fingerprint == certificate.fingerprint

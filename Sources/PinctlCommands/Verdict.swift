@@ -1,6 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
+import TLSTransport
 
 /// What became of one server, or of one chain.
 enum Verdict: Sendable {
@@ -53,10 +54,10 @@ enum Verdict: Sendable {
 extension Verdict {
     /// Judges a presented chain: first its trust, then its pins.
     init(
-        on presented: PresentedChain, name: ServerName, port: UInt16, expecting expectation: Expectation,
-        store: TrustStore, time: Date
+        on presented: PresentedChain, of endpoint: Endpoint, expecting expectation: Expectation, store: TrustStore,
+        time: Date
     ) {
-        let trust = ServerTrust(presented: presented, name: name, store: store)
+        let trust = ServerTrust(presented: presented, name: endpoint.name, store: store)
         switch expectation {
         case .unlisted(let policy): self = .unlisted(policy: policy)
         case .trust:
@@ -65,13 +66,13 @@ extension Verdict {
             } catch {
                 self = .untrusted(error)
             }
-        case .pins(let policy): self.init(on: trust, port: port, by: policy, time: time)
+        case .pins(let policy): self.init(on: trust, port: Int(endpoint.port), by: policy, time: time)
         }
     }
 
-    private init(on trust: ServerTrust, port: UInt16, by policy: PinningPolicy, time: Date) {
+    private init(on trust: ServerTrust, port: Int, by policy: PinningPolicy, time: Date) {
         do throws(PinningError) {
-            let accepted = try policy.evaluate(trust, port: Int(port), at: time)
+            let accepted = try policy.evaluate(trust, port: port, at: time)
             switch accepted.decision {
             case .matched(let matches, let rule): self = .matched(accepted.path, matches, rule)
             case .forgiven(let mismatch), .mismatch(let mismatch): self = .mismatch(mismatch)

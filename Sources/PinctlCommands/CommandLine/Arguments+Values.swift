@@ -1,6 +1,8 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
+import PinDialects
+import TLSTransport
 
 extension Arguments {
     /// The time to verify at: `--at`, or now.
@@ -22,6 +24,20 @@ extension Arguments {
         } catch {
             throw .unusable([error.description])
         }
+    }
+
+    /// The spelling of `--as`, this project's own by default.
+    func spelling() throws(UsageError) -> PinSpelling {
+        guard let name = self[.spelling] else { return .okhttp }
+        guard let spelling = PinSpelling(rawValue: name) else { throw .unknownChoice(.spelling, name, known: PinSpelling.allCases.map(\.rawValue)) }
+        return spelling
+    }
+
+    /// The operands as targets.
+    func endpoints() throws(UsageError) -> [Endpoint] {
+        var endpoints: [Endpoint] = []
+        for operand in operands { endpoints.append(try Endpoint(argument: operand)) }
+        return endpoints
     }
 
     /// A positive number of seconds, at most a day.
@@ -54,13 +70,13 @@ extension Arguments {
         return .pins(pins)
     }
 
-    /// The policy where none is named: that of `PINCTL_POLICY`, or `pins/pins.jsonc`.
-    func usualPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {
+    /// The path of the policy where none is named: `PINCTL_POLICY`, or `pins/pins.jsonc`.
+    static func usualPolicyPath(in environment: CommandEnvironment) -> String {
         let path = environment.variables()["PINCTL_POLICY"] ?? ""
-        return try Self.policyFile(path.isEmpty ? "pins/pins.jsonc" : path)
+        return path.isEmpty ? "pins/pins.jsonc" : path
     }
 
-    private static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {
+    static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {
         do throws(PolicyFileError) {
             return try PolicyFile(contentsOfFile: path)
         } catch {

@@ -18,7 +18,7 @@ package struct CommandDefinition: Sendable {
 
 extension CommandDefinition {
     /// Every command, in the order of the help.
-    package static let all = [hash, verify, check]
+    package static let all = [hash, verify, check, initialize, lint]
 
     static func named(_ name: String) -> CommandDefinition? { all.first { $0.name == name } }
 }

@@ -1,3 +1,5 @@
+import PinDialects
+
 /// One flag. The parser and the help are made from these values and from nothing else.
 package struct Flag: Sendable, Hashable {
     /// The name behind the two dashes.
@@ -32,6 +34,9 @@ extension Flag {
     static let quiet = Flag("quiet", short: "q", "print no results: the exit code tells")
 
     static let long = Flag("long", short: "l", "say for every pin where it comes from and what it is")
+
+    static let spelling = Flag(
+        "as", value: "SPELLING", "spell pins as \(PinSpelling.allCases.map(\.rawValue).joined(separator: ", "))")
 
     static let host = Flag("host", value: "NAME", "the DNS name or IP address the certificate must be for")
     static let caFile = Flag(

@@ -16,6 +16,8 @@ package enum UsageError: Error, Sendable {
     case invalidOperand(String, reason: String)
     /// A value of a flag that its reader refused, and why.
     case invalidValue(Flag, reason: String)
+    /// A value that is none of those a flag knows.
+    case unknownChoice(Flag, String, known: [String])
     /// What the flags name, or the machine has, cannot be used; one message for each problem.
     case unusable([String])
 }
@@ -44,6 +46,8 @@ extension UsageError {
             ["pinctl \(command.name) takes only \(command.operands): remove \"\(word)\""]
         case .invalidOperand(let word, let reason): ["\(word): \(reason)"]
         case .invalidValue(let flag, let reason): ["\(flag.spelling): \(reason)"]
+        case .unknownChoice(let flag, let word, let known):
+            ["\(flag.spelling) knows no \"\(word)\"" + advice(word, known)]
         case .unusable(let messages): messages
         }
     }

@@ -1,6 +1,4 @@
 import CertificatePinning
-import CertificateTrust
-import FoundationEssentials
 import TLSTransport
 
 extension CommandDefinition {
@@ -14,78 +12,37 @@ extension CommandDefinition {
             "The connection is closed at the server's certificate; no byte of a request is sent.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let time = try arguments.time(in: environment)
-            let options = try arguments.dialOptions()
+            let probe = try ServerProbe(arguments, in: environment)
             var source = try arguments.pinSource()
-            if case .none = source { source = .policy(try arguments.usualPolicy(in: environment)) }
+            if case .none = source {
+                source = .policy(try Arguments.policyFile(Arguments.usualPolicyPath(in: environment)))
+            }
             var checks: [(endpoint: Endpoint, expectation: Expectation)] = []
             for endpoint in try arguments.operands.isEmpty ? source.endpoints : arguments.endpoints() {
                 checks.append((endpoint, try source.expectation(for: endpoint)))
             }
-            let store = try arguments.trustStore(in: environment)
+            guard !checks.isEmpty else { throw .missingOperand(arguments.command) }
 
             var tally: [ExitStatus: Int] = [:]
             await inOrder(checks) { check in
-                await probe(check.endpoint, check.expectation, store, time, options)
-            } each: { text in
-                tally[text.verdict.status, default: 0] += 1
+                await probe.judge(check.endpoint, expecting: check.expectation)
+            } each: { judged in
+                let status = judged.verdict.status
+                tally[status, default: 0] += 1
                 console.result(
-                    [text.headline] + text.explanation, text.json([("target", .string(text.subject))]),
-                    text.verdict.status)
+                    [judged.headline] + judged.explanation, judged.json([("target", .string(judged.subject))]), status)
                 console.flush()
             }
-            console.summarize(sentence(checks.count, tally), members(checks.count, tally))
+            let counts = outcomes.map { outcome in (outcome, tally[outcome.status] ?? 0) }
+            console.summarize(
+                "\(checks.count) checked: "
+                    + counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.words)" }.joined(separator: ", "),
+                [("checked", .integer(checks.count))] + counts.map { ($0.0.status.word, .integer($0.1)) })
         })
 
-    /// Connects, takes the chain, hangs up, and judges.
-    private static func probe(
-        _ endpoint: Endpoint, _ expectation: Expectation, _ store: TrustStore, _ time: Date, _ options: DialOptions
-    ) async -> VerdictText {
-        var verdict: Verdict
-        var presented: [X509Certificate] = []
-        if case .unlisted(let policy) = expectation {
-            verdict = .unlisted(policy: policy)
-        } else {
-            do throws(TransportError) {
-                let chain = try await Transport.shared.presentedChain(of: endpoint, options: options)
-                presented = chain.certificates
-                verdict = Verdict(
-                    on: chain, name: endpoint.name, port: endpoint.port, expecting: expectation, store: store,
-                    time: time)
-            } catch {
-                verdict = .unreachable(error.description)
-            }
-        }
-        return VerdictText(
-            verdict: verdict, subject: endpoint.description, source: "served", presented: presented, now: time)
-    }
-
-    private static let outcomes: [(status: ExitStatus, words: String, key: String)] = [
-        (.good, "ok", "ok"), (.finding, "failed", "failed"), (.notTrusted, "not trusted", "not_trusted"),
-        (.couldNotCheck, "unreachable", "unreachable"),
+    private static let outcomes: [(status: ExitStatus, words: String)] = [
+        (.good, "ok"), (.finding, "failed"), (.notTrusted, "not trusted"), (.couldNotCheck, "unreachable"),
     ]
-
-    /// `4 checked: 2 ok, 1 failed, 1 unreachable`.
-    private static func sentence(_ count: Int, _ tally: [ExitStatus: Int]) -> String {
-        let parts = outcomes.compactMap { outcome in tally[outcome.status].map { "\($0) \(outcome.words)" } }
-        return "\(count) checked: " + parts.joined(separator: ", ")
-    }
-
-    private static func members(_ count: Int, _ tally: [ExitStatus: Int]) -> [(String, JSON)] {
-        [("checked", .integer(count))] + outcomes.map { ($0.key, .integer(tally[$0.status] ?? 0)) }
-    }
-}
-
-extension Transport {
-    /// The chain that a server presents. The connection is closed before anything but the handshake was sent.
-    func presentedChain(
-        of endpoint: Endpoint, options: DialOptions
-    ) async throws(TransportError) -> PresentedChain {
-        let connection = try await dial(endpoint, options: options)
-        let chain = connection.presented
-        await connection.refuse()
-        return chain
-    }
 }
 
 extension PinSource {
@@ -97,22 +54,5 @@ extension PinSource {
                 UInt16(exactly: port).map { Endpoint(name: rule.host, port: $0) }
             }
         }
-    }
-}
-
-extension Arguments {
-    fileprivate func endpoints() throws(UsageError) -> [Endpoint] {
-        var endpoints: [Endpoint] = []
-        for operand in operands { endpoints.append(try Endpoint(argument: operand)) }
-        return endpoints
-    }
-
-    func dialOptions() throws(UsageError) -> DialOptions {
-        var options = DialOptions()
-        options.totalTimeout = try seconds(.timeout, default: 10)
-        options.connectTimeout = try seconds(.connectTimeout, default: 5)
-        options.resolveTimeout = options.totalTimeout
-        options.handshakeTimeout = options.totalTimeout
-        return options
     }
 }

@@ -1,10 +1,11 @@
 import CertificateTrust
 import FoundationEssentials
+import PinDialects
 
 extension CommandDefinition {
     static let hash = CommandDefinition(
         name: "hash", summary: "print the pins of certificates, requests and keys", operands: "FILE…",
-        operandCount: 1...Int.max, flags: [.long],
+        operandCount: 1...Int.max, flags: [.long, .spelling],
         notes: [
             "FILE holds certificates, certificate requests, public keys or unencrypted private",
             "keys, any number as PEM or one as DER; - is standard input. The pin of one key is",
@@ -12,7 +13,7 @@ extension CommandDefinition {
             "and the rest is printed.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            var listing = PinListing(arguments, now: environment.now())
+            var listing = try PinListing(arguments, now: environment.now())
             for operand in arguments.operands { listing.hash(operand, &console) }
         })
 }
@@ -20,14 +21,16 @@ extension CommandDefinition {
 /// The pins of some files, alone or as a list.
 private struct PinListing {
     private let now: Date
+    private let spelling: PinSpelling
     private let isLabelled: Bool
     // A column is as wide as what it has shown so far: nobody waits for the end of the input.
     private var nameWidth: Int
     private var keyWidth = 8
     private var subjectWidth = 0
 
-    init(_ arguments: Arguments, now: Date) {
+    init(_ arguments: Arguments, now: Date) throws(UsageError) {
         self.now = now
+        spelling = try arguments.spelling()
         isLabelled = arguments.has(.long) || arguments.operands.count > 1
         nameWidth = min(32, arguments.operands.map(\.count).max() ?? 0)
     }
@@ -69,7 +72,7 @@ private struct PinListing {
             let place = item.line.map { isAlone ? name : "\(name)[\(item.index)], line \($0)" } ?? name
             Self.complain(place, error.description, &console, [("index", .integer(item.index))])
         case .success(let key) where isAlone && !isLabelled:
-            console.result([key.fingerprint.description], json(key, item, of: name))
+            console.result([text(key, key.parsedCertificate)], json(key, item, of: name))
         case .success(let key):
             console.result([line(key, isAlone ? name : "\(name)[\(item.index)]")], json(key, item, of: name))
         }
@@ -83,18 +86,22 @@ private struct PinListing {
         keyWidth = max(keyWidth, kind.count)
         subjectWidth = min(48, max(subjectWidth, subject.count))
         let columns = [
-            key.fingerprint.description, padded(name, nameWidth), padded(key.kindText(certificate), 11),
+            text(key, certificate), padded(name, nameWidth), padded(key.kindText(certificate), 11),
             padded(kind, keyWidth), padded(subject, subjectWidth), certificate.map { expiry($0, now: now) } ?? "",
         ]
         let line = columns.joined(separator: "  ")
         return String(line[...(line.lastIndex { $0 != " " } ?? line.startIndex)])
     }
 
+    private func text(_ key: KeyMaterial, _ certificate: X509Certificate?) -> String {
+        spelling.text(key.fingerprint, isAuthority: certificate?.isCertificateAuthority ?? false)
+    }
+
     private func json(_ key: KeyMaterial, _ item: KeyFile.Item, of name: String) -> JSON {
         let certificate = key.parsedCertificate
         var members: [(String, JSON)] = [
             ("input", .string(name)), ("index", .integer(item.index)), ("kind", .string(key.kind.word)),
-            ("pin", .string(key.fingerprint.description)),
+            ("pin", .string(key.fingerprint.description)), (spelling.rawValue, .string(text(key, certificate))),
         ]
         if let kind = key.keyKind { members.append(("key", .string(kind.description))) }
         if let subject = key.subject { members.append(("subject", .string(subject.description))) }

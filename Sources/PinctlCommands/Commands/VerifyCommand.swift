@@ -17,9 +17,7 @@ extension CommandDefinition {
             let expectation = try arguments.pinSource().expectation(for: endpoint)
             let store = try arguments.trustStore(in: environment)
             let presented = try presentedChain(arguments.operands[0])
-            let verdict = Verdict(
-                on: presented, name: endpoint.name, port: endpoint.port, expecting: expectation, store: store,
-                time: time)
+            let verdict = Verdict(on: presented, of: endpoint, expecting: expectation, store: store, time: time)
             let text = VerdictText(
                 verdict: verdict, subject: endpoint.name.description, source: "file",
                 presented: presented.certificates, now: time)

@@ -54,6 +54,11 @@ package struct Console {
     ) {
         self.status.record(status)
         if format == .json { writeElement(.object(members() + [("error", .string(message))])) }
+        note(message)
+    }
+
+    /// Says something on standard error that is no problem of its own.
+    mutating func note(_ message: String) {
         output.flush()
         diagnostics.write("pinctl: \(visible(message))\n")
         diagnostics.flush()

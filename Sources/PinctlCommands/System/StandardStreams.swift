@@ -35,7 +35,7 @@ enum StandardStreams {
     static var diagnostics: OutputBuffer { OutputBuffer { _ = write($0, to: 2) } }
 
     /// Writes all bytes (`write(2)`); 0 or the `errno` that stopped it.
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var start = 0
         while start < bytes.count {
             let count = unsafe bytes[start...].withUnsafeBytes { rest in
