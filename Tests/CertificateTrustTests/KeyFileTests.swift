@@ -1,0 +1,142 @@
+import CertificateTrust
+import TestPKI
+import Testing
+
+@Suite("Files of keys and certificates")
+struct KeyFileTests {
+    private static func read(_ path: String) throws -> [String] {
+        var output: [String] = []
+        let file = try InputFile(path: path)
+        try KeyFile.read(file) { item in
+            switch item.content {
+            case .success(let material): output.append("\(item.index) \(material.kind) \(material.fingerprint)")
+            case .failure(let error): output.append("\(item.index) \(error)")
+            }
+        }
+        return output
+    }
+
+    private static func pin(of certificate: [UInt8]) throws -> SPKIFingerprint {
+        try SPKIFingerprint(ofCertificate: certificate.span)
+    }
+
+    @Test(
+        "a certificate, a request, a public and a private key of one pair have one pin",
+        arguments: [.p256, .rsa2048, .ed25519] as [TestKey.Kind])
+    func onePin(_ kind: TestKey.Kind) throws {
+        let folder = try TestFolder()
+        let key = try TestKey(kind)
+        let root = try TestCertificate.root("Root", key: key)
+        let request = try TestSigningRequest("Request", key: key)
+        let publicKey = try key.publicKeyDER
+        let pin = SPKIFingerprint(hashing: publicKey.span)
+        let pem = [
+            root.pemText, request.pemText, try key.publicKeyPEM, try key.privateKeyPEM,
+        ].joined()
+        #expect(
+            try Self.read(folder.add(pem)) == [
+                "0 certificate \(pin)", "1 certificateRequest \(pin)", "2 publicKey \(pin)", "3 privateKey \(pin)",
+            ])
+        if kind != .ed25519 {
+            #expect(try Self.read(folder.add(key.traditionalPrivateKeyPEM)) == ["0 privateKey \(pin)"])
+        }
+        #expect(try Self.read(folder.add(root.derBytes)) == ["0 certificate \(pin)"])
+        #expect(try Self.read(folder.add(request.derBytes)) == ["0 certificateRequest \(pin)"])
+        #expect(try Self.read(folder.add(key.publicKeyDER)) == ["0 publicKey \(pin)"])
+        #expect(try Self.read(folder.add(key.privateKeyDER)) == ["0 privateKey \(pin)"])
+    }
+
+    @Test("CB22: an algorithm OpenSSL cannot decode has the pin of its bytes as sent")
+    func unknownAlgorithm() throws {
+        let folder = try TestFolder()
+        let unknown = TestKey.unknownPublicKeyDER()
+        let root = try TestCertificate.root("Root") { $0.subjectPublicKeyInfo = unknown }
+        let pin = SPKIFingerprint(hashing: unknown.span)
+        #expect(try Self.read(folder.add(root.pemText)) == ["0 certificate \(pin)"])
+        #expect(try Self.pin(of: root.derBytes) == pin)
+    }
+
+    @Test("CB20: OpenSSL's trust settings behind a certificate do not change its pin, and make it no anchor")
+    func trustedCertificate() throws {
+        let folder = try TestFolder()
+        let root = try TestCertificate.root("Root")
+        let settings = TestDER.sequence(TestDER.sequence(TestDER.objectIdentifier("1.3.6.1.5.5.7.3.2")))
+        let path = try folder.add(TestPEM.block("TRUSTED CERTIFICATE", root.derBytes + settings))
+        let pin = try Self.pin(of: root.derBytes)
+        #expect(try Self.read(path) == ["0 certificate \(pin)"])
+        #expect(try CertificateFile.read(path).map(\.derBytes) == [root.derBytes])
+        #expect(throws: TrustStoreError.self) { try TrustStore(files: [path]) }
+    }
+
+    @Test("an encrypted key is named as such, in either form, and nothing of it is shown")
+    func encrypted() throws {
+        let folder = try TestFolder()
+        let pem = try TestKey().encryptedPrivateKeyPEM(passphrase: "secret")
+        let lines = try Self.read(folder.add(pem))
+        #expect(lines == ["0 \(KeyMaterialError.encrypted)"])
+    }
+
+    @Test("the unit of failure is the block")
+    func oneBroken() throws {
+        let folder = try TestFolder()
+        let root = try TestCertificate.root("Root")
+        let blocks = (0..<150).map { index in
+            index == 70 ? TestPEM.block("CERTIFICATE", Array(root.derBytes.dropLast(9))) : root.pemText
+        }
+        let lines = try Self.read(folder.add(blocks.joined()))
+        #expect(lines.count == 150)
+        #expect(lines.filter { $0.contains("sha256/") }.count == 149)
+        #expect(lines[70].contains("bytes short"))
+    }
+
+    @Test(
+        "CB21: DER that is cut, padded or followed by more is refused",
+        arguments: ["cut", "trailing", "indefinite", "one byte", "zeros"])
+    func badDER(_ what: String) throws {
+        let folder = try TestFolder()
+        var der = try TestCertificate.root("Root").derBytes
+        switch what {
+        case "cut": der.removeLast(20)
+        case "trailing": der += [0]
+        case "indefinite": der = [0x30, 0x80] + der.dropFirst(4) + [0, 0]
+        case "one byte": der = [0x30]
+        default: der = [UInt8](repeating: 0, count: 5_000)
+        }
+        let path = try folder.add(der)
+        let lines = (try? Self.read(path)) ?? []
+        #expect(!lines.contains { $0.contains("sha256/") })
+    }
+
+    @Test("an empty file, a directory and a missing file are refused, each with its reason")
+    func badFiles() throws {
+        let folder = try TestFolder()
+        let empty = try folder.add([UInt8]())
+        #expect(throws: KeyFile.Failure.empty) { try Self.read(empty) }
+        for (path, reason) in [
+            (folder.path, "is a directory: name the files in it"),
+            (folder.path + "/none", "no such file: check the path"),
+            ("a\0b", "cannot open it: Invalid argument"),
+        ] {
+            let error = #expect(throws: InputFileError.self) { try Self.read(path) }
+            #expect(error?.description == reason)
+        }
+        #expect(throws: KeyFile.Failure.self) { try Self.read("/dev/zero") }
+    }
+
+    @Test("CB21: every cut of a certificate and every changed byte is hashed or refused without a trap")
+    func hostile() throws {
+        let der = try TestCertificate.root("Root").leaf("a.test", "b.test").derBytes
+        for length in der.indices {
+            #expect(throws: DERError.self) { try Self.pin(of: Array(der[..<length])) }
+        }
+        for index in der.indices {
+            for byte: UInt8 in [0x00, 0x01, 0x30, 0x7F, 0x80, 0x84, 0xFF] {
+                var changed = der
+                changed[index] = byte
+                _ = try? Self.pin(of: changed)
+                _ = try? X509Certificate(derBytes: changed).subject.description
+                if let material = try? KeyMaterial(der: changed.span) { _ = material.keyKind }
+            }
+        }
+    }
+}

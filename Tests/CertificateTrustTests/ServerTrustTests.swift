@@ -1,0 +1,293 @@
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+import Testing
+
+/// A claim over minted certificates, evaluated in the middle of their validity unless told.
+private struct Claim {
+    var leaf: TestCertificate
+    var presented: [TestCertificate] = []
+    var anchors: [TestCertificate]
+    var name = "api.example.test"
+    var time: Int64 = 1_800_000_000
+
+    func trust() throws -> ServerTrust {
+        let chain = try PresentedChain(derCertificates: [leaf.derBytes] + presented.map(\.derBytes))
+        let store = TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) })
+        return ServerTrust(presented: chain, name: try ServerName(name), store: store)
+    }
+
+    func evaluate(accepting: (VerifiedPath) -> Bool = { _ in true }) throws -> [[UInt8]] {
+        let date = Date(timeIntervalSince1970: Double(time))
+        return try trust().evaluate(at: date, accepting: accepting).certificates.map(\.derBytes)
+    }
+
+    /// The identifier of the rule that refuses the claim, or `accepted`.
+    func verdict() throws -> String {
+        do {
+            _ = try evaluate()
+            return "accepted"
+        } catch TrustError.untrusted(let finding) {
+            return finding.rule.rawValue
+        }
+    }
+}
+
+@Suite("Server trust")
+struct ServerTrustTests {
+    let root: TestCertificate
+    let intermediate: TestCertificate
+    let leaf: TestCertificate
+
+    init() throws {
+        root = try TestCertificate.root("Root")
+        intermediate = try root.intermediate("Intermediate")
+        leaf = try intermediate.leaf("api.example.test")
+    }
+
+    @Test("a chain to an anchor is verified, leaf first, and the anchor need not be sent")
+    func accepted() throws {
+        let claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
+        #expect(try claim.evaluate() == [leaf, intermediate, root].map(\.derBytes))
+    }
+
+    @Test(
+        "every kind of key verifies", arguments: [.rsa2048, .p256, .p384, .p521, .ed25519] as [TestKey.Kind])
+    func keys(_ kind: TestKey.Kind) throws {
+        let root = try TestCertificate.root("Root", key: .shared(kind))
+        let leaf = try root.leaf("api.example.test", key: TestKey(kind))
+        #expect(try Claim(leaf: leaf, anchors: [root]).verdict() == "accepted")
+    }
+
+    @Test("CB5, CB6: order, doubles and strangers do not matter, and none of them is in the path")
+    func disorder() throws {
+        let second = try intermediate.intermediate("Second")
+        let leaf = try second.leaf("api.example.test")
+        let stranger = try TestCertificate.root("Stranger")
+        let presented = [stranger, root, second, intermediate] + Array(repeating: second, count: 50)
+        let claim = Claim(leaf: leaf, presented: presented, anchors: [root])
+        #expect(try claim.evaluate() == [leaf, second, intermediate, root].map(\.derBytes))
+    }
+
+    @Test("CB1, CB2, CB4, CB17: without a path to an anchor nothing is trusted")
+    func unanchored() throws {
+        let other = try TestCertificate.root("Other")
+        let selfSigned = try TestCertificate.selfSigned(.server(["api.example.test"]))
+        #expect(try Claim(leaf: selfSigned, anchors: [root]).verdict() == "unknown-issuer")
+        #expect(try Claim(leaf: leaf, presented: [intermediate, root], anchors: [other]).verdict() == "unknown-issuer")
+        #expect(try Claim(leaf: leaf, anchors: [root]).verdict() == "unknown-issuer")
+        #expect(try Claim(leaf: leaf, presented: [intermediate], anchors: []).verdict() == "unknown-issuer")
+    }
+
+    @Test("CB3: validity holds from its first second to its last", arguments: ["leaf", "intermediate", "root"])
+    func validity(_ which: String) throws {
+        let (start, end): (Int64, Int64) = (1_799_999_990, 1_800_000_010)
+        func window(_ settings: inout TestCertificate.Settings) {
+            settings.notBefore = start
+            settings.notAfter = end
+        }
+        let root = try TestCertificate.root("Root") { if which == "root" { window(&$0) } }
+        let intermediate = try root.intermediate("Intermediate") { if which == "intermediate" { window(&$0) } }
+        let leaf = try intermediate.leaf("api.example.test") { if which == "leaf" { window(&$0) } }
+        var claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
+        for (time, expected) in [
+            (start - 1, "not-yet-valid"), (start, "accepted"), (end, "accepted"), (end + 1, "expired"),
+        ] {
+            claim.time = time
+            #expect(try claim.verdict() == expected)
+        }
+    }
+
+    @Test("an infinite time is refused, not trapped on", arguments: [Double.infinity, -.infinity, .nan, 1e300])
+    func impossibleTime(_ seconds: Double) throws {
+        let trust = try Claim(leaf: leaf, presented: [intermediate], anchors: [root]).trust()
+        #expect(throws: TrustError.self) { try trust.evaluate(at: Date(timeIntervalSince1970: seconds)) }
+    }
+
+    @Test("CB7: of two issuers with one name and key, the one that leads to an anchor is found")
+    func crossSigned() throws {
+        let old = try TestCertificate.root("Old Root") { $0.notAfter = 1_790_000_000 }
+        let cross = try old.crossSign(root)
+        let claim = Claim(leaf: leaf, presented: [intermediate, cross], anchors: [old, root])
+        #expect(try claim.evaluate() == [leaf, intermediate, root].map(\.derBytes))
+        let expiredOnly = Claim(leaf: leaf, presented: [intermediate, cross], anchors: [old])
+        #expect(try expiredOnly.verdict() == "expired")
+    }
+
+    @Test("a refused path makes way for the next, and the last refusal tells of the best")
+    func accepting() throws {
+        let other = try TestCertificate.root("Other Root")
+        let cross = try other.crossSign(root)
+        let claim = Claim(leaf: leaf, presented: [intermediate, cross], anchors: [root, other])
+        let long = try claim.evaluate { $0.anchor.derBytes == other.derBytes }
+        #expect(long == [leaf, intermediate, cross, other].map(\.derBytes))
+        var asked: [Int] = []
+        let error = #expect(throws: TrustError.self) {
+            try claim.evaluate {
+                asked.append($0.certificates.count)
+                return false
+            }
+        }
+        #expect(asked == [3, 4])
+        guard case .refused(let best) = error else { throw TestFailure(error) }
+        #expect(best.certificates.count == 3)
+    }
+
+    @Test("PE7, P3: accepting is never asked about a path that is not valid")
+    func onlyNarrows() throws {
+        var claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
+        claim.name = "other.example.test"
+        #expect(throws: TrustError.self) {
+            try claim.evaluate { _ in
+                Issue.record("asked about an invalid path")
+                return true
+            }
+        }
+    }
+
+    @Test("CB8, CB9, CB10: who may not issue does not")
+    func authorities() throws {
+        let plain = try root.intermediate("Plain") { $0.isAuthority = false }
+        let noSigning = try root.intermediate("No Signing") { $0.keyUsage = .digitalSignature }
+        let short = try root.intermediate("Short") { $0.pathLength = 0 }
+        let below = try short.intermediate("Below")
+        let old = try root.intermediate("Version 1") { $0.version = 1 }
+        for (chain, rule) in [
+            ([plain], "not-an-authority"), ([noSigning], "not-an-authority"), ([below, short], "path-length"),
+            ([old], "not-an-authority"), ([leaf, intermediate], "not-an-authority"),
+        ] {
+            let server = try chain[0].leaf("api.example.test")
+            #expect(try Claim(leaf: server, presented: chain, anchors: [root]).verdict() == rule)
+        }
+    }
+
+    @Test("CB11: a name outside the constraints of an authority is refused, an address too")
+    func nameConstraints() throws {
+        let permitted = try root.intermediate("Permitted") { $0.permittedSubtrees = [.dns("example.org")] }
+        let excluded = try root.intermediate("Excluded") { $0.excludedSubtrees = [.dns("EXAMPLE.test")] }
+        let inside = try root.intermediate("Inside") { $0.permittedSubtrees = [.dns("example.test")] }
+        for (authority, expected) in [
+            (permitted, "name-constraints"), (excluded, "name-constraints"), (inside, "accepted"),
+        ] {
+            let leaf = try authority.leaf("api.example.test")
+            #expect(try Claim(leaf: leaf, presented: [authority], anchors: [root]).verdict() == expected)
+        }
+    }
+
+    @Test("CB12, CB13, CB14: purpose, critical extensions and strength are checked")
+    func leafProperties() throws {
+        let unknown = TestCertificate.Extension("1.2.3.4.5", critical: true, TestDER.boolean(true))
+        let rows: [(TestCertificate, String)] = [
+            (try root.leaf("api.example.test") { $0.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.clientAuth] }, "purpose"),
+            (try root.leaf("api.example.test") { $0.extensions = [unknown] }, "critical-extension"),
+            (try root.leaf("api.example.test", key: .shared(.rsa(bits: 1024))), "weak-cryptography"),
+            (try root.leaf("api.example.test") { $0.digest = .sha1 }, "weak-cryptography"),
+            (try root.leaf("api.example.test") { $0.extendedKeyUsages = [] }, "accepted"),
+        ]
+        for (leaf, expected) in rows { #expect(try Claim(leaf: leaf, anchors: [root]).verdict() == expected) }
+        let rsaRoot = try TestCertificate.root("RSA Root", key: .shared(.rsa2048))
+        let leaf = try rsaRoot.leaf("api.example.test") { $0.digest = .md5 }
+        #expect(try Claim(leaf: leaf, anchors: [rsaRoot]).verdict() == "weak-cryptography")
+    }
+
+    @Test("a broken signature is refused, wherever it is")
+    func brokenSignature() throws {
+        let chain = try PresentedChain(derCertificates: [leaf.derBytesWithBrokenSignature, intermediate.derBytes])
+        let store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
+        let trust = ServerTrust(presented: chain, name: try ServerName("api.example.test"), store: store)
+        let error = #expect(throws: TrustError.self) { try trust.evaluate(at: Date(timeIntervalSince1970: 1_800_000_000)) }
+        guard case .untrusted(let finding) = error else { throw TestFailure(error) }
+        #expect(finding.rule == .badSignature)
+        #expect(finding.depth == 0)
+    }
+
+    @Test("HM11: a common name is never a server's name, and the message says what the certificate is valid for")
+    func names() throws {
+        let noNames = try root.issue({
+            var settings = TestCertificate.Settings.server(["api.example.test"])
+            settings.alternativeNames = []
+            return settings
+        }())
+        #expect(try Claim(leaf: noNames, anchors: [root]).verdict() == "name-mismatch")
+        var claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
+        claim.name = "www.example.test"
+        let error = #expect(throws: TrustError.self) { try claim.evaluate() }
+        #expect(
+            error?.description
+                == "leaf (CN=api.example.test): is valid for api.example.test, not for www.example.test: "
+                + "connect to a name it has, or reissue it")
+    }
+
+    @Test("HM12: of 10,000 names the last one counts")
+    func manyNames() throws {
+        let names = (0..<10_000).map { "host\($0).example.test" }
+        let leaf = try root.leaf("first.example.test") { $0.alternativeNames = names.map { .dns($0) } }
+        var claim = Claim(leaf: leaf, anchors: [root])
+        claim.name = "host9999.example.test"
+        #expect(try claim.verdict() == "accepted")
+        claim.name = "host10000.example.test"
+        #expect(try claim.verdict() == "name-mismatch")
+    }
+
+    @Test("CB26: of the nine kinds of alternative names, two count, and none crashes")
+    func allKinds() throws {
+        let leaf = try root.leaf("api.example.test") {
+            $0.alternativeNames = [
+                .raw(TestDER.constructed(0, TestDER.objectIdentifier("1.2.3") + TestDER.constructed(0, TestDER.utf8String("api.example.test")))),
+                .email("a@api.example.test"), .directory("api.example.test"), .uri("https://api.example.test/"),
+                .registeredID("1.2.3"), .raw(TestDER.constructed(3, [])), .raw(TestDER.constructed(5, [])),
+            ]
+        }
+        #expect(try Claim(leaf: leaf, anchors: [root]).verdict() == "name-mismatch")
+    }
+
+    @Test("CB16: an intermediate or a leaf can be the anchor, if someone says so")
+    func otherAnchors() throws {
+        #expect(try Claim(leaf: leaf, anchors: [intermediate]).evaluate() == [leaf, intermediate].map(\.derBytes))
+        #expect(try Claim(leaf: leaf, anchors: [leaf]).evaluate() == [leaf.derBytes])
+        let selfSigned = try TestCertificate.selfSigned(.server(["api.example.test"]))
+        #expect(try Claim(leaf: selfSigned, anchors: [selfSigned]).verdict() == "accepted")
+    }
+
+    @Test("CB18: a web of cross-signed authorities ends within the budget")
+    func cycles() throws {
+        let keys = try (0..<8).map { _ in try TestKey() }
+        let authorities = try keys.map { try TestCertificate.root("Loop", key: $0) }
+        let web = try authorities.flatMap { issuer in try authorities.map { try issuer.crossSign($0) } }
+        let leaf = try authorities[0].leaf("api.example.test")
+        let claim = Claim(leaf: leaf, presented: web, anchors: [root])
+        let verdict = try claim.verdict()
+        #expect(["budget", "unknown-issuer"].contains(verdict))
+    }
+
+    @Test("CB28: a store without anchors is an error of its own")
+    func emptyStore() throws {
+        let folder = try TestFolder()
+        let empty = try folder.add("")
+        #expect(throws: TrustStoreError.self) { try TrustStore(files: [empty]) }
+        #expect(throws: TrustStoreError.self) { try TrustStore(files: []) }
+        #expect(throws: TrustStoreError.self) { try TrustStore(directory: folder.path + "/none") }
+        #expect(throws: TrustStoreError.self) { try TrustStore.system(environment: ["SSL_CERT_FILE": empty]) }
+        #expect(throws: TrustStoreError.self) { try TrustStore.system(environment: ["SSL_CERT_DIR": "/none"]) }
+    }
+
+    @Test("a directory is read whole, or by the hash of a subject")
+    func directories() throws {
+        let plain = try TestFolder()
+        _ = try plain.add(root.pemText, name: "root.pem")
+        _ = try plain.add("not a certificate", name: "README")
+        let store = try TrustStore(directory: plain.path)
+        #expect(store.contains(try X509Certificate(derBytes: root.derBytes)))
+        #expect(!store.contains(try X509Certificate(derBytes: leaf.derBytes)))
+        guard TestCommand.isPresent("openssl", "version") else { return }
+        #expect(try TestCommand.run(["openssl", "rehash", plain.path]).status == 0)
+        let hashed = try TrustStore.system(environment: ["SSL_CERT_DIR": plain.path])
+        #expect(hashed.contains(try X509Certificate(derBytes: root.derBytes)))
+    }
+}
+
+/// Something else came than a test looked for.
+private struct TestFailure: Error {
+    let found: String
+    init(_ found: Any?) { self.found = "\(String(describing: found))" }
+}
