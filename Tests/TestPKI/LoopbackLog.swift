@@ -1,6 +1,5 @@
 import COpenSSL
 import Glibc
-import Synchronization
 
 extension LoopbackServer {
     /// What one connection brought, as far as it has come.
@@ -44,7 +43,7 @@ extension LoopbackServer {
 
 /// The records of a server, and the sockets that are open.
 final class LoopbackLog: Sendable {
-    private struct State {
+    private struct State: Sendable {
         var isStopped = false
         var records: [LoopbackServer.Record] = []
         var sockets: [Int: Int32] = [:]
@@ -60,7 +59,7 @@ final class LoopbackLog: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     var records: [LoopbackServer.Record] { state.withLock { $0.records } }
 
