@@ -2,13 +2,32 @@
 public struct SubjectPublicKeyInfo: Sendable, Hashable {
     /// The DER as sent.
     public let derBytes: [UInt8]
-    /// The kind and size of the key, read from the identifier; unknown kinds keep their identifier.
-    public let keyKind: PublicKeyKind
 
     /// Reads a DER SubjectPublicKeyInfo that fills `derBytes`.
     public init(derBytes: [UInt8]) throws(DERError) {
-        keyKind = try PublicKeyKind(subjectPublicKeyInfo: derBytes.span)
+        try Self.check(derBytes.span)
         self.derBytes = derBytes
+    }
+
+    /// A key that was checked when its certificate was parsed.
+    init(checked derBytes: [UInt8]) {
+        self.derBytes = derBytes
+    }
+
+    /// An algorithm and a BIT STRING, and nothing behind them.
+    static func check(_ bytes: Span<UInt8>) throws(DERError) {
+        var outer = DERCursor(0..<bytes.count)
+        var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+        try outer.finish()
+        var algorithm = DERCursor(try fields.next(DERTag.sequence, bytes).contents)
+        _ = try algorithm.next(DERTag.objectIdentifier, bytes)
+        _ = try fields.next(DERTag.bitString, bytes)
+        try fields.finish()
+    }
+
+    /// The algorithm and size; an algorithm nobody here knows keeps its identifier.
+    public var keyKind: PublicKeyKind {
+        (try? PublicKeyKind(subjectPublicKeyInfo: derBytes.span)) ?? .other(identifier: "of malformed parameters")
     }
 
     /// The pin of this key.

@@ -1,0 +1,108 @@
+import FoundationEssentials
+import OpenSSLBridge
+import Synchronization
+
+/// Where a trust store finds anchors.
+protocol AnchorSource: Sendable {
+    /// Anchors with this subject; `derName` is the name as some certificate spells it.
+    func anchors(named subject: CanonicalName, derName: () -> [UInt8]) -> [X509Certificate]
+}
+
+/// Certificates in memory, indexed by subject and parsed on first use.
+///
+/// A certificate that turns out malformed when it is parsed is no anchor.
+final class AnchorIndex: AnchorSource {
+    private let derBySubject: [CanonicalName: [[UInt8]]]
+    private let parsed: Mutex<[CanonicalName: [X509Certificate]]>
+
+    init(certificates: [X509Certificate]) {
+        var index: [CanonicalName: [X509Certificate]] = [:]
+        for certificate in certificates
+        where index[certificate.canonicalSubject]?.contains(certificate) != true {
+            index[certificate.canonicalSubject, default: []].append(certificate)
+        }
+        derBySubject = [:]
+        parsed = Mutex(index)
+    }
+
+    init(file: String) throws(TrustStoreError) {
+        var index: [CanonicalName: [[UInt8]]] = [:]
+        do throws(CertificateFileError) {
+            try CertificateFile.forEachCertificate(in: file, trustSettings: .refused) { der throws(DERError) in
+                let layout = try CertificateLayout(der.span)
+                index[try CanonicalName(der.span, layout.subject), default: []].append(der)
+            }
+        } catch {
+            throw .file(error)
+        }
+        derBySubject = index
+        parsed = Mutex([:])
+    }
+
+    func anchors(named subject: CanonicalName, derName: () -> [UInt8]) -> [X509Certificate] {
+        parsed.withLock { parsed in
+            if let anchors = parsed[subject] { return anchors }
+            guard let encoded = derBySubject[subject] else { return [] }
+            var anchors: [X509Certificate] = []
+            for der in encoded {
+                guard let anchor = try? X509Certificate(derBytes: der), !anchors.contains(anchor) else { continue }
+                anchors.append(anchor)
+            }
+            parsed[subject] = anchors
+            return anchors
+        }
+    }
+}
+
+/// A directory of certificate files.
+final class AnchorDirectory: AnchorSource {
+    private let path: String
+    private let names: [String]
+    /// Whether files are named by the hash of their subject, `8b59b1ad.0`.
+    private let isHashed: Bool
+    private let whole = Mutex<AnchorIndex?>(nil)
+    private let byHash = Mutex<[String: [X509Certificate]]>([:])
+
+    init(path: String) throws(TrustStoreError) {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+            throw .unreadableDirectory(path)
+        }
+        guard !names.isEmpty else { throw .empty(tried: [path]) }
+        self.path = path
+        self.names = names.sorted()
+        isHashed = names.contains(where: Self.isHashName)
+    }
+
+    func anchors(named subject: CanonicalName, derName: () -> [UInt8]) -> [X509Certificate] {
+        guard isHashed else {
+            let index = whole.withLock { whole in
+                if let whole { return whole }
+                let index = AnchorIndex(certificates: names.flatMap(read))
+                whole = index
+                return index
+            }
+            return index.anchors(named: subject, derName: derName)
+        }
+        let name = derName()
+        guard let hash = subjectNameHash(name.span) else { return [] }
+        let hexadecimal = String(hash, radix: 16)
+        let prefix = String(repeating: "0", count: 8 - hexadecimal.count) + hexadecimal + "."
+        return byHash.withLock { byHash in
+            if let anchors = byHash[prefix] { return anchors }
+            let anchors = names.filter { $0.hasPrefix(prefix) }.flatMap(read)
+            byHash[prefix] = anchors
+            return anchors
+        }
+        .filter { $0.canonicalSubject == subject }
+    }
+
+    private func read(_ name: String) -> [X509Certificate] {
+        (try? CertificateFile.read(path + "/" + name, trustSettings: .refused)) ?? []
+    }
+
+    private static func isHashName(_ name: String) -> Bool {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts[0].utf8.count == 8 && UInt32(parts[0], radix: 16) != nil
+            && UInt16(parts[1]) != nil
+    }
+}

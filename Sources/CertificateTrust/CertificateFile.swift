@@ -1,0 +1,122 @@
+/// A file of certificates: DER of one, or PEM of any number with text around them.
+public enum CertificateFile {
+    /// Reads every certificate of a file, in order. A block that cannot be read fails the whole file; keys and other
+    /// PEM blocks are passed over.
+    ///
+    /// `TRUSTED CERTIFICATE` blocks yield their certificate; the trust settings behind it are not evaluated.
+    public static func read(_ path: String) throws(CertificateFileError) -> [X509Certificate] {
+        try read(path, trustSettings: .ignored)
+    }
+
+    /// What to do with a certificate that carries OpenSSL's own trust settings, which are not evaluated here.
+    enum TrustSettings {
+        case ignored
+        /// An anchor might be distrusted by them, so it cannot become one.
+        case refused
+    }
+
+    static func read(
+        _ path: String, trustSettings: TrustSettings
+    ) throws(CertificateFileError) -> [X509Certificate] {
+        var certificates: [X509Certificate] = []
+        try forEachCertificate(in: path, trustSettings: trustSettings) { der throws(DERError) in
+            certificates.append(try X509Certificate(derBytes: der))
+        }
+        return certificates
+    }
+
+    /// Reads every certificate of an open file, in order.
+    package static func read(_ file: consuming InputFile) throws(CertificateFileError) -> [X509Certificate] {
+        var certificates: [X509Certificate] = []
+        try forEachCertificate(in: file, trustSettings: .ignored) { der throws(DERError) in
+            certificates.append(try X509Certificate(derBytes: der))
+        }
+        return certificates
+    }
+
+    /// Hands the DER of every certificate of a file to `body`, which says what is wrong with it.
+    static func forEachCertificate(
+        in path: String, trustSettings: TrustSettings, _ body: ([UInt8]) throws(DERError) -> Void
+    ) throws(CertificateFileError) {
+        let file: InputFile
+        do throws(InputFileError) {
+            file = try InputFile(path: path)
+        } catch {
+            throw .unreadable(path: path, reason: error.description)
+        }
+        try forEachCertificate(in: file, trustSettings: trustSettings, body)
+    }
+
+    private static func forEachCertificate(
+        in file: consuming InputFile, trustSettings: TrustSettings, _ body: ([UInt8]) throws(DERError) -> Void
+    ) throws(CertificateFileError) {
+        let name = file.name
+        var count = 0
+        var failure: CertificateFileError?
+        do throws(KeyFile.Failure) {
+            try KeyFile.readObjects(file) { label, block, result, der in
+                let line = label == nil ? nil : block.line
+                do throws(CertificateFileError) {
+                    if case .failure(let error) = result {
+                        throw .malformed(path: name, line: line, reason: error.description)
+                    }
+                    guard let range = certificateRange(label, der) else { return }
+                    guard range.count == der.count || trustSettings == .ignored else {
+                        throw .malformed(
+                            path: name, line: line,
+                            reason: "carries trust settings that are not evaluated: write it without (openssl x509)")
+                    }
+                    count += 1
+                    let bytes = Array(copying: der.extracting(range))
+                    do throws(DERError) {
+                        try body(bytes)
+                    } catch {
+                        throw .malformed(path: name, line: line, reason: error.description)
+                    }
+                } catch {
+                    failure = failure ?? error
+                }
+            }
+        } catch {
+            throw .unreadable(path: name, reason: error.description)
+        }
+        if let failure { throw failure }
+        guard count > 0 else { throw .noCertificate(path: name) }
+    }
+
+    /// Where the certificate lies in an object; nil for what is none.
+    private static func certificateRange(_ label: String?, _ der: Span<UInt8>) -> Range<Int>? {
+        switch label {
+        case nil, "CERTIFICATE", "X509 CERTIFICATE": return 0..<der.count
+        case "TRUSTED CERTIFICATE":
+            var cursor = DERCursor(0..<der.count)
+            guard let certificate = try? cursor.next(DERTag.sequence, der) else { return 0..<der.count }
+            return certificate.whole
+        default: return nil
+        }
+    }
+}
+
+/// Why a file gave no certificates.
+@nonexhaustive
+public enum CertificateFileError: Error, Hashable, Sendable {
+    /// The file cannot be opened or read, or is neither PEM nor DER.
+    case unreadable(path: String, reason: String)
+    /// A block is broken; `line` is where it begins, nil in a DER file.
+    case malformed(path: String, line: Int?, reason: String)
+    /// Nothing in the file is a certificate.
+    case noCertificate(path: String)
+}
+
+extension CertificateFileError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unreadable(let path, let reason): "\(visibleText(path)): \(reason)"
+        case .malformed(let path, let line?, let reason):
+            "\(visibleText(path)):\(line): the certificate that begins here \(reason)"
+        case .malformed(let path, nil, let reason): "\(visibleText(path)): \(reason)"
+        case .noCertificate(let path):
+            "\(visibleText(path)): holds no certificate: give PEM with CERTIFICATE blocks, or DER"
+        }
+    }
+}

@@ -1,0 +1,120 @@
+/// The two time types of a certificate (RFC 5280, section 4.1.2.5): UTC, to the second, no fractions.
+enum DERTime {
+    /// Seconds since 1970 of the UTCTime or GeneralizedTime that fills `range`.
+    static func seconds(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(DERError) -> Int64 {
+        var cursor = DERCursor(range)
+        let element = try cursor.next(bytes)
+        let digits: Int
+        switch element.tag {
+        case DERTag.utcTime: digits = 12
+        case DERTag.generalizedTime: digits = 14
+        default:
+            throw .unexpectedTag(found: element.tag, expected: DERTag.utcTime, offset: range.lowerBound)
+        }
+        let invalid = DERError.invalidValue(what: "time", offset: range.lowerBound)
+        let start = element.contents.lowerBound
+        guard element.contents.count == digits + 1, bytes[start + digits] == UInt8(ascii: "Z") else { throw invalid }
+        var fields: [Int] = []
+        for pair in stride(from: start, to: start + digits, by: 2) {
+            guard let tens = digit(bytes[pair]), let ones = digit(bytes[pair + 1]) else { throw invalid }
+            fields.append(tens * 10 + ones)
+        }
+        let year: Int
+        if digits == 12 {
+            // Two digits are 1950 to 2049.
+            let short = fields.removeFirst()
+            year = short < 50 ? 2000 + short : 1900 + short
+        } else {
+            year = fields.removeFirst() * 100 + fields.removeFirst()
+        }
+        guard
+            let seconds = CivilTime(
+                year: year, month: fields[0], day: fields[1], hour: fields[2], minute: fields[3], second: fields[4]
+            )?.secondsSince1970
+        else { throw invalid }
+        return seconds
+    }
+
+    private static func digit(_ byte: UInt8) -> Int? {
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte ? Int(byte - UInt8(ascii: "0")) : nil
+    }
+}
+
+/// A date and time of the Gregorian calendar in UTC, year 0 to 9999, checked: there is no 30 February.
+package struct CivilTime: Sendable, Hashable {
+    package let year: Int
+    package let month: Int
+    package let day: Int
+    package let hour: Int
+    package let minute: Int
+    package let second: Int
+
+    /// Nil for what no calendar shows; leap seconds are not written in certificates or policies.
+    package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        guard (0...9999).contains(year), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
+            (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
+        else { return nil }
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+
+    /// The civil time of an instant; nil outside the years 0 to 9999.
+    package init?(secondsSince1970 seconds: Int64) {
+        let (days, rest) = seconds.quotientFlooredAndRemainder(by: 86_400)
+        guard (-719_528...2_932_896).contains(days) else { return nil }
+        // Years of 365.2425 days, counted in eras of 400 years that begin on 1 March of year 0.
+        let shifted = Int(days) + 719_468
+        let (era, dayOfEra) = shifted.quotientFlooredAndRemainder(by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        self.init(
+            year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month: month,
+            day: dayOfYear - (153 * shiftedMonth + 2) / 5 + 1,
+            hour: Int(rest) / 3_600, minute: Int(rest) / 60 % 60, second: Int(rest) % 60)
+    }
+
+    /// Seconds since 1970-01-01T00:00:00Z.
+    package var secondsSince1970: Int64 {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let (era, yearOfEra) = shiftedYear.quotientFlooredAndRemainder(by: 400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = era * 146_097 + dayOfEra - 719_468
+        return Int64(days) * 86_400 + Int64(hour * 3_600 + minute * 60 + second)
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension CivilTime: CustomStringConvertible {
+    /// RFC 3339 in UTC: `2026-11-20T18:48:48Z`.
+    package var description: String {
+        "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
+            + "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))Z"
+    }
+
+    private func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+extension BinaryInteger {
+    /// Quotient rounded down, remainder from 0.
+    fileprivate func quotientFlooredAndRemainder(by divisor: Self) -> (Self, Self) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}

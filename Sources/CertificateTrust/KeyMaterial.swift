@@ -1,0 +1,194 @@
+import OpenSSLBridge
+
+/// Something that holds one public key: a certificate, a certificate request, a public key or a private key.
+///
+/// The key is sliced out of what holds it, as sent; only private keys and bare RSA keys go through OpenSSL, which
+/// works their public half out.
+package struct KeyMaterial: Sendable {
+    package enum Kind: Sendable, Hashable {
+        case certificate
+        case certificateRequest
+        case publicKey
+        case privateKey
+    }
+
+    package let kind: Kind
+    /// The pin of the key.
+    package let fingerprint: SPKIFingerprint
+    /// DER SubjectPublicKeyInfo.
+    package let subjectPublicKeyInfo: [UInt8]
+    /// The DER certificate; nil for the other kinds.
+    package let certificate: [UInt8]?
+    /// Whom a certificate or request names.
+    package let subject: X509Name?
+
+    /// The kind and size of the key; nil when its SubjectPublicKeyInfo cannot be read that far.
+    package var keyKind: PublicKeyKind? { try? PublicKeyKind(subjectPublicKeyInfo: subjectPublicKeyInfo.span) }
+}
+
+/// Why an object holds no key that can be pinned.
+package enum KeyMaterialError: Error, Hashable, Sendable {
+    case pem(PEMError)
+    case der(DERError)
+    /// An encrypted PKCS#8 key.
+    case encrypted
+    /// A private key that OpenSSL refuses, in its words.
+    case unreadablePrivateKey(String)
+    /// A PEM label or DER structure that holds no single key.
+    case unsupported(String)
+}
+
+extension KeyMaterialError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .pem(let error): error.description
+        case .der(let error): "\(error)"
+        case .encrypted:
+            "is an encrypted private key: give its public key (openssl pkey -in FILE -pubout) or its certificate"
+        case .unreadablePrivateKey(let reason): "is a private key that OpenSSL cannot read: \(reason)"
+        case .unsupported(let what):
+            "holds \(what), which has no key to pin: give a certificate, a certificate request or a key"
+        }
+    }
+}
+
+extension KeyMaterial {
+    /// What a PEM block of this label holds; nil for parameters, which accompany a key and hold none.
+    init?(label: String, der: Span<UInt8>) throws(KeyMaterialError) {
+        switch label {
+        case "CERTIFICATE", "X509 CERTIFICATE": try self.init(certificate: der)
+        case "TRUSTED CERTIFICATE":
+            // The certificate, and behind it OpenSSL's own trust settings.
+            var cursor = DERCursor(0..<der.count)
+            do throws(DERError) { _ = try cursor.next(DERTag.sequence, der) } catch { throw .der(error) }
+            try self.init(certificate: der.extracting(0..<cursor.position))
+        case "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST": try self.init(certificateRequest: der)
+        case "PUBLIC KEY": try self.init(publicKey: der)
+        case "RSA PUBLIC KEY": try self.init(rsaPublicKey: der)
+        case "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY": try self.init(privateKey: der)
+        case "ENCRYPTED PRIVATE KEY": throw .encrypted
+        case "EC PARAMETERS", "DH PARAMETERS", "DSA PARAMETERS", "X9.42 DH PARAMETERS": return nil
+        default: throw .unsupported("a PEM block \"\(visibleText(label))\"")
+        }
+    }
+
+    /// What a DER file holds, told by its structure.
+    package init(der: Span<UInt8>) throws(KeyMaterialError) {
+        let shape: Shape
+        do throws(DERError) { shape = try Shape(der) } catch { throw .der(error) }
+        switch shape {
+        case .certificate: try self.init(certificate: der)
+        case .certificateRequest: try self.init(certificateRequest: der)
+        case .publicKey: try self.init(publicKey: der)
+        case .rsaPublicKey: try self.init(rsaPublicKey: der)
+        case .privateKey: try self.init(privateKey: der)
+        case .encryptedPrivateKey: throw .encrypted
+        case .other: throw .unsupported("DER of another kind")
+        }
+    }
+
+    private init(certificate der: Span<UInt8>) throws(KeyMaterialError) {
+        let layout: CertificateLayout
+        do throws(DERError) { layout = try CertificateLayout(der) } catch { throw .der(error) }
+        self.init(
+            kind: .certificate, key: der.extracting(layout.subjectPublicKeyInfo),
+            certificate: Array(copying: der),
+            subject: X509Name(derBytes: layout.subject.map { der[$0] }))
+    }
+
+    /// PKCS#10 (RFC 2986, section 4.2).
+    private init(certificateRequest der: Span<UInt8>) throws(KeyMaterialError) {
+        let subject: DERElement
+        let key: DERElement
+        do throws(DERError) {
+            var outer = DERCursor(0..<der.count)
+            let request = try outer.next(DERTag.sequence, der)
+            try outer.finish()
+            var parts = DERCursor(request.contents)
+            var fields = DERCursor(try parts.next(DERTag.sequence, der).contents)
+            _ = try parts.next(DERTag.sequence, der)
+            _ = try parts.next(DERTag.bitString, der)
+            try parts.finish()
+            _ = try fields.next(DERTag.integer, der)
+            subject = try fields.next(DERTag.sequence, der)
+            key = try fields.next(DERTag.sequence, der)
+            _ = try fields.nextIfPresent(DERTag.constructedContext(0), der)
+            try fields.finish()
+        } catch {
+            throw .der(error)
+        }
+        self.init(
+            kind: .certificateRequest, key: der.extracting(key.whole), certificate: nil,
+            subject: X509Name(derBytes: subject.whole.map { der[$0] }))
+    }
+
+    private init(publicKey der: Span<UInt8>) throws(KeyMaterialError) {
+        do throws(DERError) { try SubjectPublicKeyInfo.check(der) } catch { throw .der(error) }
+        self.init(kind: .publicKey, key: der, certificate: nil, subject: nil)
+    }
+
+    private init(rsaPublicKey der: Span<UInt8>) throws(KeyMaterialError) {
+        let key: [UInt8]
+        do throws(OpenSSLError) {
+            key = try OpenSSLBridge.subjectPublicKeyInfo(ofRSAPublicKey: der)
+        } catch {
+            throw .unsupported("an RSA public key that OpenSSL cannot read (\(error.reason))")
+        }
+        self.init(kind: .publicKey, key: key.span, certificate: nil, subject: nil)
+    }
+
+    private init(privateKey der: Span<UInt8>) throws(KeyMaterialError) {
+        let key: [UInt8]
+        do throws(OpenSSLError) {
+            key = try OpenSSLBridge.subjectPublicKeyInfo(ofPrivateKey: der)
+        } catch {
+            throw .unreadablePrivateKey(error.reason)
+        }
+        self.init(kind: .privateKey, key: key.span, certificate: nil, subject: nil)
+    }
+
+    private init(kind: Kind, key: Span<UInt8>, certificate: [UInt8]?, subject: X509Name?) {
+        self.kind = kind
+        fingerprint = SPKIFingerprint(hashing: key)
+        subjectPublicKeyInfo = Array(copying: key)
+        self.certificate = certificate
+        self.subject = subject
+    }
+
+    /// What a DER object is, by its first members.
+    private enum Shape {
+        case certificate, certificateRequest, publicKey, rsaPublicKey, privateKey, encryptedPrivateKey, other
+
+        init(_ der: Span<UInt8>) throws(DERError) {
+            var outer = DERCursor(0..<der.count)
+            let object = try outer.next(DERTag.sequence, der)
+            try outer.finish()
+            let tags = try Self.tags(der, object.contents)
+            switch tags {
+            case [DERTag.sequence, DERTag.sequence, DERTag.bitString]:
+                var parts = DERCursor(object.contents)
+                let inner = try Self.tags(der, parts.next(der).contents)
+                // A request's key stands where a certificate has the issuer, with attributes or nothing behind it.
+                let isRequest =
+                    inner.starts(with: [DERTag.integer, DERTag.sequence, DERTag.sequence])
+                    && (inner.count == 3 || inner[3] == DERTag.constructedContext(0))
+                self = isRequest ? .certificateRequest : .certificate
+            case [DERTag.sequence, DERTag.bitString]: self = .publicKey
+            case [DERTag.sequence, DERTag.octetString]: self = .encryptedPrivateKey
+            case [DERTag.integer, DERTag.integer]: self = .rsaPublicKey
+            case _ where tags.starts(with: [DERTag.integer, DERTag.sequence, DERTag.octetString]),
+                _ where tags.starts(with: [DERTag.integer, DERTag.octetString]),
+                _ where tags.count >= 6 && tags.allSatisfy({ $0 == DERTag.integer }):
+                self = .privateKey
+            default: self = .other
+            }
+        }
+
+        private static func tags(_ der: Span<UInt8>, _ contents: Range<Int>) throws(DERError) -> [UInt8] {
+            var members = DERCursor(contents)
+            var tags: [UInt8] = []
+            while !members.isAtEnd, tags.count < 12 { tags.append(try members.next(der).tag) }
+            return tags
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// The certificates a server presented: a leaf and what came with it, in the order sent. Nothing is verified.
+public struct PresentedChain: Sendable, Hashable {
+    /// The first certificate, whose key the peer has to own.
+    public let leaf: X509Certificate
+    /// All others, in the order sent; duplicates and strangers may be among them.
+    public let intermediates: [X509Certificate]
+
+    /// A chain of parsed certificates.
+    public init(leaf: X509Certificate, intermediates: [X509Certificate] = []) {
+        self.leaf = leaf
+        self.intermediates = intermediates
+    }
+
+    /// Parses DER certificates, leaf first, as TLS hands them over (RFC 8446, section 4.4.2).
+    ///
+    /// The leaf must parse. Of the others, one that does not is left out: it cannot become part of a path.
+    public init(derCertificates: [[UInt8]]) throws(PresentedChainError) {
+        guard let first = derCertificates.first else { throw .empty }
+        do throws(DERError) {
+            leaf = try X509Certificate(derBytes: first)
+        } catch {
+            throw .malformedLeaf(error)
+        }
+        intermediates = derCertificates.dropFirst().compactMap { try? X509Certificate(derBytes: $0) }
+    }
+
+    /// Leaf first, then the others.
+    public var certificates: [X509Certificate] { [leaf] + intermediates }
+}
+
+/// Why bytes are no presented chain.
+@nonexhaustive
+public enum PresentedChainError: Error, Hashable, Sendable {
+    /// No certificate at all.
+    case empty
+    /// The first certificate is not DER of a certificate.
+    case malformedLeaf(DERError)
+}
+
+extension PresentedChainError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .empty: "the peer presented no certificate: check that the port speaks TLS with certificates"
+        case .malformedLeaf(let error): "the peer's certificate is malformed: \(error)"
+        }
+    }
+}

@@ -1,0 +1,15 @@
+import OpenSSLBridge
+
+extension TrustRule {
+    /// The rule behind an OpenSSL verification code.
+    init(_ code: VerifyCode) {
+        self = Self.families.first { $0.codes.contains(code) }?.rule ?? .other
+    }
+
+    private static let families: [(codes: Set<VerifyCode>, rule: TrustRule)] = [
+        (VerifyCode.unknownIssuers, .unknownIssuer), (VerifyCode.badSignatures, .badSignature),
+        (VerifyCode.notAuthorities, .notAnAuthority), (VerifyCode.pathLengths, .pathLength),
+        (VerifyCode.purposes, .purpose), (VerifyCode.nameConstraints, .nameConstraints),
+        (VerifyCode.weakCryptography, .weakCryptography), (VerifyCode.criticalExtensions, .criticalExtension),
+    ]
+}

@@ -1,0 +1,212 @@
+/// The subject or issuer of a certificate (RFC 5280, section 4.1.2.4).
+public struct X509Name: Sendable, Hashable {
+    /// The DER as sent.
+    public let derBytes: [UInt8]
+
+    /// The first common name, unescaped; nil when there is none. For people to read: it never decides anything.
+    public var commonName: String? { attributes.first { $0.identifier == "2.5.4.3" }?.text }
+
+    /// The first organization, unescaped.
+    package var organization: String? { attributes.first { $0.identifier == "2.5.4.10" }?.text }
+
+    /// Whether the name has no attributes at all.
+    var isEmpty: Bool { derBytes.count <= 2 }
+
+    /// One attribute, in the order it stands.
+    private struct Attribute {
+        var identifier: String
+        var text: String
+        /// Whether it shares its RDN with the attribute before.
+        var isJoined: Bool
+    }
+
+    private var attributes: [Attribute] {
+        var result: [Attribute] = []
+        try? NameWalk.forEachAttribute(derBytes.span, 0..<derBytes.count) { identifier, value, isJoined in
+            result.append(
+                Attribute(
+                    identifier: ObjectIdentifierText.dotted(derBytes.span, identifier.contents),
+                    text: DirectoryString.text(derBytes.span, value), isJoined: isJoined))
+        }
+        return result
+    }
+
+    private static let shortNames = [
+        "2.5.4.3": "CN", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.9": "STREET", "2.5.4.10": "O",
+        "2.5.4.11": "OU", "2.5.4.5": "serialNumber", "2.5.4.97": "organizationIdentifier",
+        "0.9.2342.19200300.100.1.25": "DC", "0.9.2342.19200300.100.1.1": "UID",
+        "1.2.840.113549.1.9.1": "emailAddress",
+    ]
+}
+
+extension X509Name: CustomStringConvertible {
+    /// The text of RFC 4514: last attribute first, `CN=Example,O=Example Inc,C=US`. Characters that could change how
+    /// a screen shows the name are escaped.
+    public var description: String {
+        var parts: [String] = []
+        for attribute in attributes.reversed() {
+            let name = Self.shortNames[attribute.identifier] ?? attribute.identifier
+            parts.append("\(name)=\(Self.escaped(attribute.text))")
+            parts.append(attribute.isJoined ? "+" : ",")
+        }
+        return visibleText(parts.dropLast().joined())
+    }
+
+    /// RFC 4514, section 2.4.
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        let scalars = Array(text.unicodeScalars)
+        for (index, scalar) in scalars.enumerated() {
+            let isEdgeSpace = scalar == " " && (index == 0 || index == scalars.count - 1)
+            if isEdgeSpace || (scalar == "#" && index == 0) || "\"+,;<>\\".unicodeScalars.contains(scalar) {
+                result += "\\"
+            }
+            result.unicodeScalars.append(scalar)
+        }
+        return result
+    }
+}
+
+/// Text from outside with every character escaped that would not show as itself: controls, line breaks, bidirectional
+/// and zero-width marks (`\u{202E}`). What a certificate says must not move a cursor or reorder a verdict.
+package func visibleText(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isInvisible) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+        if isInvisible(scalar) {
+            result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+        } else {
+            result.unicodeScalars.append(scalar)
+        }
+    }
+    return result
+}
+
+private func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true
+    default: false
+    }
+}
+
+/// The walk over `SEQUENCE OF SET OF SEQUENCE { OBJECT IDENTIFIER, value }`.
+enum NameWalk {
+    static func forEachAttribute(
+        _ bytes: Span<UInt8>, _ name: Range<Int>,
+        _ body: (_ identifier: DERElement, _ value: DERElement, _ isJoined: Bool) -> Void
+    ) throws(DERError) {
+        var outer = DERCursor(name)
+        var names = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+        try outer.finish()
+        while !names.isAtEnd {
+            var members = DERCursor(try names.next(DERTag.set, bytes).contents)
+            var isJoined = false
+            while !members.isAtEnd {
+                var pair = DERCursor(try members.next(DERTag.sequence, bytes).contents)
+                let identifier = try pair.next(DERTag.objectIdentifier, bytes)
+                let value = try pair.next(bytes)
+                try pair.finish()
+                body(identifier, value, isJoined)
+                isJoined = true
+            }
+        }
+    }
+}
+
+/// The string types of a name (RFC 5280, section 4.1.2.4).
+enum DirectoryString {
+    static func isText(_ tag: UInt8) -> Bool {
+        switch tag {
+        case DERTag.utf8String, DERTag.printableString, DERTag.teletexString, DERTag.ia5String, DERTag.visibleString,
+            DERTag.universalString, DERTag.bmpString:
+            true
+        default: false
+        }
+    }
+
+    /// The value as text; what is no string is shown as `#` and hexadecimal (RFC 4514, section 2.4).
+    static func text(_ bytes: Span<UInt8>, _ value: DERElement) -> String {
+        let contents = value.contents.map { bytes[$0] }
+        switch value.tag {
+        case DERTag.utf8String, DERTag.printableString, DERTag.ia5String, DERTag.visibleString:
+            return String(decoding: contents, as: UTF8.self)
+        case DERTag.teletexString:
+            // T.61 in name, Latin-1 in practice.
+            return String(String.UnicodeScalarView(contents.map { Unicode.Scalar($0) }))
+        case DERTag.bmpString where contents.count % 2 == 0:
+            let units = stride(from: 0, to: contents.count, by: 2).map { start in
+                UInt16(contents[start]) << 8 | UInt16(contents[start + 1])
+            }
+            return String(decoding: units, as: UTF16.self)
+        case DERTag.universalString where contents.count % 4 == 0:
+            let units = stride(from: 0, to: contents.count, by: 4).map { start in
+                contents[start..<start + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            }
+            return String(decoding: units, as: UTF32.self)
+        default:
+            return "#" + value.whole.map { String(hexadecimal(bytes[$0]).dropFirst(2)) }.joined()
+        }
+    }
+}
+
+/// A name in the form in which two spellings of one name are equal: string types unified, ASCII capitals lowered,
+/// spaces trimmed and collapsed (RFC 5280, section 7.1, with the prose rules of RFC 4518 left out).
+///
+/// It finds candidates for an issuer. Whether one did issue, OpenSSL decides with the same rules.
+struct CanonicalName: Sendable {
+    private let bytes: [UInt8]
+    /// FNV-1a over the bytes: a dictionary would otherwise hash them one by one.
+    private let hash: UInt64
+
+    init(_ input: Span<UInt8>, _ name: Range<Int>) throws(DERError) {
+        var output: [UInt8] = []
+        output.reserveCapacity(name.count)
+        try NameWalk.forEachAttribute(input, name) { identifier, value, isJoined in
+            output.append(isJoined ? 1 : 0)
+            for index in identifier.whole { output.append(input[index]) }
+            guard DirectoryString.isText(value.tag) else {
+                for index in value.whole { output.append(input[index]) }
+                return
+            }
+            switch value.tag {
+            case DERTag.teletexString, DERTag.bmpString, DERTag.universalString:
+                Self.fold(Array(DirectoryString.text(input, value).utf8).span, into: &output)
+            default:
+                Self.fold(input.extracting(value.contents), into: &output)
+            }
+        }
+        bytes = output
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in output { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        self.hash = hash
+    }
+
+    private static func fold(_ text: Span<UInt8>, into output: inout [UInt8]) {
+        // A tag of its own keeps a folded string apart from raw DER.
+        output.append(DERTag.utf8String)
+        var isSpacePending = false
+        var isEmpty = true
+        for index in text.indices {
+            let byte = text[index]
+            if byte == 0x20 || (0x09...0x0D).contains(byte) {
+                isSpacePending = !isEmpty
+                continue
+            }
+            if isSpacePending {
+                output.append(0x20)
+                isSpacePending = false
+            }
+            isEmpty = false
+            output.append(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte)
+        }
+        output.append(0)
+    }
+}
+
+extension CanonicalName: Hashable {
+    static func == (left: CanonicalName, right: CanonicalName) -> Bool {
+        left.hash == right.hash && left.bytes == right.bytes
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}

@@ -1,0 +1,16 @@
+import COpenSSL
+
+/// The hash of a DER Name that `openssl rehash` names files by (`X509_NAME_hash_ex`); nil when it cannot be parsed.
+package func subjectNameHash(_ der: Span<UInt8>) -> UInt32? {
+    OpenSSLError.clear()
+    let hash = unsafe der.withUnsafeBufferPointer { buffer -> UInt32? in
+        var cursor = buffer.baseAddress
+        guard let name = unsafe d2i_X509_NAME(nil, &cursor, buffer.count) else { return nil }
+        defer { unsafe X509_NAME_free(name) }
+        var done: Int32 = 0
+        let hash = unsafe X509_NAME_hash_ex(name, nil, nil, &done)
+        return done == 1 ? UInt32(truncatingIfNeeded: hash) : nil
+    }
+    OpenSSLError.clear()
+    return hash
+}

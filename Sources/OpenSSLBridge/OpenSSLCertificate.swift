@@ -1,0 +1,30 @@
+import COpenSSL
+
+/// An `X509`, owned.
+///
+/// Unchecked: the object is never changed after `init`. OpenSSL fills its extension cache lazily and under its own
+/// lock; it is filled here, before anyone shares the object.
+@safe package final class OpenSSLCertificate: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// Parses one DER certificate that fills `der` (`d2i_X509`, `X509_check_purpose` with -1).
+    package init(parsing der: Span<UInt8>) throws(OpenSSLError) {
+        OpenSSLError.clear()
+        let parsed = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var cursor = buffer.baseAddress
+            guard let certificate = unsafe d2i_X509(nil, &cursor, buffer.count) else { return nil }
+            guard unsafe cursor == buffer.baseAddress.map({ unsafe $0 + buffer.count }) else {
+                unsafe X509_free(certificate)
+                return nil
+            }
+            return unsafe certificate
+        }
+        guard let parsed = unsafe parsed else { throw OpenSSLError.take() }
+        unsafe pointer = parsed
+        // -1 asks for nothing and caches everything; what the cache finds wrong, verification refuses.
+        _ = unsafe X509_check_purpose(parsed, -1, 0)
+        OpenSSLError.clear()
+    }
+
+    deinit { unsafe X509_free(pointer) }
+}
