@@ -89,7 +89,7 @@ final class LoopbackLog: Sendable {
 
     func add(_ thread: PosixThread) { state.withLock { $0.threads.append(thread) } }
 
-    /// Wakes every connection and everyone who waits; gives the threads to join.
+    /// Ends every connection, lets no other begin, and wakes everyone who waits.
     func stop() {
         let ready = state.withLock { state in
             state.isStopped = true
@@ -106,13 +106,18 @@ final class LoopbackLog: Sendable {
         }
     }
 
+    /// Waits until `count` connections have ended, or for ``stop()``, which a cancelled task calls.
     func ended(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let ready = state.withLock { state in
-                state.waiting.append((count, continuation))
-                return state.takeWaiting()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let ready = state.withLock { state in
+                    state.waiting.append((count, continuation))
+                    return state.takeWaiting()
+                }
+                for continuation in ready { continuation.resume() }
             }
-            for continuation in ready { continuation.resume() }
+        } onCancel: {
+            stop()
         }
     }
 }
