@@ -35,6 +35,7 @@ import COpenSSL
     // Owned by `ssl`.
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
+    private let offeredProtocols: [String]
     private var hasAsked = false
     /// Found behind plaintext that was returned first.
     private var readEnd: Input?
@@ -62,6 +63,7 @@ import COpenSSL
         unsafe self.ssl = ssl
         unsafe self.incoming = incoming
         unsafe self.outgoing = outgoing
+        offeredProtocols = applicationProtocols
 
         if let serverName {
             guard unsafe COpenSSL_SSL_set_tlsext_host_name(ssl, serverName) == 1 else { throw OpenSSLError.take() }
@@ -106,6 +108,10 @@ extension TLSClientEngine {
             guard result == 1, hasAsked, unsafe TLSVerdict(of: ssl) == .accepted else {
                 return .failed(OpenSSLError(code: 0, reason: "the server was not accepted"))
             }
+            // Not every OpenSSL 3 compares the choice with the offer.
+            guard applicationProtocol.map(offeredProtocols.contains) ?? true else {
+                return .failed(OpenSSLError(code: 0, reason: "the server chose a protocol that was not offered"))
+            }
             return .established
         case SSL_ERROR_WANT_READ:
             return .wantsInput
@@ -146,13 +152,13 @@ extension TLSClientEngine {
     /// The agreed suite's name (`SSL_CIPHER_get_name`).
     package var cipherSuite: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl))) }
 
-    /// The protocol the server chose (`SSL_get0_alpn_selected`), empty when it chose none. OpenSSL does not compare it
-    /// with the offer.
-    package var applicationProtocol: [UInt8] {
+    /// The protocol the server chose (`SSL_get0_alpn_selected`), nil when it chose none.
+    package var applicationProtocol: String? {
         var name: UnsafePointer<UInt8>?
         var count: CUnsignedInt = 0
         unsafe SSL_get0_alpn_selected(ssl, &name, &count)
-        return unsafe Array(UnsafeBufferPointer(start: name, count: Int(count)))
+        guard count > 0 else { return nil }
+        return unsafe String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
     }
 }
 

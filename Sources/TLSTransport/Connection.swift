@@ -56,20 +56,16 @@ actor Connection {
     }
 
     /// Accepts the server and finishes the handshake.
-    func accept(offered: [String], until deadline: Deadline) async throws(TransportError) -> NegotiatedTLS {
+    func accept(until deadline: Deadline) async throws(TransportError) -> NegotiatedTLS {
         try await call(until: deadline) { () async throws(TransportError) in
             engine.accept()
             guard case .established = try await advance() else {
                 throw failure(OpenSSLError(code: 0, reason: "the handshake did not go on"))
             }
             isEstablished = true
-            let chosen = engine.applicationProtocol
-            guard chosen.isEmpty || offered.contains(where: { $0.utf8.elementsEqual(chosen) }) else {
-                throw .unofferedProtocol(peer: peer, chosen: chosen)
-            }
             return NegotiatedTLS(
                 version: engine.version, cipherSuite: engine.cipherSuite,
-                applicationProtocol: chosen.isEmpty ? nil : String(decoding: chosen, as: UTF8.self))
+                applicationProtocol: engine.applicationProtocol)
         }
     }
 

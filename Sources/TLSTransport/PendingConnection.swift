@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 
 /// A TLS handshake that stands still at the server's certificate until somebody answers.
 ///
@@ -12,18 +12,19 @@ package struct PendingConnection: ~Copyable, Sendable {
 
     private let connection: Connection
     private let name: ServerName
-    private let options: DialOptions
+    /// For the rest of the handshake.
+    private let limit: Duration
     private var isAnswered = false
 
     init(
         _ connection: Connection, presented: PresentedChain, remoteAddress: String, name: ServerName,
-        options: DialOptions
+        limit: Duration
     ) {
         self.connection = connection
         self.presented = presented
         self.remoteAddress = remoteAddress
         self.name = name
-        self.options = options
+        self.limit = limit
     }
 
     deinit {
@@ -65,8 +66,8 @@ package struct PendingConnection: ~Copyable, Sendable {
     private borrowing func finish(
         path: VerifiedPath?, approval: ApprovalDigest
     ) async throws(TransportError) -> VerifiedConnection {
-        let deadline = Deadline(for: .handshake, peer: connection.peer, limit: options.handshakeTimeout)
-        let negotiated = try await connection.accept(offered: options.applicationProtocols, until: deadline)
+        let deadline = Deadline(for: .handshake, peer: connection.peer, limit: limit)
+        let negotiated = try await connection.accept(until: deadline)
         return VerifiedConnection(
             connection, approval: approval, path: path, remoteAddress: remoteAddress, negotiated: negotiated)
     }

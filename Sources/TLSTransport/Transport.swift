@@ -43,7 +43,7 @@ package final class Transport: Sendable {
         do throws(PresentedChainError) {
             return PendingConnection(
                 connection, presented: try PresentedChain(derCertificates: certificates), remoteAddress: address,
-                name: endpoint.name, options: options)
+                name: endpoint.name, limit: options.handshakeTimeout)
         } catch {
             await connection.refuse()
             throw .unreadableCertificates(peer: connection.peer, reason: error)

@@ -15,8 +15,6 @@ package enum TransportError: Error, Sendable, Hashable {
     case lostDuringHandshake(peer: String, reason: String)
     /// The server sent certificates that cannot be read, so there is nothing to verify.
     case unreadableCertificates(peer: String, reason: PresentedChainError)
-    /// The server chose an application protocol that was not offered; the bytes are the server's.
-    case unofferedProtocol(peer: String, chosen: [UInt8])
     /// The path given to ``PendingConnection/accept(_:approval:)`` is for another certificate or another name.
     case foreignPath(peer: String)
     /// The peer ended the stream without a close_notify (RFC 8446, section 6.1): bytes may be missing.
@@ -69,8 +67,6 @@ extension TransportError: CustomStringConvertible {
             "\(peer): \(reason) during the TLS handshake; check that the port speaks TLS"
         case .unreadableCertificates(let peer, let reason):
             "\(peer): the server's certificates cannot be read: \(reason); correct them on the server"
-        case .unofferedProtocol(let peer, let chosen):
-            "\(peer): the server chose the protocol \(Self.escape(chosen)), which was not offered; correct its ALPN"
         case .foreignPath(let peer):
             "\(peer): the verified path is not for this server's certificate and name; verify the chain it presented"
         case .truncated(let peer):
@@ -90,14 +86,5 @@ extension TransportError: CustomStringConvertible {
 
     private static func list(_ attempts: [ConnectAttempt]) -> String {
         attempts.map { "\($0.address) \($0.reason)" }.joined(separator: ", ")
-    }
-
-    /// Printable ASCII as it is, the rest as `\xNN`: a server's bytes must not steer a terminal.
-    private static func escape(_ bytes: [UInt8]) -> String {
-        let text = bytes.map { byte in
-            (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
-                ? String(UnicodeScalar(byte)) : "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return "\"" + text.joined() + "\""
     }
 }

@@ -1,3 +1,5 @@
+package import CertificateTrust
+
 /// A TLS connection whose server was accepted: the one type that can send. Dropping it closes it.
 package final class VerifiedConnection: Sendable {
     /// What it was approved under; a request may only use a connection whose digest is its own.

@@ -20,11 +20,10 @@ struct LoopbackServerTests {
 
     @Test(
         "A trusted server answers and logs the request",
-        arguments: [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")], [false, true])
-    func answers(version: (option: String, name: String), isIPv6: Bool) async throws {
+        arguments: [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")])
+    func answers(version: (option: String, name: String)) async throws {
         let server = try LoopbackServer(chain: [leaf, intermediate], .respond(.init(body: "good day", closes: true))) {
             $0.applicationProtocols = ["spdy/1", "http/1.1"]
-            $0.isIPv6 = isIPv6
         }
         try await server.run { server in
             let result = try client(
@@ -40,6 +39,18 @@ struct LoopbackServerTests {
             #expect(record.requests.map(\.line) == ["GET /hello HTTP/1.1"])
             #expect(record.alerts == [.closeNotify])
             #expect(record.failure == nil)
+        }
+    }
+
+    static let hasIPv6 = (try? LoopbackServer(chain: [], adjusting: { $0.isIPv6 = true })) != nil
+
+    @Test("::1 serves like 127.0.0.1", .enabled(if: hasIPv6, "this machine has no ::1"))
+    func overIPv6() async throws {
+        let server = try LoopbackServer(chain: [leaf, intermediate], .respond(.init(closes: true))) { $0.isIPv6 = true }
+        try await server.run { server in
+            #expect(server.address == "::1")
+            let result = try client(server, trusting: root, input: Self.request)
+            #expect(result.text.contains("HTTP/1.1 200 OK"), "\(result.text)")
         }
     }
 
@@ -158,6 +169,21 @@ struct LoopbackServerTests {
         server.stop()
         #expect(try await result.text.contains("no peer certificate available"))
         #expect(await server.ended()[0].protocolVersion == nil)
+    }
+
+    @Test("A cancelled wait stops the server and returns")
+    func cancelledWait() async throws {
+        let server = try LoopbackServer(chain: [leaf])
+        let wait = Task { await server.ended() }
+        wait.cancel()
+        #expect(await wait.value.isEmpty)
+    }
+
+    @Test("A server that nobody holds frees its port")
+    func lifetime() throws {
+        let port = try LoopbackServer(chain: [leaf]).port
+        let result = try TestCommand.run(["openssl", "s_client", "-connect", "127.0.0.1:\(port)"])
+        #expect(result.text.contains("Connection refused"), "\(result.text)")
     }
 
     @Test("A plain server logs what a TLS client sends it")

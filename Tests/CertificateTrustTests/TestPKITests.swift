@@ -140,6 +140,35 @@ struct TestPKITests {
         }
     }
 
+    @Test("Version 1 has no extensions, and key identifiers can be left out")
+    func withoutExtensions() throws {
+        let root = try TestCertificate.root("Test Root")
+        let old = try openssl(["x509", "-noout", "-text", "-in"], root.leaf("a.test") { $0.version = 1 }.pemText).text
+        #expect(old.contains("Version: 1 (0x0)") && !old.contains("X509v3"), "\(old)")
+        let bare = try root.leaf("a.test") {
+            $0.hasSubjectKeyIdentifier = false
+            $0.hasAuthorityKeyIdentifier = false
+        }
+        let text = try openssl(["x509", "-noout", "-text", "-in"], bare.pemText).text
+        #expect(text.contains("DNS:a.test") && !text.contains("Key Identifier"), "\(text)")
+    }
+
+    @Test("The two signature algorithms of a certificate can differ")
+    func signatureAlgorithms() throws {
+        let ed25519 = TestDER.sequence(TestDER.objectIdentifier("1.3.101.112"))
+        for part in [\TestCertificate.Settings.innerSignatureAlgorithm, \.outerSignatureAlgorithm] {
+            let leaf = try TestCertificate.root("Test Root").leaf("a.test") { $0[keyPath: part] = ed25519 }
+            let text = try openssl(["x509", "-noout", "-text", "-in"], leaf.pemText).text
+            #expect(text.contains("Signature Algorithm: ED25519"), "\(text)")
+            #expect(text.contains("Signature Algorithm: ecdsa-with-SHA256"), "\(text)")
+        }
+    }
+
+    @Test("A digest that a key cannot sign with is an error")
+    func impossibleDigest() throws {
+        #expect(throws: TestPKIError.self) { try TestCertificate.root("Test Root") { $0.digest = .md5 } }
+    }
+
     @Test("An unknown public key is one that openssl can place and cannot decode")
     func unknownKey() throws {
         let leaf = try TestCertificate.root("Test Root").leaf("api.example.test") {
@@ -166,6 +195,15 @@ struct TestPKITests {
             #expect(result.status == 0 && result.text == publicKey, "\(result.text)")
         }
         #expect(publicKey == (try key.publicKeyPEM))
+    }
+
+    @Test("The pin of a key is what the common pipeline prints")
+    func pin() throws {
+        let key = try TestKey()
+        let folder = try TestFolder()
+        let pipeline = "openssl pkey -pubin -outform der -in \"$1\" | openssl dgst -sha256 -binary | openssl base64"
+        let result = try TestCommand.run(["sh", "-c", pipeline, "sh", try folder.add(key.publicKeyPEM)])
+        #expect("sha256/\(result.text)" == (try key.pin) + "\n")
     }
 
     @Test("openssl verifies a signing request and sees what it asks for")

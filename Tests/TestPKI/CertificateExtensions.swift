@@ -1,5 +1,3 @@
-import COpenSSL
-
 extension TestCertificate.Extension {
     /// basicConstraints; without cA this is the empty sequence.
     package static func basicConstraints(
@@ -52,21 +50,16 @@ extension TestCertificate.Extension {
 }
 
 extension TestKey {
-    /// SHA-1 of the SubjectPublicKeyInfo, 20 octets.
+    /// The first 20 octets of the SubjectPublicKeyInfo's SHA-256 (RFC 7093, section 2, method 4).
     package var keyIdentifier: [UInt8] {
-        get throws(TestPKIError) {
-            let key = try publicKeyDER
-            var digest = [UInt8](repeating: 0, count: Int(SHA_DIGEST_LENGTH))
-            unsafe _ = SHA1(key, key.count, &digest)
-            return digest
-        }
+        get throws(TestPKIError) { Array(try publicKeyDigest.prefix(20)) }
     }
 }
 
 extension TestCertificate.Settings {
     /// All extensions, in the order in which they are written.
     func allExtensions(key: TestKey, issuerKey: TestKey) throws(TestPKIError) -> [TestCertificate.Extension] {
-        var all = [TestCertificate.Extension]()
+        var all: [TestCertificate.Extension] = []
         if isAuthority || pathLength != nil {
             all.append(.basicConstraints(isAuthority: isAuthority, pathLength: pathLength))
         }

@@ -28,6 +28,8 @@ extension TestCertificate {
         package var subjectPublicKeyInfo: [UInt8]?
         /// Stands in for the AlgorithmIdentifier inside the signed part.
         package var innerSignatureAlgorithm: [UInt8]?
+        /// Stands in for the AlgorithmIdentifier in front of the signature.
+        package var outerSignatureAlgorithm: [UInt8]?
 
         package init(subject: TestName) { self.subject = subject }
 

@@ -4,7 +4,8 @@ import Glibc
 extension LoopbackServer {
     /// One accepted connection, on its own thread.
     @safe package final class Connection {
-        let identifier: Int
+        /// The place of its record in ``LoopbackServer/records``.
+        package let identifier: Int
         let log: LoopbackLog
         private let socket: Int32
         private let session: OpaquePointer?

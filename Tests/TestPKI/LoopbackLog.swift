@@ -1,6 +1,5 @@
 import COpenSSL
 import Glibc
-import Synchronization
 
 extension LoopbackServer {
     /// What one connection brought, as far as it has come.
@@ -44,7 +43,7 @@ extension LoopbackServer {
 
 /// The records of a server, and the sockets that are open.
 final class LoopbackLog: Sendable {
-    private struct State {
+    private struct State: Sendable {
         var isStopped = false
         var records: [LoopbackServer.Record] = []
         var sockets: [Int: Int32] = [:]
@@ -60,7 +59,7 @@ final class LoopbackLog: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     var records: [LoopbackServer.Record] { state.withLock { $0.records } }
 
@@ -90,7 +89,7 @@ final class LoopbackLog: Sendable {
 
     func add(_ thread: PosixThread) { state.withLock { $0.threads.append(thread) } }
 
-    /// Wakes every connection and everyone who waits; gives the threads to join.
+    /// Ends every connection, lets no other begin, and wakes everyone who waits.
     func stop() {
         let ready = state.withLock { state in
             state.isStopped = true
@@ -107,13 +106,18 @@ final class LoopbackLog: Sendable {
         }
     }
 
+    /// Waits until `count` connections have ended, or for ``stop()``, which a cancelled task calls.
     func ended(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let ready = state.withLock { state in
-                state.waiting.append((count, continuation))
-                return state.takeWaiting()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let ready = state.withLock { state in
+                    state.waiting.append((count, continuation))
+                    return state.takeWaiting()
+                }
+                for continuation in ready { continuation.resume() }
             }
-            for continuation in ready { continuation.resume() }
+        } onCancel: {
+            stop()
         }
     }
 }

@@ -118,7 +118,8 @@ package final class LoopbackServer: Sendable {
     /// Every application byte of every connection, in the order of the connections.
     package var applicationBytes: [UInt8] { records.flatMap(\.applicationBytes) }
 
-    /// The records, once `count` connections have ended or the server was stopped.
+    /// The records, once `count` connections have ended, which they do when the client has closed its side; at once
+    /// when the server or the waiting task is stopped.
     package func ended(_ count: Int = 1) async -> [Record] {
         await log.ended(count)
         return records

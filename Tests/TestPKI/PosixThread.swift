@@ -6,22 +6,9 @@ struct PosixThread: Sendable {
     private let identifier: pthread_t
 
     init(_ body: @escaping @Sendable () -> Void) throws(TestPKIError) {
-        final class Box {
-            let body: @Sendable () -> Void
-            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-        }
-        let box = unsafe Unmanaged.passRetained(Box(body))
+        let box = unsafe Unmanaged.passRetained(Body(run: body))
         var identifier = pthread_t()
-        let error = unsafe pthread_create(&identifier, nil, { argument in
-            var blocked = sigset_t()
-            unsafe sigemptyset(&blocked)
-            unsafe sigaddset(&blocked, SIGPIPE)
-            unsafe pthread_sigmask(SIG_BLOCK, &blocked, nil)
-            if let argument = unsafe argument {
-                unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
-            }
-            return nil
-        }, box.toOpaque())
+        let error = unsafe pthread_create(&identifier, nil, runBody, box.toOpaque())
         guard error == 0 else {
             unsafe box.release()
             throw .system("pthread_create", error)
@@ -30,4 +17,19 @@ struct PosixThread: Sendable {
     }
 
     func join() { pthread_join(identifier, nil) }
+}
+
+private final class Body: Sendable {
+    let run: @Sendable () -> Void
+
+    init(run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+private func runBody(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    var blocked = sigset_t()
+    unsafe sigemptyset(&blocked)
+    unsafe sigaddset(&blocked, SIGPIPE)
+    unsafe pthread_sigmask(SIG_BLOCK, &blocked, nil)
+    if let argument = unsafe argument { unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run() }
+    return nil
 }

@@ -54,7 +54,7 @@ package enum TestCommand {
         _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
     ) -> Result {
         let pointers = unsafe strings.map { unsafe strdup($0) }
-        defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
+        defer { for index in unsafe pointers.indices { unsafe free(pointers[index]) } }
         return unsafe body(pointers + [nil])
     }
 }

@@ -2,7 +2,7 @@
 package enum TestDER {
     /// One element with any tag octet around any contents.
     package static func element(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
-        var length = [UInt8]()
+        var length: [UInt8] = []
         if contents.count < 0x80 {
             length = [UInt8(contents.count)]
         } else {
@@ -54,7 +54,7 @@ package enum TestDER {
     package static func objectIdentifier(_ dotted: String) -> [UInt8] {
         let arcs = dotted.split(separator: ".").compactMap { Int($0) }
         precondition(arcs.count >= 2, "not an object identifier: \(dotted)")
-        var contents = [UInt8]()
+        var contents: [UInt8] = []
         for arc in [arcs[0] * 40 + arcs[1]] + arcs.dropFirst(2) {
             var octets = [UInt8(arc & 0x7F)]
             var rest = arc >> 7

@@ -1,5 +1,4 @@
 import COpenSSL
-import Synchronization
 
 /// A key pair.
 ///
@@ -46,7 +45,7 @@ import Synchronization
         unsafe self.init(kind: kind, owning: pointer)
     }
 
-    private static let cache = Mutex<[Kind: TestKey]>([:])
+    private static let cache = Locked<[Kind: TestKey]>([:])
 
     /// The one key of its kind in this process, for tests to which any key will do.
     package static func shared(_ kind: Kind) throws(TestPKIError) -> TestKey {

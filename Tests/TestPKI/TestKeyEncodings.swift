@@ -8,6 +8,21 @@ extension TestKey {
         }
     }
 
+    /// SHA-256 of the SubjectPublicKeyInfo by OpenSSL's own encoder, 32 octets.
+    package var publicKeyDigest: [UInt8] {
+        get throws(TestPKIError) {
+            let key = try publicKeyDER
+            var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+            unsafe SHA256(key, key.count, &digest)
+            return digest
+        }
+    }
+
+    /// `sha256/BASE64`.
+    package var pin: String {
+        get throws(TestPKIError) { "sha256/" + TestPEM.base64(try publicKeyDigest) }
+    }
+
     /// `PUBLIC KEY`.
     package var publicKeyPEM: String {
         get throws(TestPKIError) { TestPEM.block("PUBLIC KEY", try publicKeyDER) }

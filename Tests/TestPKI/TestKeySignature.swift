@@ -27,7 +27,7 @@ extension TestKey {
                 try check("EVP_DigestSignInit_ex") {
                     unsafe EVP_DigestSignInit_ex(context, &parameters, name, nil, nil, key.pointer, nil)
                 }
-                algorithmIdentifier = try unsafe Self.identifier(parameters)
+                algorithmIdentifier = try unsafe Self.identifier(parameters, digest)
             } catch {
                 unsafe EVP_MD_CTX_free(context)
                 throw error
@@ -37,10 +37,12 @@ extension TestKey {
 
         deinit { unsafe EVP_MD_CTX_free(context) }
 
-        private static func identifier(_ parameters: OpaquePointer?) throws(TestPKIError) -> [UInt8] {
+        private static func identifier(
+            _ parameters: OpaquePointer?, _ digest: TestDigest
+        ) throws(TestPKIError) -> [UInt8] {
             var identifier = [UInt8](repeating: 0, count: 256)
             var count = 0
-            try check("algorithm-id") {
+            try check("AlgorithmIdentifier of this key with \(digest.rawValue)") {
                 unsafe identifier.withUnsafeMutableBytes { buffer in
                     unsafe "algorithm-id".withCString { name in
                         var list = unsafe [
@@ -65,10 +67,14 @@ extension TestKey {
         }
     }
 
-    /// `SEQUENCE { body, algorithm, signature }`, the shape of certificates, requests and lists.
-    func signed(_ digest: TestDigest, _ body: (_ algorithm: [UInt8]) -> [UInt8]) throws(TestPKIError) -> [UInt8] {
+    /// `SEQUENCE { body, algorithm, signature }`, the shape of certificates and requests. `algorithm` stands in for the
+    /// true one behind the body.
+    func signed(
+        _ digest: TestDigest, algorithm: [UInt8]? = nil, _ body: (_ algorithm: [UInt8]) -> [UInt8]
+    ) throws(TestPKIError) -> [UInt8] {
         let signer = try Signer(self, digest)
         let body = body(signer.algorithmIdentifier)
-        return TestDER.sequence(body, signer.algorithmIdentifier, TestDER.bitString(try signer.sign(body)))
+        return TestDER.sequence(
+            body, algorithm ?? signer.algorithmIdentifier, TestDER.bitString(try signer.sign(body)))
     }
 }

@@ -4,12 +4,13 @@ package struct TestSigningRequest: Sendable {
 
     package var pemText: String { TestPEM.block("CERTIFICATE REQUEST", derBytes) }
 
-    /// Asks for `extensions` in the extensionRequest attribute, when there are any.
+    /// Asks for `extensions` in the extensionRequest attribute, when there are any; `subjectPublicKeyInfo` stands in
+    /// for the key's own.
     package init(
         _ subject: TestName, key: TestKey, extensions: [TestCertificate.Extension] = [],
-        digest: TestDigest = .sha256
+        digest: TestDigest = .sha256, subjectPublicKeyInfo: [UInt8]? = nil
     ) throws(TestPKIError) {
-        let publicKey = try key.publicKeyDER
+        let publicKey = if let raw = subjectPublicKeyInfo { raw } else { try key.publicKeyDER }
         let requested = TestDER.sequence(
             TestDER.objectIdentifier("1.2.840.113549.1.9.14"),
             TestDER.set(TestDER.element(0x30, extensions.flatMap(\.derBytes))))

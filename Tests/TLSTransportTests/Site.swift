@@ -1,0 +1,77 @@
+import CertificateTrust
+import FoundationEssentials
+import TLSTransport
+import TestPKI
+import Testing
+
+/// A name with a chain for it, and what a client needs to reach and verify it on loopback.
+struct Site {
+    let name: ServerName
+    let chain: [TestCertificate]
+    private let root: TestCertificate
+
+    /// Within the validity of every minted certificate: 2026-06-01T00:00:00Z.
+    static let time = Date(timeIntervalSince1970: 1_780_272_000)
+
+    init(_ name: String = "api.example.test", key: TestKey? = nil) throws {
+        root = try TestCertificate.root("Test Root")
+        let intermediate = try root.intermediate("Test Intermediate")
+        chain = [try intermediate.leaf(name, key: key), intermediate]
+        self.name = try ServerName(name)
+    }
+
+    /// The site, wherever the server listens.
+    func endpoint(on server: LoopbackServer) throws -> Endpoint {
+        Endpoint(
+            name: name, port: 443, route: Route(host: try ServerName(server.address), port: server.port))
+    }
+
+    func path(_ presented: PresentedChain, name: ServerName? = nil) throws -> VerifiedPath {
+        let store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
+        return try ServerTrust(presented: presented, name: name ?? self.name, store: store).evaluate(at: Self.time)
+    }
+
+    /// Dials, verifies, accepts.
+    func connect(to server: LoopbackServer, _ options: DialOptions = DialOptions()) async throws -> VerifiedConnection {
+        let pending = try await Transport.shared.dial(try endpoint(on: server), options: options)
+        let path = try path(pending.presented)
+        return try await pending.accept(path, approval: approval)
+    }
+}
+
+/// An approval that says nothing.
+let approval = ApprovalDigest(bytes: [32 of UInt8](repeating: 7))
+
+let request = Array("GET / HTTP/1.1\r\nHost: api.example.test\r\nConnection: close\r\n\r\n".utf8)
+
+extension VerifiedConnection {
+    /// Everything up to close_notify.
+    func receiveAll() async throws(TransportError) -> [UInt8] {
+        var all: [UInt8] = []
+        while let bytes = try await receive() { all += bytes }
+        return all
+    }
+}
+
+extension DialOptions {
+    static func with(_ change: (inout DialOptions) -> Void) -> DialOptions {
+        var options = DialOptions()
+        change(&options)
+        return options
+    }
+}
+
+/// Expects `body` to throw a transport error that `isExpected`.
+func expectFailure(
+    _ body: () async throws -> Void, as isExpected: (TransportError) -> Bool,
+    sourceLocation: SourceLocation = #_sourceLocation
+) async {
+    do {
+        try await body()
+        Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+    } catch let error as TransportError {
+        #expect(isExpected(error), "\(error)", sourceLocation: sourceLocation)
+    } catch {
+        Issue.record(error, sourceLocation: sourceLocation)
+    }
+}
