@@ -1,4 +1,5 @@
 import CertificatePinning
+import TLSTransport
 
 extension CommandDefinition {
     static let initialize = CommandDefinition(
@@ -21,7 +22,8 @@ extension CommandDefinition {
                     draft.add(path, port: Int(endpoint.port))
                 } else {
                     console.problem(
-                        judged.headline, judged.verdict.status, members: [("target", .string(endpoint.description))])
+                        "\(endpoint): \(judged.finding)", judged.verdict.status,
+                        members: [("target", .string(endpoint.description))])
                 }
             }
             guard console.status == .good else {

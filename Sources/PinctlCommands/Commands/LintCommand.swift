@@ -13,8 +13,11 @@ extension CommandDefinition {
             let files = arguments.operands.isEmpty ? [Arguments.usualPolicyPath(in: environment)] : arguments.operands
             for path in files { lint(path, &tally, &console) }
             console.summarize(
-                "\(files.count) linted: \(tally.errors) errors, \(tally.warnings) warnings",
-                [("files", .integer(files.count)), ("errors", .integer(tally.errors)), ("warnings", .integer(tally.warnings))])
+                "\(files.count) linted: errors \(tally.errors), warnings \(tally.warnings)",
+                [
+                    ("files", .integer(files.count)), ("errors", .integer(tally.errors)),
+                    ("warnings", .integer(tally.warnings)),
+                ])
         })
 
     private static func lint(_ path: String, _ tally: inout (errors: Int, warnings: Int), _ console: inout Console) {
@@ -37,7 +40,8 @@ extension CommandDefinition {
                     console.problem("\(path): \(problem.message)", .badInput, members: [("file", .string(path))])
                     continue
                 }
-                console.result([problem.description], json(problem.location, problem.message, severity: "error"), .finding)
+                console.result(
+                    [problem.description], json(problem.location, problem.message, severity: "error"), .finding)
             }
         }
     }

@@ -13,21 +13,32 @@ struct VerdictText {
     let presented: [X509Certificate]
     let now: Date
 
-    /// The first line.
+    /// The first line: the verdict in a word, what it is about, and why.
     var headline: String {
+        let word =
+            switch verdict.status {
+            case .good: "ok  "
+            case .couldNotCheck: "??  "
+            default: "FAIL"
+            }
+        return "\(word)  \(subject)  \(finding)"
+    }
+
+    /// What was found, in one line.
+    var finding: String {
         switch verdict {
         case .matched(_, let matches, _):
             let names = matches.map { "\($0.pin.title) (\($0.role.rawValue))" }.joined(separator: ", ")
-            let warning = verdict.word == "ok_backup_only" ? "; only backup pins match: add the key that took over" : ""
-            return "ok    \(subject)  matched \(names)\(warning)"
-        case .trusted(_, nil): return "ok    \(subject)  trusted"
-        case .trusted(_, let rule?): return "ok    \(subject)  trusted; its pins are off (\(rule.origin))"
+            let isOnlyBackup = matches.allSatisfy(\.pin.isBackup)
+            return "matched \(names)" + (isOnlyBackup ? ", a backup only: pin the key after it as the next backup" : "")
+        case .trusted(_, nil): return "trusted"
+        case .trusted(_, let rule?): return "trusted; its pins are off (\(rule.origin))"
         case .mismatch(let mismatch):
             let mode = mismatch.rule.mode == .report ? "; mode report: clients tell and go on" : ""
-            return "FAIL  \(subject)  pin mismatch: \(mismatch.finding) (\(mismatch.rule.origin))\(mode)"
-        case .unlisted(let policy): return "FAIL  \(subject)  not covered: \(policy) has no rule for it: add one"
-        case .untrusted(let error): return "FAIL  \(subject)  not trusted: \(error)"
-        case .unreachable(let reason): return "??    \(subject)  unreachable: \(reason)"
+            return "pin mismatch: \(mismatch.finding) (\(mismatch.rule.origin))\(mode)"
+        case .unlisted(let policy): return "not covered: \(policy) has no rule for it, add one"
+        case .untrusted(let error): return "not trusted: \(error)"
+        case .unreachable(let reason): return "unreachable: \(reason)"
         }
     }
 
@@ -58,17 +69,17 @@ struct VerdictText {
         let served = mismatch.path.roles.map { role, certificate in
             "\(padded(role.rawValue, 12))  \(certificate.spkiFingerprint)"
         }
-        let names = mismatch.rule.pins.map { $0.name ?? "" }
-        let width = names.map(\.count).max() ?? 0
-        let pinned = zip(mismatch.rule.pins, names).map { pin, name in
-            "\(pin.object)  \(padded(pin.role.rawValue, 12))  \(padded(name, width))\(name.isEmpty ? "" : "  ")"
-                + (pin.isBackup ? "backup, " : "") + mismatch.standing(of: pin)
+        let nameWidth = mismatch.rule.pins.map { $0.name?.count ?? 0 }.max() ?? 0
+        let pinned = mismatch.rule.pins.map { pin in
+            let name = nameWidth > 0 ? padded(pin.name ?? "", nameWidth) + "  " : ""
+            let backup = pin.isBackup ? "backup, " : ""
+            return "\(pin.object)  \(padded(pin.role.rawValue, 12))  \(name)\(backup)\(mismatch.standing(of: pin))"
         }
-        let leftWidth = served.first?.count ?? 0
-        return ["  \(padded("served, and trusted", leftWidth)) | pinned"]
+        let width = served.map(\.count).max() ?? 0
+        return ["  \(padded("served, and trusted", width))  pinned"]
             + (0..<max(served.count, pinned.count)).map { row in
-                let left = row < served.count ? served[row] : ""
-                return "  \(padded(left, leftWidth)) | \(row < pinned.count ? pinned[row] : "")"
+                guard row < pinned.count else { return "  \(served[row])" }
+                return "  \(padded(row < served.count ? served[row] : "", width))  \(pinned[row])"
             }
     }
 
