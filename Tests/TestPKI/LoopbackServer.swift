@@ -126,7 +126,7 @@ package final class LoopbackServer: Sendable {
     }
 }
 
-private func listenOnLoopback(isIPv6: Bool) throws(TestPKIError) -> (Int32, UInt16) {
+func listenOnLoopback(isIPv6: Bool) throws(TestPKIError) -> (Int32, UInt16) {
     let listener = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard listener >= 0 else { throw .system("socket") }
     var storage = sockaddr_storage()

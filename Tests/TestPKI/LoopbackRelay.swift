@@ -1,0 +1,128 @@
+import Glibc
+import Synchronization
+
+/// Stands before a server, for one connection, and lets only so many of the server's bytes through.
+package final class LoopbackRelay: Sendable {
+    /// What happens when the bytes are used up.
+    package enum Ending: Sendable, CaseIterable {
+        /// Nothing more comes, and the connection stays.
+        case stall
+        /// TCP ends in order.
+        case close
+        /// TCP is reset.
+        case reset
+    }
+
+    package let port: UInt16
+    package let address = "127.0.0.1"
+
+    private let listener: Int32
+    private let thread: PosixThread
+    private let passed: Passed
+
+    private final class Passed: Sendable {
+        let count = Atomic<Int>(0)
+    }
+
+    /// How many of the server's bytes have gone through.
+    package var passedCount: Int { passed.count.load(ordering: .relaxed) }
+
+    package init(
+        to server: LoopbackServer, passing limit: Int = .max, then ending: Ending = .stall
+    ) throws(TestPKIError) {
+        (listener, port) = try listenOnLoopback(isIPv6: false)
+        let (listener, target, passed) = (listener, server.port, Passed())
+        self.passed = passed
+        thread = try PosixThread {
+            let client = accept(listener, nil, nil)
+            guard client >= 0 else { return }
+            defer { close(client) }
+            guard let server = try? connectOnLoopback(port: target) else { return }
+            defer { close(server) }
+            relay(client, server, limit, ending) { passed.count.store($0, ordering: .relaxed) }
+        }
+    }
+
+    /// Joins the thread, which lives as long as the client's connection.
+    package func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        thread.join()
+        close(listener)
+    }
+
+    /// Runs `body` beside the relay and stops it behind.
+    package func run<Result>(_ body: (LoopbackRelay) async throws -> Result) async rethrows -> Result {
+        defer { stop() }
+        return try await body(self)
+    }
+}
+
+/// A port of loopback where connecting takes for ever: it listens, its queue is full, and nobody accepts.
+package final class SilentListener: Sendable {
+    package let port: UInt16
+    private let listener: Int32
+    private let queued: [Int32]
+
+    package init() throws(TestPKIError) {
+        (listener, port) = try listenOnLoopback(isIPv6: false)
+        // A queue of length 0 holds one connection; the ones behind it are not answered.
+        listen(listener, 0)
+        var queued: [Int32] = []
+        for _ in 0..<4 { queued.append(try connectOnLoopback(port: port, waits: queued.isEmpty)) }
+        self.queued = queued
+    }
+
+    deinit { for descriptor in queued + [listener] { close(descriptor) } }
+}
+
+private func connectOnLoopback(port: UInt16, waits: Bool = true) throws(TestPKIError) -> Int32 {
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue) | (waits ? 0 : Int32(SOCK_NONBLOCK.rawValue))
+    let descriptor = socket(AF_INET, kind, 0)
+    guard descriptor >= 0 else { throw .system("socket") }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+    let result = unsafe withUnsafeBytes(of: address) { bytes in
+        unsafe connect(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+    }
+    guard result == 0 || errno == EINPROGRESS else {
+        let error = TestPKIError.system("connect")
+        close(descriptor)
+        throw error
+    }
+    return descriptor
+}
+
+/// Copies both ways until either side ends or the limit is reached.
+private func relay(
+    _ client: Int32, _ server: Int32, _ limit: Int, _ ending: LoopbackRelay.Ending, passed: (Int) -> Void
+) {
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    var count = 0
+    while count < limit {
+        var both = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        guard unsafe poll(&both, 2, -1) > 0 else { continue }
+        if both[0].revents != 0 {
+            let read = unsafe recv(client, &buffer, buffer.count, 0)
+            guard read > 0, unsafe send(server, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
+        }
+        if both[1].revents != 0 {
+            let read = unsafe recv(server, &buffer, min(buffer.count, limit - count), 0)
+            guard read > 0, unsafe send(client, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
+            count += read
+            passed(count)
+        }
+    }
+    switch ending {
+    case .stall:
+        while unsafe recv(client, &buffer, buffer.count, 0) > 0 {}
+    case .close:
+        // Unread bytes would make a reset of it.
+        shutdown(client, Int32(SHUT_WR))
+        while unsafe recv(client, &buffer, buffer.count, 0) > 0 {}
+    case .reset:
+        var immediately = linger(l_onoff: 1, l_linger: 0)
+        unsafe setsockopt(client, SOL_SOCKET, SO_LINGER, &immediately, socklen_t(MemoryLayout<linger>.size))
+    }
+}
