@@ -109,7 +109,7 @@ extension PinTextError.Reason {
         } else if core.hasPrefix("pin-sha256=\""), core.hasSuffix("\"") {
             core = core.dropFirst("pin-sha256=\"".count).dropLast()
         }
-        let bytes = Base64.decodeCanonical(Array(core.utf8)) ?? hexadecimal(Array(core.utf8))
+        let bytes = hexadecimal(Array(core.utf8)) ?? Base64.decodeCanonical(Array(core.utf8))
         guard let bytes, bytes.count == 32 else { return nil }
         return [32 of UInt8] { bytes[$0] }
     }

@@ -14,14 +14,14 @@ func alternatives(_ choices: [String]) -> String {
     return names.dropLast().joined(separator: ", ") + " or " + last
 }
 
-/// The candidate that a typing error turns into `text`; nil when none is near.
+/// The candidate that a typing error turns into `text`, or that it holds (`includeSubdomain`); nil when none is near.
 package func suggestion(for text: String, among candidates: [String]) -> String? {
-    let typed = Array(text.lowercased().utf8)
-    guard (2...40).contains(typed.count) else { return nil }
-    let near = candidates.map { (name: $0, distance: editDistance(typed, Array($0.lowercased().utf8))) }
+    let typed = text.lowercased()
+    guard (2...40).contains(typed.utf8.count) else { return nil }
+    let near = candidates.map { (name: $0, distance: editDistance(Array(typed.utf8), Array($0.lowercased().utf8))) }
         .min { $0.distance < $1.distance }
-    guard let near, near.distance <= max(1, min(3, typed.count / 3)) else { return nil }
-    return near.name
+    if let near, near.distance <= max(1, min(3, typed.utf8.count / 3)) { return near.name }
+    return candidates.first { $0.utf8.count >= 6 && typed.contains($0.lowercased().dropLast()) }
 }
 
 /// Insertions, removals and replacements that turn one into the other (Levenshtein).

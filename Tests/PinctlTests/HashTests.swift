@@ -19,7 +19,7 @@ struct HashTests {
     func bare() async throws {
         let key = leaf.key
         let request = try TestSigningRequest("api.test", key: key)
-        let pin = try pinText(key)
+        let pin = try key.pin
         let inputs = [
             leaf.pemText, "Subject: api.test\n\n" + leaf.pemText + "trailing words\n",
             leaf.pemText.replacing("\n", with: "\r\n"), leaf.pemText.replacing("CERTIFICATE", with: "TRUSTED CERTIFICATE"),
@@ -44,7 +44,7 @@ struct HashTests {
     func rsa() async throws {
         let key = try TestKey.shared(.rsa2048)
         for input in [try key.traditionalPrivateKeyPEM, try key.privateKeyPEM, try key.publicKeyPEM] {
-            #expect(await pinctl("hash", try folder.add(input)).output == (try pinText(key)) + "\n")
+            #expect(await pinctl("hash", try folder.add(input)).output == (try key.pin) + "\n")
         }
     }
 
@@ -55,13 +55,13 @@ struct HashTests {
         let run = await pinctl("hash", chain, request)
         #expect(
             run.lines == [
-                "\(try pinText(leaf.key))  \(chain)[0]  cert leaf    EC P-256  CN=api.test  2036-01-01 (3329 d)",
-                "\(try pinText(root.key))  \(chain)[1]  cert CA      EC P-256  CN=Test Root  2036-01-01 (3329 d)",
-                "\(try pinText(leaf.key))  \(request)       CSR          EC P-256  CN=csr.test",
+                "\(try leaf.key.pin)  \(chain)[0]  cert leaf    EC P-256  CN=api.test  2036-01-01 (3329 d)",
+                "\(try root.key.pin)  \(chain)[1]  cert CA      EC P-256  CN=Test Root  2036-01-01 (3329 d)",
+                "\(try leaf.key.pin)  \(request)       CSR          EC P-256  CN=csr.test",
             ])
         #expect(run.status == 0)
         let long = await pinctl("hash", "-l", request)
-        #expect(long.lines == ["\(try pinText(leaf.key))  \(request)  CSR          EC P-256  CN=csr.test"])
+        #expect(long.lines == ["\(try leaf.key.pin)  \(request)  CSR          EC P-256  CN=csr.test"])
         let expired = await pinctl("hash", chain, now: Date(timeIntervalSince1970: 2_100_000_000))
         #expect(expired.lines.allSatisfy { $0.hasSuffix("expired 2036-01-01") })
     }
@@ -69,7 +69,7 @@ struct HashTests {
     @Test("spells pins as other systems do")
     func spellings() async throws {
         let file = try folder.add(root.pemText)
-        let pin = try pinText(root.key)
+        let pin = try root.key.pin
         let base64 = pin.dropFirst("sha256/".count)
         #expect(await pinctl("hash", "--as", "okhttp", file).output == "\(pin)\n")
         #expect(await pinctl("hash", "--as=base64", file).output == "\(base64)\n")
@@ -89,7 +89,7 @@ struct HashTests {
         let run = await pinctl("hash", "/no/such.pem", good, folder.path)
         #expect(run.status == 2)
         #expect(run.lines.count == 1)
-        #expect(run.output.hasPrefix(try pinText(leaf.key)))
+        #expect(run.output.hasPrefix(try leaf.key.pin))
         #expect(
             run.errors == """
                 pinctl: /no/such.pem: no such file: check the path
@@ -204,7 +204,7 @@ struct HashTests {
         #expect(document.schema == "pinctl.hash/1")
         #expect(document.tool["name"] == "pinctl")
         #expect(document.results.map(\.index) == [0, 1, 2, nil])
-        #expect(document.results.map(\.pin) == [try pinText(leaf.key), nil, try pinText(root.key), nil])
+        #expect(document.results.map(\.pin) == [try leaf.key.pin, nil, try root.key.pin, nil])
         #expect(document.results.map(\.kind) == ["certificate", nil, "public_key", nil])
         #expect(document.results[0].role == "leaf")
         #expect(document.results[0].subject == "CN=api.test")
@@ -234,9 +234,4 @@ struct HashTests {
         #expect(run.status == 2)
         #expect(await pinctl("hash", "-q", "--json", file).output.hasPrefix("{"))
     }
-}
-
-/// The pin of a minted key, worked out beside the product's own code.
-func pinText(_ key: TestKey) throws -> String {
-    "sha256/" + TestPEM.base64(TestDigest.sha256.hash(try key.publicKeyDER))
 }
