@@ -3,7 +3,7 @@ package enum Pinctl {
     /// Runs one command line, without the program's name.
     package static func run(
         _ words: [String], in environment: CommandEnvironment, output: OutputBuffer, diagnostics: OutputBuffer
-    ) async -> ExitStatus {
+    ) async -> ExitCode {
         let name = words.first.flatMap(CommandDefinition.named)?.name
         // Before the flags are parsed, so that a wrong flag is told in the form that was asked for.
         let flags = words.prefix { $0 != "--" }

@@ -19,7 +19,7 @@ enum Verdict: Sendable {
     case unreachable(String)
 
     /// The outcome it counts as.
-    var status: ExitStatus {
+    var status: ExitCode {
         switch self {
         case .matched, .trusted: .good
         case .mismatch, .unlisted: .finding

@@ -73,7 +73,7 @@ struct ArgumentsTests {
 
     static let refused = [
         Refused(words: [], message: "no command given: one of hash, verify, check, init, lint"),
-        Refused(words: ["hahs"], message: "unknown command \"hahs\": did you mean hash?"),
+        Refused(words: ["verfy"], message: "unknown command \"verfy\": did you mean verify?"),
         Refused(words: ["frobnicate"], message: "unknown command \"frobnicate\": one of hash,"),
         Refused(words: ["--json", "hash"], message: "--json stands before the command: flags follow it"),
         Refused(words: ["hash"], message: "pinctl hash needs FILE…: see pinctl hash --help"),
@@ -89,6 +89,7 @@ struct ArgumentsTests {
         Refused(words: ["check", "a", "--pin", "x"], message: "--pin: \"x\" is no pin: write sha256/"),
         Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" is no time limit"),
         Refused(words: ["check", "a", "--timeout", "1e9"], message: "--timeout: \"1e9\" is no time limit"),
+        Refused(words: ["check", "a"], message: "pins/pins.jsonc: error: no such file"),
         Refused(words: ["check", "ftp://a"], message: "ftp://a: scheme \"ftp\" is not supported"),
         Refused(words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" is no time"),
     ]
@@ -109,7 +110,7 @@ struct ArgumentsTests {
         #expect(await pinctl("help").output == overview.output)
         #expect(await pinctl("--version").output.hasPrefix("pinctl "))
         let codes = await pinctl("help", "exit-codes")
-        for status in ExitStatus.allCases {
+        for status in ExitCode.allCases {
             #expect(codes.lines.contains { $0.hasPrefix("\(status.rawValue) ") && $0.hasSuffix(status.meaning) })
         }
         #expect(await pinctl("help", "targets").output.contains("[2001:db8::1]:port"))
@@ -117,10 +118,10 @@ struct ArgumentsTests {
 }
 
 @Suite("Exit codes")
-struct ExitStatusTests {
+struct ExitCodeTests {
     @Test("tell the worst of several outcomes: 2, 1, 4, 3, 0")
     func precedence() {
-        let order: [ExitStatus] = [.good, .couldNotCheck, .notTrusted, .finding, .badInput, .internalError]
+        let order: [ExitCode] = [.good, .couldNotCheck, .notTrusted, .finding, .badInput, .internalError]
         for (index, worse) in order.enumerated() {
             for better in order[...index] {
                 var status = better

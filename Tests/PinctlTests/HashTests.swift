@@ -57,7 +57,7 @@ struct HashTests {
             run.lines == [
                 "\(try leaf.key.pin)  \(chain)[0]  cert leaf    EC P-256  CN=api.test  2036-01-01 (3329 d)",
                 "\(try root.key.pin)  \(chain)[1]  cert CA      EC P-256  CN=Test Root  2036-01-01 (3329 d)",
-                "\(try leaf.key.pin)  \(request)       CSR          EC P-256  CN=csr.test",
+                "\(try leaf.key.pin)  \(request)         CSR          EC P-256  CN=csr.test",
             ])
         #expect(run.status == 0)
         let long = await pinctl("hash", "-l", request)
@@ -176,7 +176,7 @@ struct HashTests {
 
     struct Document: Decodable {
         struct Result: Decodable {
-            let input: String
+            let input: String?
             let index: Int?
             let kind: String?
             let pin: String?

@@ -1,3 +1,4 @@
+import CertificateTrust
 import PinctlCommands
 import TLSTransport
 import Testing

@@ -76,7 +76,17 @@ extension Arguments {
         return path.isEmpty ? "pins/pins.jsonc" : path
     }
 
-    static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {
+    static func usualPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {
+        let path = usualPolicyPath(in: environment)
+        do throws(UsageError) {
+            return try policyFile(path)
+        } catch .unusable(let messages) {
+            throw .unusable(
+                messages + ["the policy is \(path) as none is named: give --policy FILE, or --pin, or write one with pinctl init"])
+        }
+    }
+
+    private static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {
         do throws(PolicyFileError) {
             return try PolicyFile(contentsOfFile: path)
         } catch {

@@ -35,7 +35,7 @@ enum HelpText {
     static let topics: [(name: String, lines: [String])] = [
         (
             "exit-codes",
-            ExitStatus.allCases.map { "\(padded(String($0.rawValue), 3))  \($0.meaning)" } + [
+            ExitCode.allCases.map { "\(padded(String($0.rawValue), 3))  \($0.meaning)" } + [
                 "", "Of several outcomes the first of 2, 1, 4, 3, 0 is told. A closed pipe ends quietly.",
             ]
         ),

@@ -12,18 +12,17 @@ extension CommandDefinition {
             "The connection is closed at the server's certificate; no byte of a request is sent.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
+            let named = try arguments.endpoints()
             let probe = try ServerProbe(arguments, in: environment)
             var source = try arguments.pinSource()
-            if case .none = source {
-                source = .policy(try Arguments.policyFile(Arguments.usualPolicyPath(in: environment)))
-            }
+            if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
             var checks: [(endpoint: Endpoint, expectation: Expectation)] = []
-            for endpoint in try arguments.operands.isEmpty ? source.endpoints : arguments.endpoints() {
+            for endpoint in named.isEmpty ? source.endpoints : named {
                 checks.append((endpoint, try source.expectation(for: endpoint)))
             }
             guard !checks.isEmpty else { throw .missingOperand(arguments.command) }
 
-            var tally: [ExitStatus: Int] = [:]
+            var tally: [ExitCode: Int] = [:]
             await inOrder(checks) { check in
                 await probe.judge(check.endpoint, expecting: check.expectation)
             } each: { judged in
@@ -40,7 +39,7 @@ extension CommandDefinition {
                 [("checked", .integer(checks.count))] + counts.map { ($0.0.status.word, .integer($0.1)) })
         })
 
-    private static let outcomes: [(status: ExitStatus, words: String)] = [
+    private static let outcomes: [(status: ExitCode, words: String)] = [
         (.good, "ok"), (.finding, "failed"), (.notTrusted, "not trusted"), (.couldNotCheck, "unreachable"),
     ]
 }

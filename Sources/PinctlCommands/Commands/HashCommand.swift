@@ -37,15 +37,19 @@ private struct PinListing {
 
     mutating func hash(_ operand: String, _ console: inout Console) {
         let name = operand == "-" ? "standard input" : operand
-        // An object is alone in its file when no other follows, so each is held until then.
+        // An object is alone in its file when no other follows: the first is held until that is known.
         var held: KeyFile.Item?
+        var isAlone = true
         do throws(KeyFile.Failure) {
             try KeyFile.read(Self.open(operand)) { item in
-                if let held { show(held, of: name, isAlone: false, &console) }
+                if let held {
+                    isAlone = false
+                    show(held, of: name, isAlone: false, &console)
+                }
                 held = item
             }
             if let held {
-                show(held, of: name, isAlone: true, &console)
+                show(held, of: name, isAlone: isAlone, &console)
             } else {
                 Self.complain(name, "holds parameters and no key: give the key they belong to", &console)
             }

@@ -22,7 +22,7 @@ package struct Console {
     private var elementCount = 0
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
-    package private(set) var status = ExitStatus.good
+    package private(set) var status = ExitCode.good
 
     /// `schema` names the form of the JSON document: `pinctl.hash/1`.
     package init(schema: String, format: Format, output: OutputBuffer, diagnostics: OutputBuffer) {
@@ -37,7 +37,7 @@ package struct Console {
 
     /// Prints one result, as lines or as an element of the document's `results`, and records its outcome.
     mutating func result(
-        _ lines: @autoclosure () -> [String], _ json: @autoclosure () -> JSON, _ status: ExitStatus = .good
+        _ lines: @autoclosure () -> [String], _ json: @autoclosure () -> JSON, _ status: ExitCode = .good
     ) {
         self.status.record(status)
         switch format {
@@ -50,7 +50,7 @@ package struct Console {
     /// Says on standard error what went wrong and records it; in JSON it is an element of `results` too, with `members`
     /// in front that say where. Results before it are written first.
     mutating func problem(
-        _ message: String, _ status: ExitStatus, members: @autoclosure () -> [(String, JSON)] = []
+        _ message: String, _ status: ExitCode, members: @autoclosure () -> [(String, JSON)] = []
     ) {
         self.status.record(status)
         if format == .json { writeElement(.object(members() + [("error", .string(message))])) }

@@ -7,7 +7,7 @@ extension Pinctl {
         StandardStreams.fillGaps()
         // A write to a closed pipe is to fail, not to kill: connections break in the same way.
         _ = signal(SIGPIPE, SIG_IGN)
-        _ = signal(SIGINT) { _ in _exit(ExitStatus.interrupted.rawValue) }
+        _ = signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
         let environment = CommandEnvironment(
             variables: { ProcessInfo.processInfo.environment }, now: { Date() })
         let status = await run(

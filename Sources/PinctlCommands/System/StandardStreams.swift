@@ -26,7 +26,7 @@ enum StandardStreams {
             case let code:
                 let message = "pinctl: standard output cannot be written: \(systemErrorText(code))\n"
                 _ = write(Array(message.utf8), to: 2)
-                exit(ExitStatus.badInput.rawValue)
+                exit(ExitCode.badInput.rawValue)
             }
         }
     }

@@ -1,5 +1,5 @@
 /// What a run reports to the shell. One table for every command.
-package enum ExitStatus: Int32, Sendable, CaseIterable {
+package enum ExitCode: Int32, Sendable, CaseIterable {
     /// Everything that was asked was checked, and is good.
     case good = 0
     /// A finding: pins do not match, a target no rule covers, an error that lint found.
@@ -16,7 +16,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     case interrupted = 130
 
     /// Of several outcomes the worst is told: what was not understood, then what was found, then what is not known.
-    package mutating func record(_ other: ExitStatus) {
+    package mutating func record(_ other: ExitCode) {
         if other.rank > rank { self = other }
     }
 
