@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 
 /// A pin, and where on the path it matches.
 public struct PinMatch: Sendable, Hashable {
@@ -22,7 +22,7 @@ extension PinningRule {
     }
 
     /// What the pins of this rule may name in a certificate: its key, and the whole of it where one is of that kind.
-    func objects(of certificate: X509Certificate) -> [PinnedObject] {
+    package func objects(of certificate: X509Certificate) -> [PinnedObject] {
         let key = PinnedObject.publicKey(certificate.spkiFingerprint)
         let namesCertificates = pins.contains { if case .certificate = $0.object { true } else { false } }
         return namesCertificates ? [key, .certificate(certificate.fingerprint)] : [key]

@@ -16,7 +16,7 @@ func alternatives(_ choices: [String]) -> String {
 
 /// The candidate that a typing error turns into `text`, or that it holds (`includeSubdomain`); nil when none is near,
 /// or when there are too many to compare.
-func suggestion(for text: String, among candidates: some Collection<String>) -> String? {
+package func suggestion(for text: String, among candidates: some Collection<String>) -> String? {
     let typed = text.lowercased()
     guard (2...40).contains(typed.utf8.count), candidates.count <= 200 else { return nil }
     let sorted = candidates.filter { $0.utf8.count <= 40 }.sorted()
