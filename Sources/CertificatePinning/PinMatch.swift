@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 
 /// A pin, and where on the path it matches.
 public struct PinMatch: Sendable, Hashable {
@@ -15,9 +15,17 @@ extension PinningRule {
     func matches(on path: VerifiedPath) -> [PinMatch] {
         let count = path.certificates.count
         return path.certificates.enumerated().flatMap { index, certificate in
-            pins.filter { $0.role.covers(index: index, of: count) && $0.object.isObject(of: certificate) }
+            let objects = objects(of: certificate)
+            return pins.filter { $0.role.covers(index: index, of: count) && objects.contains($0.object) }
                 .map { PinMatch(pin: $0, index: index, role: PinRole(index: index, of: count)) }
         }
+    }
+
+    /// What the pins of this rule may name in a certificate: its key, and the whole of it where one is of that kind.
+    package func objects(of certificate: X509Certificate) -> [PinnedObject] {
+        let key = PinnedObject.publicKey(certificate.spkiFingerprint)
+        let namesCertificates = pins.contains { if case .certificate = $0.object { true } else { false } }
+        return namesCertificates ? [key, .certificate(certificate.fingerprint)] : [key]
     }
 
     /// The required roles in which none of these matches stands; nil when the requirement is met.
@@ -31,14 +39,5 @@ extension PinningRule {
             !matches.contains { role.covers(index: $0.index, of: path.certificates.count) }
         }
         return unmet.isEmpty ? nil : unmet
-    }
-}
-
-extension PinnedObject {
-    func isObject(of certificate: X509Certificate) -> Bool {
-        switch self {
-        case .publicKey(let fingerprint): fingerprint == certificate.spkiFingerprint
-        case .certificate(let fingerprint): fingerprint == certificate.fingerprint
-        }
     }
 }

@@ -17,17 +17,15 @@ public struct PinMismatch: Sendable {
 extension PinMismatch: CustomStringConvertible {
     /// The failure in lines: every key of the path, leaf first, and every pin, each as `sha256/…` to paste.
     public var description: String {
-        let count = path.certificates.count
+        let served = path.certificates.map { rule.objects(of: $0) }
         var lines = ["pin mismatch for \(path.name) port \(port): \(finding)", "  served, verified:"]
         for (index, certificate) in path.certificates.enumerated() {
-            let role = PinRole(index: index, of: count).rawValue
-            lines.append("    \(certificate.spkiFingerprint)  \(role)  \(certificate.subject)")
-            if rule.pins.contains(where: { $0.object.isCertificate }) {
-                lines.append("    \(certificate.fingerprint)")
-            }
+            let role = PinRole(index: index, of: served.count).rawValue
+            lines.append("    \(served[index][0])  \(role)  \(certificate.subject)")
+            lines += served[index].dropFirst().map { "    \($0)" }
         }
         lines.append("  pinned:")
-        lines += rule.pins.map { "    \($0.object)  \($0.role.rawValue)\(remarks(on: $0))" }
+        lines += rule.pins.map { "    \($0.object)  \($0.role.rawValue)\(remarks(on: $0, served))" }
         lines.append("if the served keys are yours, pin one of them; if not, somebody stands between you and the host")
         return lines.joined(separator: "\n")
     }
@@ -40,21 +38,15 @@ extension PinMismatch: CustomStringConvertible {
         return "no pin of \(rule) is on the path"
     }
 
-    private func remarks(on pin: Pin) -> String {
+    private func remarks(on pin: Pin, _ served: [[PinnedObject]]) -> String {
         var remarks = pin.name.map { "  \(visibleText($0))" } ?? ""
         if pin.isBackup { remarks += "  backup" }
         if let match = matches.first(where: { $0.pin == pin }) {
             remarks += "  matches as \(match.role.rawValue)"
-        } else if let index = path.certificates.firstIndex(where: pin.object.isObject) {
+        } else if let index = served.firstIndex(where: { $0.contains(pin.object) }) {
             // The most puzzling mismatch is a key that is there, but not where its pin counts.
-            remarks += "  served, but as \(PinRole(index: index, of: path.certificates.count).rawValue)"
+            remarks += "  served, but as \(PinRole(index: index, of: served.count).rawValue)"
         }
         return remarks
-    }
-}
-
-extension PinnedObject {
-    var isCertificate: Bool {
-        if case .certificate = self { true } else { false }
     }
 }

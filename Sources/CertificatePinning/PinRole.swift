@@ -30,7 +30,7 @@ extension PinRole {
     }
 
     /// What a certificate at this place is: leaf, intermediate or root.
-    init(index: Int, of count: Int) {
+    package init(index: Int, of count: Int) {
         self = index == 0 ? .leaf : index == count - 1 ? .root : .intermediate
     }
 

@@ -76,8 +76,11 @@ extension PinningPolicy {
             best = path
         }
         decision = decide(best, by: rule, port: port)
-        if case .mismatch(let mismatch) = decision { throw .mismatch(mismatch) }
-        return AcceptedPath(path: best, decision: decision)
+        switch decision {
+        case .mismatch(let mismatch): throw .mismatch(mismatch)
+        case .unlisted(let name, let port): throw .unlisted(name, port: port)
+        case .matched, .unpinned, .forgiven: return AcceptedPath(path: best, decision: decision)
+        }
     }
 
     private func decide(_ path: VerifiedPath, by rule: PinningRule?, port: Int) -> PinDecision {

@@ -137,15 +137,12 @@ extension PolicyReader {
         if let pin = named[text] { return pin }
         do throws(PinTextError) {
             return Pin(try PinnedObject(text))
-        } catch where error.reason == .unknownSpelling && !text.contains("/") {
-            let hint = suggestion(for: text, among: named.keys.sorted()).map { "did you mean \"\($0)\"?" }
-            problems.add(
-                "no pin is named \(quoted(text)): \(hint ?? "add it to \"pins\", or write sha256/ and its base64")",
-                at: value.position)
         } catch {
-            problems.add(error.description, at: value.position)
+            let names = named.keys
+            let isName = error.reason == .unknownSpelling && !text.contains("/")
+            problems.add(isName ? noPin(named: text, names) : error.description, at: value.position)
+            return nil
         }
-        return nil
     }
 
     /// A pin as a string or an object.
@@ -207,4 +204,10 @@ extension PolicyReader {
             return .publicKey(material.fingerprint)
         }
     }
+}
+
+private func noPin(named name: String, _ names: some Collection<String>) -> String {
+    "no pin is named \(quoted(name)): "
+        + (suggestion(for: name, among: names).map { "did you mean \"\($0)\"?" }
+            ?? "add it to \"pins\", or write sha256/ and its base64")
 }

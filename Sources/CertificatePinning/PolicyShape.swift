@@ -49,8 +49,10 @@ extension PolicyShape {
         case (.number, .number): break
         case (.choice(let choices), .string(let text)):
             guard !choices.contains(text) else { break }
-            let hint = suggestion(for: text, among: choices).map { ": did you mean \"\($0)\"?" } ?? ""
-            problems.add("\(name) must be \(description), found \(quoted(text))\(hint)", at: value.position)
+            problems.add(
+                "\(name) must be \(description), found \(quoted(text))"
+                    + (suggestion(for: text, among: choices).map { ": did you mean \"\($0)\"?" } ?? ""),
+                at: value.position)
         case (.array(let element, let minimum), .array(let elements)):
             if elements.count < minimum {
                 problems.add("\(name) is empty: give it at least \(minimum) element", at: value.position)
@@ -79,9 +81,10 @@ extension PolicyShape {
     ) {
         for member in members where !PolicyKey.isFree(member.key) {
             guard let key = keys.first(where: { $0.name == member.key }) else {
-                let hint = suggestion(for: member.key, among: keys.map(\.name)).map { "did you mean \"\($0)\"?" }
                 problems.add(
-                    "unknown key \(quoted(member.key)): \(hint ?? "remove it, or start it with x-")",
+                    "unknown key \(quoted(member.key)): "
+                        + (suggestion(for: member.key, among: keys.map(\.name)).map { "did you mean \"\($0)\"?" }
+                            ?? "remove it, or start it with x-"),
                     at: member.keyPosition)
                 continue
             }

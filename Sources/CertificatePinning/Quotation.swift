@@ -14,14 +14,16 @@ func alternatives(_ choices: [String]) -> String {
     return names.dropLast().joined(separator: ", ") + " or " + last
 }
 
-/// The candidate that a typing error turns into `text`, or that it holds (`includeSubdomain`); nil when none is near.
-func suggestion(for text: String, among candidates: [String]) -> String? {
+/// The candidate that a typing error turns into `text`, or that it holds (`includeSubdomain`); nil when none is near,
+/// or when there are too many to compare.
+package func suggestion(for text: String, among candidates: some Collection<String>) -> String? {
     let typed = text.lowercased()
-    guard (2...40).contains(typed.utf8.count) else { return nil }
-    let near = candidates.map { (name: $0, distance: editDistance(Array(typed.utf8), Array($0.lowercased().utf8))) }
+    guard (2...40).contains(typed.utf8.count), candidates.count <= 200 else { return nil }
+    let sorted = candidates.filter { $0.utf8.count <= 40 }.sorted()
+    let near = sorted.map { (name: $0, distance: editDistance(Array(typed.utf8), Array($0.lowercased().utf8))) }
         .min { $0.distance < $1.distance }
     if let near, near.distance <= max(1, min(3, typed.utf8.count / 3)) { return near.name }
-    return candidates.first { $0.utf8.count >= 6 && typed.contains($0.lowercased().dropLast()) }
+    return sorted.first { $0.utf8.count >= 6 && typed.contains($0.lowercased().dropLast()) }
 }
 
 /// Insertions, removals and replacements that turn one into the other (Levenshtein).

@@ -4,9 +4,15 @@ import CertificateTrust
 struct RuleTable: Sendable {
     /// Indices of a host's rules, by the host's canonical text. A name and an address never have the same text.
     private var indices: [String: [Int]] = [:]
+    /// The most bytes of a host whose subdomains are included: a name of 127 labels has few parents to ask for.
+    private var longestParent = 0
 
     init(_ rules: [PinningRule]) {
-        for (index, rule) in rules.enumerated() { indices[rule.host.description, default: []].append(index) }
+        for (index, rule) in rules.enumerated() {
+            let host = rule.host.description
+            indices[host, default: []].append(index)
+            if rule.includesSubdomains { longestParent = max(longestParent, host.utf8.count) }
+        }
     }
 
     /// The exact host's rule, else that of the longest parent that includes subdomains; one that does not reach the
@@ -18,6 +24,7 @@ struct RuleTable: Sendable {
         var parent = text[...]
         while let dot = parent.utf8.firstIndex(of: UInt8(ascii: ".")) {
             parent = parent[parent.utf8.index(after: dot)...]
+            guard parent.utf8.count <= longestParent else { continue }
             if let rule = rule(of: String(parent), port, in: rules, where: \.includesSubdomains) { return rule }
         }
         return nil

@@ -17,19 +17,22 @@ struct PolicyDraftTests {
         let other = try server.intermediate.leaf("x-shop.example.test")
         let alone = try TestCertificate.selfSigned(.server(["alone.test"]))
         let paths = [
-            (try server.path, 443), (try path("x-shop.example.test", [other, server.intermediate], anchor: server.root), 443),
+            (try server.path, 443),
+            (try path("x-shop.example.test", [other, server.intermediate], anchor: server.root), 443),
             (try server.path, 8443), (try path("alone.test", [alone], anchor: alone), 8443), (try server.path, 443),
         ]
         var draft = PolicyDraft()
         for (path, port) in paths { draft.add(path, port: port) }
         let file = try PolicyFileTests.read(draft.text)
         let rules = file.policy.rules
-        #expect(rules.map(\.host.description) == [TestServer.name, "x-shop.example.test", TestServer.name, "alone.test"])
+        #expect(
+            rules.map(\.host.description) == [TestServer.name, "x-shop.example.test", TestServer.name, "alone.test"])
         #expect(rules.map(\.ports) == [[443], nil, [8443], [8443]])
         #expect(
             rules[0].pins == [
                 try server.leaf.pin(.leaf, name: "api.example.test-leaf"),
-                try server.intermediate.pin(.ca, name: "test-intermediate"), try server.root.pin(.ca, name: "test-root"),
+                try server.intermediate.pin(.ca, name: "test-intermediate"),
+                try server.root.pin(.ca, name: "test-root"),
             ])
         // A name that starts with x- would be a free key.
         #expect(rules[1].pins.map(\.name) == ["pin-x-shop.example.test-leaf", "test-intermediate", "test-root"])
@@ -39,6 +42,17 @@ struct PolicyDraftTests {
         var again = PolicyDraft()
         for (path, port) in paths { again.add(path, port: port) }
         #expect(again.text == draft.text)
+    }
+
+    @Test("Authorities with one name and two keys get two names")
+    func sameName() throws {
+        var draft = PolicyDraft()
+        for host in ["a.test", "b.test"] {
+            let root = try TestCertificate.root("Root")
+            draft.add(try path(host, [try root.leaf(host)], anchor: root), port: 443)
+        }
+        let names = try PolicyFileTests.read(draft.text).policy.rules.map { $0.pins.map(\.name) }
+        #expect(names == [["a.test-leaf", "root"], ["b.test-leaf", "root-2"]])
     }
 
     @Test("The text of a draft")
@@ -76,16 +90,19 @@ struct PolicyDraftTests {
         }
     }
 
-    @Test("The commands of a backup slot make a key, whose pin fills it", .enabled(if: TestCommand.isPresent("openssl", "version")))
+    @Test(
+        "The commands of a backup slot make a key, whose pin fills it",
+        .enabled(if: TestCommand.isPresent("openssl", "version")))
     func slotCommands() throws {
         let server = try TestServer()
         var draft = PolicyDraft()
         draft.add(try server.path, port: 443)
         let file = try PolicyFileTests.read(draft.text)
-        #expect(file.lint().map(\.description) == [
-            "pins.jsonc:17:7: error[P020] the backup slot is empty: make a backup key as it says, and replace the slot "
-                + "by the pin"
-        ])
+        #expect(
+            file.lint().map(\.description) == [
+                "pins.jsonc:17:7: error[P020] the backup slot is empty: make a backup key as it says, "
+                    + "and replace the slot by the pin"
+            ])
 
         let folder = try TestFolder()
         let start = try #require(draft.text.firstRange(of: "openssl genpkey"))
@@ -124,7 +141,8 @@ struct PolicyDraftTests {
             "pins": { "one": "\#(PolicyFileTests.pinA)", "two": "\#(PolicyFileTests.certificatePin)",
             "spare": { "pin": "\#(PolicyFileTests.pinB)", "backup": true } },
             """#.replacing("\n", with: " ")
-        let findings = try PolicyFileTests.read(PolicyFileTests.rule(#""host": "a.test", \#(members)"#, top: pins)).lint()
+        let findings = try PolicyFileTests.read(PolicyFileTests.rule(#""host": "a.test", \#(members)"#, top: pins))
+            .lint()
         #expect(findings.count == expected.count)
         for (finding, prefix) in zip(findings, expected) { #expect(finding.description.hasPrefix(prefix)) }
     }

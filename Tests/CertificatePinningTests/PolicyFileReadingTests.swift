@@ -22,7 +22,8 @@ struct PolicyFileReadingTests {
     @Test(
         "PE12: a file that pins nothing is no policy",
         arguments: [
-            "", " \n", "// nothing yet\n", "{}", "[]", "null", #"{ "version": 1 }"#, #"{ "version": 1, "domains": [] }"#,
+            "", " \n", "// nothing yet\n", "{}", "[]", "null", #"{ "version": 1 }"#,
+            #"{ "version": 1, "domains": [] }"#,
             #"{ "version": 1, "domains": [{ "host": "a.test" }] }"#,
             #"{ "version": 1, "domains": [{ "host": "a.test", "pins": [] }] }"#,
             "{ \"version\": 1, \"domains\": [{ \"host\": \"a.test\", \"pins\": [\n// \"\(PolicyFileTests.pinA)\"\n] }] }",
@@ -42,7 +43,8 @@ struct PolicyFileReadingTests {
         let missing = folder.path + "/missing.jsonc"
         #expect(problems(missing) == ["\(missing): error: no such file: check the path"])
         #expect(problems(folder.path) == ["\(folder.path): error: is a directory: name the files in it"])
-        #expect(problems("/dev/zero") == ["/dev/zero: error: larger than 8388608 bytes, the most that is read: split it"])
+        #expect(
+            problems("/dev/zero") == ["/dev/zero: error: larger than 8388608 bytes, the most that is read: split it"])
         let loop = folder.path + "/loop.jsonc"
         #expect(try TestCommand.run(["ln", "-s", loop, loop]).status == 0)
         #expect(problems(loop).count == 1)

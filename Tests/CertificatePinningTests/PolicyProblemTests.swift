@@ -34,7 +34,10 @@ struct PolicyProblemTests {
             (#""ports": [0]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 0"#),
             (#""ports": [65536]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 65536"#),
             (#""ports": [443.0]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 443.0"#),
-            (#""ports": ["443"]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found a string"#),
+            (
+                #""ports": ["443"]"#, 63,
+                #"an element of "ports" must be a whole number from 1 to 65535, found a string"#
+            ),
             (#""ports": []"#, 62, #""ports" is empty: give it at least 1 element"#),
             (#""anchors": {}"#, 64, #""anchors" names no roots: give it "files", or "system": true"#),
             (#""anchors": { "system": false }"#, 64, #""anchors" names no roots: give it "files", or "system": true"#),
@@ -77,7 +80,8 @@ struct PolicyProblemTests {
     @Test(
         "A key that has no effect yet is held to its type all the same",
         arguments: [
-            ("top", #""include": "roots.jsonc""#), ("top", #""deny": [7]"#), ("top", #""exports": [{ "to": "trustkit" }]"#),
+            ("top", #""include": "roots.jsonc""#), ("top", #""deny": [7]"#),
+            ("top", #""exports": [{ "to": "trustkit" }]"#),
             ("top", #""releases": [{}]"#), ("rule", #""expires": 2027"#), ("rule", #""onExpiry": "open""#),
             ("rule", #""localAnchorsBypassPins": 1"#), ("rule", #""reports": "https://r.test""#),
             ("rule", #""check": { "keys": "dsa" }"#), ("rule", #""check": { "target": [] }"#),
@@ -92,8 +96,10 @@ struct PolicyProblemTests {
     @Test(
         "A host is a name or an address and nothing around it",
         arguments: [
-            "", ".", "https://a.test", "a.test:443", "*.a.test", "**.a.test", "a.test/", "a.test.", "192.0.2.1.", " a.test",
-            "a..test", "-a.test", "bücher.test", "a.test\\u0000", "127.1", "0x7f.0.0.1", "[::1", "fe80::1%eth0", "user@a.test",
+            "", ".", "https://a.test", "a.test:443", "*.a.test", "**.a.test", "a.test/", "a.test.", "192.0.2.1.",
+            " a.test",
+            "a..test", "-a.test", "bücher.test", "a.test\\u0000", "127.1", "0x7f.0.0.1", "[::1", "fe80::1%eth0",
+            "user@a.test",
         ])
     func hosts(host: String) {
         let problems = File.problems(File.rule(#""host": "\#(host)", "pins": ["\#(File.pinA)"]"#))
@@ -104,7 +110,9 @@ struct PolicyProblemTests {
     @Test("A U-label is asked for as A-label, and a last dot to go")
     func hostMessages() {
         let pins = #""pins": ["\#(File.pinA)"]"#
-        #expect(File.problems(File.rule(#""host": "bücher.test", \#(pins)"#))[0].hasSuffix("give its A-label, which starts with xn--"))
+        #expect(
+            File.problems(File.rule(#""host": "bücher.test", \#(pins)"#))[0].hasSuffix(
+                "give its A-label, which starts with xn--"))
         #expect(File.problems(File.rule(#""host": "a.test.", \#(pins)"#))[0].hasSuffix("ends in a dot: remove the dot"))
     }
 
@@ -151,7 +159,8 @@ struct PolicyProblemTests {
     @Test("Pins of both kinds or of none, and names that could be pins, are refused")
     func pinObjects() {
         let rows = [
-            (#"{}"#, "a pin has \"pin\" or \"file\": add one"), (#"{ "role": "leaf" }"#, "a pin has \"pin\" or \"file\": add"),
+            (#"{}"#, "a pin has \"pin\" or \"file\": add one"),
+            (#"{ "role": "leaf" }"#, "a pin has \"pin\" or \"file\": add"),
             (#"{ "pin": "\#(File.pinA)", "file": "a.pem" }"#, "not both: remove one"),
             (#"{ "name": "one" }"#, "unknown key \"name\""),
         ]

@@ -118,8 +118,11 @@ struct RuleChoiceTests {
         var rules: [PinningRule] = []
         for number in 0..<100_000 { rules.append(try Self.rule("h\(number).example.com", subdomains: number % 2 == 0)) }
         let policy = try PinningPolicy(rules: rules)
-        #expect(policy.rule(for: try ServerName("h99999.example.com"), port: 443)?.host.description == "h99999.example.com")
-        #expect(policy.rule(for: try ServerName("x.y.h99998.example.com"), port: 1)?.host.description == "h99998.example.com")
+        #expect(
+            policy.rule(for: try ServerName("h99999.example.com"), port: 443)?.host.description == "h99999.example.com")
+        #expect(
+            policy.rule(for: try ServerName("x.y.h99998.example.com"), port: 1)?.host.description
+                == "h99998.example.com")
         #expect(policy.rule(for: try ServerName("x.h99999.example.com"), port: 443) == nil)
         #expect(policy.rule(for: try ServerName("h100000.example.com"), port: 443) == nil)
     }

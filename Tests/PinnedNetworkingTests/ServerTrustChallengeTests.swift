@@ -189,6 +189,24 @@ struct ServerTrustChallengeTests {
         }
     }
 
+    @Test("A delegate that forwards to another one refuses with whatever credential it got from there")
+    func forwardedRefusal() async throws {
+        final class Forwarder: URLSessionDelegate {
+            let inner = SilentDelegate()
+
+            func urlSession(_ session: URLSession, didReceive challenge: URLAuthenticationChallenge) async -> Answer {
+                let (_, credential) = await inner.urlSession(session, didReceive: challenge)
+                return (.cancelAuthenticationChallenge, credential)
+            }
+        }
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let error = try await site.session(server, delegate: Forwarder()).failure()
+            #expect(error.code == .cancelled)
+            #expect(await server.ended()[0].applicationBytes.isEmpty)
+        }
+    }
+
     @Test("A challenge says which server it is about, and hands over what it presented")
     func challengeContents() async throws {
         let site = try TestSite()

@@ -85,6 +85,7 @@ struct URLHostTests {
                 guard let url = URL(string: row.url) else { return }
                 let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
                 #expect(error?.code == expected.code)
+                #expect(error?.localizedDescription.unicodeScalars.allSatisfy { $0.value >= 0x20 } == true)
                 #expect(server.records.isEmpty)
             }
         }

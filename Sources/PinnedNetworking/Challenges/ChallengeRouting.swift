@@ -28,7 +28,10 @@ struct ChallengeAnswer: Sendable {
     /// Nobody implements a method for the challenge.
     static let byDefault = ChallengeAnswer(disposition: .performDefaultHandling, credential: nil)
 
-    var isImplemented: Bool { credential !== URLCredential.unimplemented }
+    /// A refusal counts whatever credential comes with it.
+    var isImplemented: Bool {
+        disposition != .performDefaultHandling || credential !== URLCredential.unimplemented
+    }
 }
 
 extension URLSession {
