@@ -65,7 +65,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "PinctlTests",
-            dependencies: ["PinctlCommands", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            dependencies: [
+                "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "TLSTransport", "TestPKI",
+            ],
             swiftSettings: modern),
     ]
 )

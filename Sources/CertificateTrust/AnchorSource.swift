@@ -6,6 +6,9 @@ import Synchronization
 protocol AnchorSource: Sendable {
     /// Anchors with this subject; `derName` is the name as some certificate spells it.
     func anchors(named subject: CanonicalName, derName: () -> [UInt8]) -> [X509Certificate]
+
+    /// Bytes that two sources share only if they hold the same anchors.
+    var digest: [UInt8] { get }
 }
 
 /// Certificates in memory, indexed by subject and parsed on first use.
@@ -13,6 +16,7 @@ protocol AnchorSource: Sendable {
 /// A certificate that turns out malformed when it is parsed is no anchor.
 final class AnchorIndex: AnchorSource {
     private let derBySubject: [CanonicalName: [[UInt8]]]
+    private let certificates: [[UInt8]]
     private let parsed: Mutex<[CanonicalName: [X509Certificate]]>
 
     init(certificates: [X509Certificate]) {
@@ -22,21 +26,32 @@ final class AnchorIndex: AnchorSource {
             index[certificate.canonicalSubject, default: []].append(certificate)
         }
         derBySubject = [:]
+        self.certificates = certificates.map(\.derBytes)
         parsed = Mutex(index)
     }
 
     init(file: String) throws(TrustStoreError) {
         var index: [CanonicalName: [[UInt8]]] = [:]
+        var certificates: [[UInt8]] = []
         do throws(CertificateFileError) {
             try CertificateFile.forEachCertificate(in: file, trustSettings: .refused) { der throws(DERError) in
-                let layout = try CertificateLayout(der.span)
-                index[try CanonicalName(der.span, layout.subject), default: []].append(der)
+                let layout = try CertificateLayout(der)
+                let bytes = Array(copying: der)
+                index[try CanonicalName(der, layout.subject), default: []].append(bytes)
+                certificates.append(bytes)
             }
         } catch {
             throw .file(error)
         }
         derBySubject = index
+        self.certificates = certificates
         parsed = Mutex([:])
+    }
+
+    var digest: [UInt8] {
+        let fingerprints = certificates.map { sha256Digest($0.span) }.sorted { $0.lexicographicallyPrecedes($1) }
+        let all = Array(fingerprints.joined())
+        return sha256Digest(all.span)
     }
 
     func anchors(named subject: CanonicalName, derName: () -> [UInt8]) -> [X509Certificate] {
@@ -58,6 +73,8 @@ final class AnchorIndex: AnchorSource {
 final class AnchorDirectory: AnchorSource {
     private let path: String
     private let names: [String]
+    /// Its files may change while it is open, so that no two of these are taken for the same.
+    let digest = (0..<32).map { _ in UInt8.random(in: 0...0xFF) }
     /// Whether files are named by the hash of their subject, `8b59b1ad.0`.
     private let isHashed: Bool
     private let whole = Mutex<AnchorIndex?>(nil)

@@ -43,11 +43,26 @@ package enum Base64 {
     private static let foreign: UInt8 = 0x80
 
     /// Six bits for a character of the alphabet, ``blank`` or ``foreign`` for the others.
-    fileprivate static let table: [256 of UInt8] = {
-        var table = [256 of UInt8](repeating: foreign)
+    fileprivate static let table: [UInt8] = {
+        var table = [UInt8](repeating: foreign, count: 256)
         for value in 0..<64 { table[Int(alphabet[value])] = UInt8(value) }
         for character in " \t\r\n\u{0B}\u{0C}".utf8 { table[Int(character)] = blank }
         return table
+    }()
+
+    /// Entry of ``pairs`` for two characters that are not both of the alphabet.
+    static let noPair: UInt16 = 0xFFFF
+
+    /// Twelve bits for two characters of the alphabet, or ``noPair``; the index is the first character and 256 times the
+    /// second.
+    static let pairs: [UInt16] = {
+        var pairs = [UInt16](repeating: noPair, count: 0x1_0000)
+        for first in 0..<64 {
+            for second in 0..<64 {
+                pairs[Int(alphabet[first]) | Int(alphabet[second]) << 8] = UInt16(first << 6 | second)
+            }
+        }
+        return pairs
     }()
 }
 
@@ -80,54 +95,39 @@ struct Base64Decoder {
         paddings = 0
     }
 
-    /// Decodes from `start` while whole groups of four characters and line ends come; returns where it stopped.
+    /// Decodes from `start` up to a character that base64 does not have here; returns where it stands.
     ///
     /// `line` counts line feeds; `isLineStart` tells whether the place it stopped at begins a line.
-    mutating func decodeLines(
-        _ characters: Span<UInt8>, from start: Int, line: inout Int, isLineStart: inout Bool
-    ) -> Int {
-        guard groupCount == 0, paddings == 0 else { return start }
+    mutating func decode(_ characters: Span<UInt8>, from start: Int, line: inout Int, isLineStart: inout Bool) -> Int {
         var index = start
-        let room = min(limit - count, (characters.count - start) / 4 * 3)
-        grow(to: count + room)
-        let stop = count + room
-        // A span of a local copy: each subscript of an InlineArray copies the whole of it.
-        let local = Base64.table
-        let table = local.span
+        while index < characters.count {
+            if groupCount == 0, paddings == 0 {
+                line += decodeWords(characters, &index)
+                guard index < characters.count else { break }
+            }
+            guard take(characters[index]) else { break }
+            if characters[index] == 0x0A { line += 1 }
+            index += 1
+        }
+        // A carriage return leaves open whether a line begins.
+        var last = index
+        while last > start, characters[last - 1] == 0x0D { last -= 1 }
+        if last > start { isLineStart = characters[last - 1] == 0x0A }
+        return index
+    }
+
+    private mutating func decodeWords(_ characters: Span<UInt8>, _ index: inout Int) -> Int {
+        grow(to: count + min(limit - count, (characters.count - index) / 4 * 3) + Base64Words.slack)
         var position = count
         var output = storage.mutableSpan
-        while index < characters.count {
-            let first = characters[index]
-            if first == 0x0A {
-                line += 1
-                isLineStart = true
-                index += 1
-                continue
-            }
-            guard index + 4 <= characters.count, position + 3 <= stop else { break }
-            let a = table[Int(first)]
-            let b = table[Int(characters[index + 1])]
-            let c = table[Int(characters[index + 2])]
-            let d = table[Int(characters[index + 3])]
-            guard (a | b | c | d) < 64 else {
-                guard first == 0x0D else { break }
-                index += 1
-                continue
-            }
-            output[position] = a << 2 | b >> 4
-            output[position + 1] = b << 4 | c >> 2
-            output[position + 2] = c << 6 | d
-            position += 3
-            index += 4
-            isLineStart = false
-        }
+        let lines = Base64Words.decode(characters, from: &index, into: &output, at: &position)
         count = position
-        return index
+        return lines
     }
 
     /// Takes one character; false when it cannot stand here.
     mutating func take(_ character: UInt8) -> Bool {
-        let value = Base64.table.span[Int(character)]
+        let value = Base64.table[Int(character)]
         if value == Base64.blank { return true }
         if character == Base64.padding {
             guard groupCount >= 2, groupCount + paddings < 4 else { return false }
@@ -171,6 +171,7 @@ struct Base64Decoder {
 
     private mutating func grow(to size: Int) {
         guard storage.count < size else { return }
-        storage.append(contentsOf: repeatElement(0, count: max(size, storage.count * 2) - storage.count))
+        let target = max(size, min(storage.count * 2, limit + Base64Words.slack))
+        storage.append(contentsOf: repeatElement(0, count: target - storage.count))
     }
 }

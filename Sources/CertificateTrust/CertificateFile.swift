@@ -8,6 +8,17 @@ public enum CertificateFile {
         try read(path, trustSettings: .ignored)
     }
 
+    /// Hands the pin of every certificate of a file to `body`, in order and in constant memory: for files of any size.
+    ///
+    /// Broken blocks fail the reading as in ``read(_:)``, after the pins of the others.
+    public static func forEachFingerprint(
+        in path: String, _ body: (SPKIFingerprint) -> Void
+    ) throws(CertificateFileError) {
+        try forEachCertificate(in: path, trustSettings: .ignored) { der throws(DERError) in
+            body(try SPKIFingerprint(ofCertificate: der))
+        }
+    }
+
     /// What to do with a certificate that carries OpenSSL's own trust settings, which are not evaluated here.
     enum TrustSettings {
         case ignored
@@ -20,7 +31,7 @@ public enum CertificateFile {
     ) throws(CertificateFileError) -> [X509Certificate] {
         var certificates: [X509Certificate] = []
         try forEachCertificate(in: path, trustSettings: trustSettings) { der throws(DERError) in
-            certificates.append(try X509Certificate(derBytes: der))
+            certificates.append(try X509Certificate(derBytes: Array(copying: der)))
         }
         return certificates
     }
@@ -29,14 +40,14 @@ public enum CertificateFile {
     package static func read(_ file: consuming InputFile) throws(CertificateFileError) -> [X509Certificate] {
         var certificates: [X509Certificate] = []
         try forEachCertificate(in: file, trustSettings: .ignored) { der throws(DERError) in
-            certificates.append(try X509Certificate(derBytes: der))
+            certificates.append(try X509Certificate(derBytes: Array(copying: der)))
         }
         return certificates
     }
 
     /// Hands the DER of every certificate of a file to `body`, which says what is wrong with it.
     static func forEachCertificate(
-        in path: String, trustSettings: TrustSettings, _ body: ([UInt8]) throws(DERError) -> Void
+        in path: String, trustSettings: TrustSettings, _ body: (Span<UInt8>) throws(DERError) -> Void
     ) throws(CertificateFileError) {
         let file: InputFile
         do throws(InputFileError) {
@@ -48,7 +59,7 @@ public enum CertificateFile {
     }
 
     private static func forEachCertificate(
-        in file: consuming InputFile, trustSettings: TrustSettings, _ body: ([UInt8]) throws(DERError) -> Void
+        in file: consuming InputFile, trustSettings: TrustSettings, _ body: (Span<UInt8>) throws(DERError) -> Void
     ) throws(CertificateFileError) {
         let name = file.name
         var count = 0
@@ -67,9 +78,8 @@ public enum CertificateFile {
                             reason: "carries trust settings that are not evaluated: write it without (openssl x509)")
                     }
                     count += 1
-                    let bytes = Array(copying: der.extracting(range))
                     do throws(DERError) {
-                        try body(bytes)
+                        try body(der.extracting(range))
                     } catch {
                         throw .malformed(path: name, line: line, reason: error.description)
                     }

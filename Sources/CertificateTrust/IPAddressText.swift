@@ -5,7 +5,9 @@ enum IPAddressText {
     static func parse(_ text: [UInt8]) -> [UInt8]? {
         if text.contains(UInt8(ascii: ":")) {
             if text.first == UInt8(ascii: "[") || text.last == UInt8(ascii: "]") {
-                guard text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]"), text.count > 2 else { return nil }
+                guard text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]"), text.count > 2 else {
+                    return nil
+                }
                 return parseIPv6(text[1..<(text.count - 1)])
             }
             return parseIPv6(text[...])

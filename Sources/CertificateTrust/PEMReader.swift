@@ -58,61 +58,62 @@ struct PEMReader {
         /// In a block's base64.
         case body
         /// In a block that is broken already: its END line is looked for.
-        case broken(PEMError)
+        case broken
     }
 
     private var state = State.text
+    /// What is wrong with a broken block.
+    private var breakage = PEMError.noBlock
     private var block = PEMBlock(label: "", line: 0, index: 0)
     private var count = 0
     private var line = 1
     private var offset = 0
     private var textLength = 0
     private var isLineStart = true
-    /// The line that may be a boundary, as far as it is read; nil when this line cannot be one.
-    private var boundary: [UInt8]?
+    /// Whether this line began with a dash and may be a boundary.
+    private var isBoundary = false
+    /// Such a line as far as earlier chunks held it.
+    private var boundary: [UInt8] = []
     private var decoder = Base64Decoder(limit: PEMReader.objectLimit)
 
     /// Takes the next chunk. Throws for what ends the reading as a whole.
     mutating func feed(_ chunk: Span<UInt8>, _ output: Output) throws(PEMError) {
         var index = 0
         while index < chunk.count {
-            if boundary == nil, case .body = state {
-                index = decoder.decodeLines(chunk, from: index, line: &line, isLineStart: &isLineStart)
+            if isBoundary {
+                index = readBoundary(chunk, from: index, output)
+                continue
+            }
+            if state == .body {
+                index = decoder.decode(chunk, from: index, line: &line, isLineStart: &isLineStart)
                 guard index < chunk.count else { break }
             }
             let byte = chunk[index]
+            if isLineStart, byte == UInt8(ascii: "-") {
+                isBoundary = true
+                continue
+            }
             index += 1
-            if byte == 0x0A {
-                if boundary != nil { endBoundary(output) }
-                line += 1
-                isLineStart = true
+            if state == .body {
+                if byte == UInt8(ascii: "-"), decoder.holdsOnlyProc {
+                    breakBlock(.encrypted)
+                } else {
+                    breakBlock(decoder.isFull ? .tooLarge(limit: Self.objectLimit) : .invalidBase64(line: line))
+                }
                 continue
             }
-            if boundary != nil {
-                boundary?.append(byte)
-                if let length = boundary?.count, length > Self.boundaryLimit { loseBoundary() }
-                continue
-            }
-            switch state {
-            case .text:
+            if state == .text {
                 guard byte != 0 else { throw .binary(offset: offset + index - 1) }
                 textLength += 1
                 guard textLength <= Self.textLimit else { throw .noBlock }
-                if isLineStart, byte == UInt8(ascii: "-") { boundary = [byte] }
                 // A byte order mark does not make a line.
-                if byte < 0x80, byte != 0x0D { isLineStart = false }
-            case .body:
-                if isLineStart, byte == UInt8(ascii: "-") {
-                    boundary = [byte]
-                } else if byte == UInt8(ascii: "-"), decoder.holdsOnlyProc {
-                    state = .broken(.encrypted)
-                } else if !decoder.take(byte) {
-                    state = .broken(decoder.isFull ? .tooLarge(limit: Self.objectLimit) : .invalidBase64(line: line))
-                }
-                if byte != 0x0D { isLineStart = false }
-            case .broken:
-                if isLineStart, byte == UInt8(ascii: "-") { boundary = [byte] }
-                if byte != 0x0D { isLineStart = false }
+                if byte >= 0x80 { continue }
+            }
+            if byte == 0x0A {
+                line += 1
+                isLineStart = true
+            } else if byte != 0x0D {
+                isLineStart = false
             }
         }
         offset += chunk.count
@@ -120,38 +121,60 @@ struct PEMReader {
 
     /// Ends the text. Throws when it held no block.
     mutating func finish(_ output: Output) throws(PEMError) {
-        if boundary != nil { endBoundary(output) }
-        if case .text = state {} else { emit(.failure(.unterminated(label: block.label)), output) }
+        let line = boundary
+        if isBoundary { endBoundary(line.span, output) }
+        if state != .text { emit(.failure(.unterminated(label: block.label)), output) }
         guard count > 0 else { throw .noBlock }
     }
 
-    private mutating func loseBoundary() {
-        boundary = nil
-        isLineStart = false
-        if case .body = state { state = .broken(.invalidBase64(line: line)) }
+    /// Reads on in a line that may be a boundary; returns where it ends, or where it is too long to be one.
+    private mutating func readBoundary(_ chunk: Span<UInt8>, from start: Int, _ output: Output) -> Int {
+        let limit = min(chunk.count, start + Self.boundaryLimit - boundary.count)
+        var end = start
+        while end < limit, chunk[end] != 0x0A { end += 1 }
+        if end == chunk.count {
+            boundary += Array(copying: chunk.extracting(start..<end))
+            return end
+        }
+        isBoundary = false
+        if chunk[end] != 0x0A {
+            isLineStart = false
+            if state == .body { breakBlock(.invalidBase64(line: line)) }
+        } else if boundary.isEmpty {
+            endBoundary(chunk.extracting(start..<end), output)
+        } else {
+            let whole = boundary + Array(copying: chunk.extracting(start..<end))
+            endBoundary(whole.span, output)
+        }
+        boundary = []
+        return end
     }
 
     /// A line that began with `-` is whole.
-    private mutating func endBoundary(_ output: Output) {
-        guard var text = boundary else { return }
-        boundary = nil
-        while let last = text.last, [0x0D, 0x20, 0x09].contains(last) { text.removeLast() }
-        if let label = Self.label(in: text, after: "-----BEGIN ") {
-            if case .text = state {} else { emit(.failure(.unterminated(label: block.label)), output) }
-            block = PEMBlock(label: label, line: line, index: count)
+    private mutating func endBoundary(_ text: Span<UInt8>, _ output: Output) {
+        switch text.boundary {
+        case .begin(let label):
+            if state != .text { emit(.failure(.unterminated(label: block.label)), output) }
+            block = PEMBlock(label: text.ascii(label, or: block.label), line: line, index: count)
             decoder.reset()
             state = .body
-        } else if let label = Self.label(in: text, after: "-----END ") {
-            switch state {
-            case .text: break
-            case .broken(let error): emit(.failure(error), output)
-            case .body where label != block.label:
-                emit(.failure(.labelMismatch(begin: block.label, end: label)), output)
-            case .body: emit(decoder.finish() ? .success(()) : .failure(.invalidBase64(line: line)), output)
+        case .end(let label):
+            if state == .broken {
+                emit(.failure(breakage), output)
+            } else if state == .body, !text.extracting(label).equals(block.label) {
+                emit(.failure(.labelMismatch(begin: block.label, end: text.ascii(label, or: ""))), output)
+            } else if state == .body {
+                emit(decoder.finish() ? .success(()) : .failure(.invalidBase64(line: line)), output)
             }
-        } else if case .body = state {
-            state = .broken(.invalidBase64(line: line))
+        case nil:
+            if state == .body { breakBlock(.invalidBase64(line: line)) }
         }
+    }
+
+    private mutating func breakBlock(_ error: PEMError) {
+        state = .broken
+        breakage = error
+        isLineStart = false
     }
 
     private mutating func emit(_ result: Result<Void, PEMError>, _ output: Output) {
@@ -160,15 +183,34 @@ struct PEMReader {
         textLength = 0
         state = .text
     }
+}
 
-    /// The label between `prefix` and the closing dashes, printable ASCII only.
-    private static func label(in text: [UInt8], after prefix: String) -> String? {
-        let head = Array(prefix.utf8)
-        let tail = Array("-----".utf8)
-        guard text.count > head.count + tail.count, text.starts(with: head), text.suffix(tail.count).elementsEqual(tail)
-        else { return nil }
-        let label = text[head.count..<(text.count - tail.count)]
-        guard label.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
-        return String(decoding: label, as: UTF8.self)
+/// A line that begins or ends a block, and where in it the label lies.
+private enum PEMBoundary {
+    case begin(Range<Int>)
+    case end(Range<Int>)
+}
+
+extension Span<UInt8> {
+    /// What a line is, white space behind it passed over; nil when it is no boundary with a printable ASCII label.
+    fileprivate var boundary: PEMBoundary? {
+        var end = count
+        while end > 0, self[end - 1] == 0x0D || self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
+        end -= 5
+        guard end > 9, extracting(end..<end + 5).equals("-----") else { return nil }
+        let isEnd = extracting(first: 9).equals("-----END ")
+        let start = isEnd ? 9 : 11
+        guard end > start, isEnd || extracting(first: 11).equals("-----BEGIN ") else { return nil }
+        for index in start..<end where !(0x20...0x7E).contains(self[index]) { return nil }
+        return isEnd ? .end(start..<end) : .begin(start..<end)
+    }
+
+    /// Whether these are the bytes of `text`.
+    fileprivate func equals(_ text: String) -> Bool { elementsEqual(text.utf8.span) }
+
+    /// A part as text; `known` itself when it is that, which spares making it anew.
+    fileprivate func ascii(_ range: Range<Int>, or known: String) -> String {
+        let part = extracting(range)
+        return part.equals(known) ? known : String(decoding: Array(copying: part), as: UTF8.self)
     }
 }

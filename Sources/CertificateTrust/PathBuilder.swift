@@ -81,7 +81,8 @@ struct PathBuilder {
         guard issuers.count > 1 else { return issuers }
         func rank(_ issuer: X509Certificate) -> Int {
             let wanted = certificate.authorityKeyIdentifier
-            let isOtherKey = wanted != nil && issuer.subjectKeyIdentifier != nil && issuer.subjectKeyIdentifier != wanted
+            let isOtherKey =
+                wanted != nil && issuer.subjectKeyIdentifier != nil && issuer.subjectKeyIdentifier != wanted
             return (isOtherKey ? 2 : 0) + (issuer.validity.contains(time) ? 0 : 1)
         }
         return issuers.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }

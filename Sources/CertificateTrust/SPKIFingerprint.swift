@@ -105,3 +105,9 @@ extension Span<UInt8> {
         return true
     }
 }
+
+/// SHA-256 of any bytes, 32 bytes, for modules that cannot see OpenSSL.
+package func sha256Digest(_ bytes: Span<UInt8>) -> [UInt8] {
+    let digest = sha256(bytes)
+    return digest.indices.map { digest[$0] }
+}

@@ -112,12 +112,13 @@ extension ServerNameError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .empty: "empty host name: give a DNS name or an IP address"
-        case .notASCII(let text): "host name \"\(text)\" is not ASCII: give its A-label, which starts with xn--"
+        case .notASCII(let text):
+            "host name \"\(visibleText(text))\" is not ASCII: give its A-label, which starts with xn--"
         case .tooLong(let text): "host name of \(text.utf8.count) bytes is too long: 253 is the most"
         case .malformed(let text):
-            "\"\(text)\" is not a host name: give it without scheme, port, wildcard, path or spaces"
+            "\"\(visibleText(text))\" is not a host name: give it without scheme, port, wildcard, path or spaces"
         case .malformedAddress(let text):
-            "\"\(text)\" is not an IP address: write IPv4 as four decimal numbers from 0 to 255"
+            "\"\(visibleText(text))\" is not an IP address: write IPv4 as four decimal numbers from 0 to 255"
         }
     }
 }

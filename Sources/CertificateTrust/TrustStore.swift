@@ -1,10 +1,12 @@
 public import FoundationEssentials
+import Synchronization
 
 /// The trust anchors: certificates at which a path may end, found by subject. Never changed after it is made.
 ///
 /// Opening one reads its files and notes where each subject stands; an anchor is parsed when a path first needs it.
 public final class TrustStore: Sendable {
     private let sources: [any AnchorSource]
+    private let cachedDigest = Mutex<[UInt8]?>(nil)
 
     private init(sources: [any AnchorSource]) { self.sources = sources }
 
@@ -69,6 +71,18 @@ public final class TrustStore: Sendable {
     /// Anchors that bear the name of this certificate's issuer.
     func issuers(of certificate: X509Certificate) -> [X509Certificate] {
         anchors(named: certificate.canonicalIssuer, derName: certificate.issuer.derBytes)
+    }
+
+    /// SHA-256 over the anchors, 32 bytes: what an approval notes of the roots it rests on. Files with the same
+    /// certificates have the same digest; a directory, which is read as it is needed, has one of its own.
+    package var digest: [UInt8] {
+        cachedDigest.withLock { digest in
+            if let digest { return digest }
+            let digests = sources.flatMap(\.digest)
+            let computed = sha256Digest(digests.span)
+            digest = computed
+            return computed
+        }
     }
 
     /// Whether this very certificate is an anchor.

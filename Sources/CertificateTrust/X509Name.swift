@@ -85,7 +85,7 @@ package func visibleText(_ text: String) -> String {
 private func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true
-    default: false
+    default: scalar.properties.isDefaultIgnorableCodePoint
     }
 }
 

@@ -214,7 +214,8 @@ extension TLSClientEngine {
             while filled < room {
                 OpenSSLError.clear()
                 var count = 0
-                let free = unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+                let free = unsafe UnsafeMutableRawBufferPointer(
+                    rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
                 let result = unsafe SSL_read_ex(ssl, free.baseAddress, free.count, &count)
                 guard result == 1 else {
                     end = outcome(ofRead: result)

@@ -1,1 +1,3 @@
 import PinctlCommands
+
+await Pinctl.main()

@@ -67,7 +67,10 @@ struct DERTests {
         #expect(Base64.decodeCanonical(Array("Zm9vYg==".utf8)) == Array("foob".utf8))
         #expect(Base64.decodeCanonical(Array("Zm9vYmE=".utf8)) == Array("fooba".utf8))
         #expect(Base64.decodeCanonical(Array("Zm9vYmFy".utf8)) == Array("foobar".utf8))
-        for text in ["", "Zm9vYg", "Zm9vYg=", "Zm9vYh==", "Zm9v\nYg==", " Zm9v", "Zm9-", "Zm9_", "=m9v", "Zm=v", "Zm9v====", "Zg===" ] {
+        for text in [
+            "", "Zm9vYg", "Zm9vYg=", "Zm9vYh==", "Zm9v\nYg==", " Zm9v", "Zm9-", "Zm9_", "=m9v", "Zm=v", "Zm9v====",
+            "Zg===",
+        ] {
             #expect(Base64.decodeCanonical(Array(text.utf8)) == nil, "\(text)")
         }
         for count in 0..<70 {

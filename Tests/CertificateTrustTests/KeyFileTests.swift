@@ -46,6 +46,25 @@ struct KeyFileTests {
         #expect(try Self.read(folder.add(key.privateKeyDER)) == ["0 privateKey \(pin)"])
     }
 
+    @Test("the pins of a file come in its order, those beside a broken block as well")
+    func fingerprints() throws {
+        let folder = try TestFolder()
+        let certificates = try ["One", "Two", "Three"].map { try TestCertificate.root($0, key: TestKey(.p256)) }
+        let pins = try certificates.map { try Self.pin(of: $0.derBytes) }
+        var seen: [SPKIFingerprint] = []
+        let whole = try folder.add(certificates.map(\.pemText).joined())
+        try CertificateFile.forEachFingerprint(in: whole) { seen.append($0) }
+        #expect(seen == pins)
+
+        let broken = certificates[1].pemText.replacing("MII", with: "M*I")
+        let path = try folder.add(certificates[0].pemText + broken + certificates[2].pemText)
+        seen = []
+        #expect(throws: CertificateFileError.self) {
+            try CertificateFile.forEachFingerprint(in: path) { seen.append($0) }
+        }
+        #expect(seen == [pins[0], pins[2]])
+    }
+
     @Test("CB22: an algorithm OpenSSL cannot decode has the pin of its bytes as sent")
     func unknownAlgorithm() throws {
         let folder = try TestFolder()

@@ -178,7 +178,11 @@ struct ServerTrustTests {
     func leafProperties() throws {
         let unknown = TestCertificate.Extension("1.2.3.4.5", critical: true, TestDER.boolean(true))
         let rows: [(TestCertificate, String)] = [
-            (try root.leaf("api.example.test") { $0.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.clientAuth] }, "purpose"),
+            (
+                try root.leaf("api.example.test") {
+                    $0.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.clientAuth]
+                }, "purpose"
+            ),
             (try root.leaf("api.example.test") { $0.extensions = [unknown] }, "critical-extension"),
             (try root.leaf("api.example.test", key: .shared(.rsa(bits: 1024))), "weak-cryptography"),
             (try root.leaf("api.example.test") { $0.digest = .sha1 }, "weak-cryptography"),
@@ -195,7 +199,9 @@ struct ServerTrustTests {
         let chain = try PresentedChain(derCertificates: [leaf.derBytesWithBrokenSignature, intermediate.derBytes])
         let store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
         let trust = ServerTrust(presented: chain, name: try ServerName("api.example.test"), store: store)
-        let error = #expect(throws: TrustError.self) { try trust.evaluate(at: Date(timeIntervalSince1970: 1_800_000_000)) }
+        let error = #expect(throws: TrustError.self) {
+            try trust.evaluate(at: Date(timeIntervalSince1970: 1_800_000_000))
+        }
         guard case .untrusted(let finding) = error else { throw TestFailure(error) }
         #expect(finding.rule == .badSignature)
         #expect(finding.depth == 0)
@@ -203,11 +209,12 @@ struct ServerTrustTests {
 
     @Test("HM11: a common name is never a server's name, and the message says what the certificate is valid for")
     func names() throws {
-        let noNames = try root.issue({
-            var settings = TestCertificate.Settings.server(["api.example.test"])
-            settings.alternativeNames = []
-            return settings
-        }())
+        let noNames = try root.issue(
+            {
+                var settings = TestCertificate.Settings.server(["api.example.test"])
+                settings.alternativeNames = []
+                return settings
+            }())
         #expect(try Claim(leaf: noNames, anchors: [root]).verdict() == "name-mismatch")
         var claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
         claim.name = "www.example.test"
@@ -233,7 +240,11 @@ struct ServerTrustTests {
     func allKinds() throws {
         let leaf = try root.leaf("api.example.test") {
             $0.alternativeNames = [
-                .raw(TestDER.constructed(0, TestDER.objectIdentifier("1.2.3") + TestDER.constructed(0, TestDER.utf8String("api.example.test")))),
+                .raw(
+                    TestDER.constructed(
+                        0,
+                        TestDER.objectIdentifier("1.2.3")
+                            + TestDER.constructed(0, TestDER.utf8String("api.example.test")))),
                 .email("a@api.example.test"), .directory("api.example.test"), .uri("https://api.example.test/"),
                 .registeredID("1.2.3"), .raw(TestDER.constructed(3, [])), .raw(TestDER.constructed(5, [])),
             ]

@@ -1,0 +1,376 @@
+/// Something wrong at one place of a JSON text.
+package struct JSONCProblem: Error, Hashable, Sendable {
+    package let position: SourcePosition
+    package let message: String
+}
+
+/// Reads JSON (RFC 8259), strictly, with comments and trailing commas where the dialect has them.
+///
+/// It exists because a policy must not mean different things to different readers: duplicate keys are errors, bytes
+/// that are not UTF-8 are errors, and every value keeps its place. Time is linear in the text; no input traps.
+package struct JSONCReader {
+    package enum Dialect: Sendable {
+        /// RFC 8259 and nothing else.
+        case json
+        /// With `//` and `/* */` comments and a comma behind the last element.
+        case jsonc
+    }
+
+    /// What a text holds.
+    package struct Document: Sendable {
+        /// The value; nil when the syntax is broken.
+        package let root: JSONValue?
+        /// Every duplicate key, and the syntax error that ended the reading, if one did.
+        package let problems: [JSONCProblem]
+    }
+
+    /// Bytes a text may have: 8 MiB.
+    package static let maximumSize = 8 << 20
+    /// Objects and arrays inside one another.
+    package static let maximumDepth = 32
+    /// Duplicate keys that are told one by one.
+    package static let maximumDuplicates = 1000
+
+    private let bytes: [UInt8]
+    private let dialect: Dialect
+    private var index = 0
+    private var depth = 0
+    private var line: Int32 = 1
+    private var lineStart = 0
+    /// Bytes of this line that continue a character, which columns do not count.
+    private var continuations = 0
+    private var duplicates: [JSONCProblem] = []
+
+    private init(_ bytes: [UInt8], _ dialect: Dialect) {
+        self.bytes = bytes
+        self.dialect = dialect
+    }
+
+    /// Reads a whole text.
+    package static func read(_ bytes: [UInt8], dialect: Dialect) -> Document {
+        var reader = JSONCReader(bytes, dialect)
+        do throws(JSONCProblem) {
+            let root = try reader.document()
+            return Document(root: root, problems: reader.duplicates)
+        } catch {
+            return Document(root: nil, problems: reader.duplicates + [error])
+        }
+    }
+
+    private mutating func document() throws(JSONCProblem) -> JSONValue {
+        guard bytes.count <= Self.maximumSize else {
+            throw problem("the text has \(bytes.count) bytes: \(Self.maximumSize) is the most, split it")
+        }
+        guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else {
+            throw problem("the text starts with a byte order mark: save it as UTF-8 without one")
+        }
+        try skipBlanks()
+        guard index < bytes.count else { throw problem("the text holds no value: write an object") }
+        let root = try value()
+        try skipBlanks()
+        guard index == bytes.count else { throw problem("\(found()) follows the end of the value: remove it") }
+        return root
+    }
+}
+
+// MARK: - Places
+
+extension JSONCReader {
+    private var position: SourcePosition {
+        SourcePosition(line: line, column: Int32(index - lineStart - continuations + 1))
+    }
+
+    private func problem(_ message: String, at position: SourcePosition? = nil) -> JSONCProblem {
+        JSONCProblem(position: position ?? self.position, message: message)
+    }
+
+    private var byte: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+    private var nextByte: UInt8? { index + 1 < bytes.count ? bytes[index + 1] : nil }
+
+    /// What a message calls the thing at this place: a word, or one character.
+    private func found() -> String {
+        guard let byte else { return "the end of the text" }
+        if byte == UInt8(ascii: "\"") { return "a string" }
+        guard Self.isWordByte(byte) else {
+            guard byte < 0x80 else { return "a character that JSON has only in strings" }
+            let isPrintable = (0x21...0x7E).contains(byte)
+            return isPrintable ? "\"\(Unicode.Scalar(byte))\"" : "byte \(byte)"
+        }
+        let word = bytes[index...].prefix(20).prefix(while: Self.isWordByte)
+        return "\"\(String(decoding: word, as: UTF8.self))\""
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"): true
+        default: false
+        }
+    }
+
+    /// Steps over a line end: LF, CR LF, or CR alone.
+    private mutating func stepLine() {
+        index += bytes[index] == UInt8(ascii: "\r") && nextByte == UInt8(ascii: "\n") ? 2 : 1
+        line += 1
+        lineStart = index
+        continuations = 0
+    }
+
+    /// Steps over one character that is no line end, and holds it to UTF-8 (RFC 3629, section 4).
+    private mutating func stepCharacter() throws(JSONCProblem) {
+        let first = bytes[index]
+        guard first >= 0x80 else {
+            index += 1
+            return
+        }
+        // The second byte's range is what keeps out overlong forms, surrogates and values over U+10FFFF.
+        let (length, second): (Int, ClosedRange<UInt8>) =
+            switch first {
+            case 0xC2...0xDF: (2, 0x80...0xBF)
+            case 0xE0: (3, 0xA0...0xBF)
+            case 0xED: (3, 0x80...0x9F)
+            case 0xE1...0xEF: (3, 0x80...0xBF)
+            case 0xF0: (4, 0x90...0xBF)
+            case 0xF1...0xF3: (4, 0x80...0xBF)
+            case 0xF4: (4, 0x80...0x8F)
+            default: (0, 0...0)
+            }
+        guard length > 0, index + length <= bytes.count, second.contains(bytes[index + 1]),
+            bytes[(index + 2)..<(index + length)].allSatisfy({ $0 & 0xC0 == 0x80 })
+        else { throw problem("this is not UTF-8: save the file as UTF-8") }
+        index += length
+        continuations += length - 1
+    }
+
+    private mutating func skipBlanks() throws(JSONCProblem) {
+        while let byte {
+            switch byte {
+            case UInt8(ascii: " "), UInt8(ascii: "\t"): index += 1
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): stepLine()
+            case UInt8(ascii: "/"): try skipComment()
+            default: return
+            }
+        }
+    }
+
+    private mutating func skipComment() throws(JSONCProblem) {
+        let start = position
+        let isBlock = nextByte == UInt8(ascii: "*")
+        guard isBlock || nextByte == UInt8(ascii: "/") else {
+            throw problem("\"/\" starts no comment here: write \"//\" or \"/*\"")
+        }
+        guard dialect == .jsonc else {
+            throw problem("strict JSON has no comments: give the file a name that ends in .jsonc")
+        }
+        index += 2
+        while let byte {
+            if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") {
+                guard isBlock else { return }
+                stepLine()
+            } else if isBlock, byte == UInt8(ascii: "*"), nextByte == UInt8(ascii: "/") {
+                index += 2
+                return
+            } else {
+                try stepCharacter()
+            }
+        }
+        guard !isBlock else { throw problem("this comment does not end: close it with \"*/\"", at: start) }
+    }
+}
+
+// MARK: - Values
+
+extension JSONCReader {
+    private mutating func value() throws(JSONCProblem) -> JSONValue {
+        let start = position
+        let kind: JSONValue.Kind =
+            switch byte {
+            case UInt8(ascii: "{"): .object(try object())
+            case UInt8(ascii: "["): .array(try array())
+            case UInt8(ascii: "\""): .string(try string())
+            case UInt8(ascii: "-"), (UInt8(ascii: "0")...UInt8(ascii: "9"))?: .number(try number())
+            default: try literal()
+            }
+        return JSONValue(kind: kind, position: start)
+    }
+
+    private mutating func object() throws(JSONCProblem) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        var keys: [String: SourcePosition] = [:]
+        try list(until: UInt8(ascii: "}"), "\"}\"") { reader throws(JSONCProblem) in
+            let keyPosition = reader.position
+            guard reader.byte == UInt8(ascii: "\"") else {
+                throw reader.problem("\(reader.found()) where a key belongs: write it in double quotes")
+            }
+            let key = try reader.string()
+            try reader.skipBlanks()
+            guard reader.byte == UInt8(ascii: ":") else {
+                throw reader.problem("\(reader.found()) where \":\" belongs")
+            }
+            reader.index += 1
+            try reader.skipBlanks()
+            if let earlier = keys[key] {
+                try reader.note(duplicate: key, at: keyPosition, earlier: earlier)
+            } else {
+                keys[key] = keyPosition
+            }
+            members.append(JSONValue.Member(key: key, keyPosition: keyPosition, value: try reader.value()))
+        }
+        return members
+    }
+
+    private mutating func note(
+        duplicate key: String, at position: SourcePosition, earlier: SourcePosition
+    ) throws(JSONCProblem) {
+        guard duplicates.count < Self.maximumDuplicates else {
+            throw problem("over \(Self.maximumDuplicates) duplicate keys: mend those first", at: position)
+        }
+        let place = "\(earlier.line):\(earlier.column)"
+        duplicates.append(
+            problem("duplicate key \"\(key)\": it stands at \(place) already, keep one", at: position))
+    }
+
+    private mutating func array() throws(JSONCProblem) -> [JSONValue] {
+        var elements: [JSONValue] = []
+        try list(until: UInt8(ascii: "]"), "\"]\"") { reader throws(JSONCProblem) in
+            elements.append(try reader.value())
+        }
+        return elements
+    }
+
+    /// Reads from behind an opening bracket to behind the closing one, with `item` for each element.
+    private mutating func list(
+        until end: UInt8, _ endText: String, _ item: (inout JSONCReader) throws(JSONCProblem) -> Void
+    ) throws(JSONCProblem) {
+        guard depth < Self.maximumDepth else {
+            throw problem("objects and arrays are nested deeper than \(Self.maximumDepth): flatten them")
+        }
+        depth += 1
+        defer { depth -= 1 }
+        index += 1
+        try skipBlanks()
+        var comma: SourcePosition?
+        while byte != end {
+            try item(&self)
+            try skipBlanks()
+            comma = nil
+            guard byte == UInt8(ascii: ",") else { break }
+            comma = position
+            index += 1
+            try skipBlanks()
+        }
+        guard byte == end else { throw problem("\(found()) where \",\" or \(endText) belongs") }
+        if let comma, dialect == .json {
+            throw problem("strict JSON has no comma behind the last element: remove it", at: comma)
+        }
+        index += 1
+    }
+
+    private mutating func literal() throws(JSONCProblem) -> JSONValue.Kind {
+        for (text, kind) in [("true", JSONValue.Kind.bool(true)), ("false", .bool(false)), ("null", .null)]
+        where bytes[index...].starts(with: text.utf8) {
+            guard index + text.utf8.count == bytes.count || !Self.isWordByte(bytes[index + text.utf8.count]) else {
+                continue
+            }
+            index += text.utf8.count
+            return kind
+        }
+        throw problem("\(found()) where a value belongs")
+    }
+
+    private mutating func number() throws(JSONCProblem) -> String {
+        let start = index
+        let place = position
+        if byte == UInt8(ascii: "-") { index += 1 }
+        if byte == UInt8(ascii: "0") { index += 1 } else { try skipDigits(place) }
+        if byte == UInt8(ascii: ".") {
+            index += 1
+            try skipDigits(place)
+        }
+        if byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") {
+            index += 1
+            if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { index += 1 }
+            try skipDigits(place)
+        }
+        if let byte, Self.isWordByte(byte) || byte == UInt8(ascii: ".") {
+            throw problem("this is not a number as JSON writes them", at: place)
+        }
+        return String(decoding: bytes[start..<index], as: UTF8.self)
+    }
+
+    private mutating func skipDigits(_ start: SourcePosition) throws(JSONCProblem) {
+        let first = index
+        while let byte, UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte { index += 1 }
+        guard index > first else { throw problem("this is not a number as JSON writes them", at: start) }
+    }
+}
+
+// MARK: - Strings
+
+extension JSONCReader {
+    private mutating func string() throws(JSONCProblem) -> String {
+        let start = position
+        index += 1
+        var text: [UInt8] = []
+        var run = index
+        while let byte {
+            switch byte {
+            case UInt8(ascii: "\""):
+                text += bytes[run..<index]
+                index += 1
+                return String(decoding: text, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                text += bytes[run..<index]
+                text += try escape().utf8
+                run = index
+            case 0x00..<0x20:
+                throw problem("a string holds byte \(byte) as it is: write it as an escape, \\n or \\u00XX")
+            default:
+                try stepCharacter()
+            }
+        }
+        throw problem("this string does not end: close it with a double quote", at: start)
+    }
+
+    /// Steps over one escape (RFC 8259, section 7), two of them for a surrogate pair.
+    private mutating func escape() throws(JSONCProblem) -> Unicode.Scalar {
+        let start = position
+        guard let letter = nextByte else { throw problem("this escape does not end") }
+        let simple: Unicode.Scalar? =
+            switch letter {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): Unicode.Scalar(letter)
+            case UInt8(ascii: "b"): "\u{8}"
+            case UInt8(ascii: "f"): "\u{C}"
+            case UInt8(ascii: "n"): "\n"
+            case UInt8(ascii: "r"): "\r"
+            case UInt8(ascii: "t"): "\t"
+            default: nil
+            }
+        if let simple {
+            index += 2
+            return simple
+        }
+        var code = try codeUnit()
+        if 0xD800...0xDBFF ~= code, byte == UInt8(ascii: "\\") {
+            let low = try codeUnit()
+            guard 0xDC00...0xDFFF ~= low else { throw problem("a surrogate without its pair", at: start) }
+            code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+        }
+        guard let scalar = Unicode.Scalar(code) else { throw problem("a surrogate without its pair", at: start) }
+        return scalar
+    }
+
+    /// Steps over `\uXXXX`.
+    private mutating func codeUnit() throws(JSONCProblem) -> UInt32 {
+        guard nextByte == UInt8(ascii: "u") else {
+            throw problem("JSON has no such escape: write a backslash as \\\\")
+        }
+        let digits = bytes[(index + 2)...].prefix(4)
+        guard digits.count == 4, digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
+            let code = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+        else { throw problem("\\u takes four hexadecimal digits") }
+        index += 6
+        return code
+    }
+}

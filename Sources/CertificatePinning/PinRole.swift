@@ -1,0 +1,41 @@
+/// Where on a verified path a pin counts, by position: the first certificate is the leaf, the last the root, whatever
+/// they say of themselves.
+///
+/// A path of one certificate is a leaf and nothing else: the key of a self-signed server is no authority's.
+@nonexhaustive
+public enum PinRole: String, Sendable, Hashable, CaseIterable {
+    /// The server's own certificate, index 0.
+    case leaf
+    /// Between leaf and root.
+    case intermediate
+    /// The trust anchor, the last of two or more.
+    case root
+    /// Any issuer, intermediate or root.
+    case ca
+    /// Any position.
+    case any
+}
+
+extension PinRole {
+    /// Whether the certificate at `index` (0 is the leaf) of a path of `count` is in this role.
+    public func covers(index: Int, of count: Int) -> Bool {
+        guard (0..<count).contains(index) else { return false }
+        return switch self {
+        case .leaf: index == 0
+        case .intermediate: index > 0 && index < count - 1
+        case .root: index > 0 && index == count - 1
+        case .ca: index > 0
+        case .any: true
+        }
+    }
+
+    /// What a certificate at this place is: leaf, intermediate or root.
+    package init(index: Int, of count: Int) {
+        self = index == 0 ? .leaf : index == count - 1 ? .root : .intermediate
+    }
+
+    /// Whether some place has both roles.
+    func overlaps(_ other: PinRole) -> Bool {
+        (0..<3).contains { covers(index: $0, of: 3) && other.covers(index: $0, of: 3) }
+    }
+}

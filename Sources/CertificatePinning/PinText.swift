@@ -1,0 +1,127 @@
+import CertificateTrust
+
+extension PinnedObject {
+    /// Parses `sha256/BASE64` or `cert-sha256/BASE64`, canonical base64 of 32 bytes.
+    ///
+    /// The digests of an empty input and of a line end are refused: they are what a broken command prints.
+    public init(_ text: String) throws(PinTextError) {
+        if let fingerprint = SPKIFingerprint(text) {
+            self = .publicKey(fingerprint)
+        } else if let fingerprint = CertificateFingerprint(text) {
+            self = .certificate(fingerprint)
+        } else {
+            throw PinTextError(text, reason: PinTextError.Reason(ofMalformed: text))
+        }
+        let digest = text.drop { $0 != "/" }.dropFirst()
+        if digest == "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=" {
+            throw PinTextError(text, reason: .digestOf("empty input"))
+        }
+        if digest == "AbpHGcgLb+kRsJGnwFEktk7uzpZOCcBY74+YBdrKVGs=" {
+            throw PinTextError(text, reason: .digestOf("a line end"))
+        }
+    }
+}
+
+/// Why a text is no pin.
+public struct PinTextError: Error, Hashable, Sendable {
+    /// What is wrong with it.
+    @nonexhaustive
+    public enum Reason: Hashable, Sendable {
+        /// No spelling of a pin that is known here.
+        case unknownSpelling
+        /// A digest that is not SHA-256, by the name in front.
+        case otherDigest(String)
+        /// Another system's spelling of this pin.
+        case foreignSpelling(of: String)
+        /// Base64 with `-` and `_`.
+        case urlSafeBase64
+        /// Not base64, or not its canonical spelling: white space, missing padding, set unused bits.
+        case notCanonicalBase64
+        /// As many bytes where SHA-256 has 32.
+        case length(Int)
+        /// The digest of something that is no key.
+        case digestOf(String)
+    }
+
+    /// The text.
+    public let text: String
+    /// What is wrong with it.
+    public let reason: Reason
+
+    init(_ text: String, reason: Reason) {
+        self.text = text
+        self.reason = reason
+    }
+}
+
+extension PinTextError: CustomStringConvertible {
+    public var description: String {
+        let name = quoted(text)
+        return switch reason {
+        case .unknownSpelling: "\(name) is no pin: write sha256/ and the base64 of the key's SHA-256"
+        case .otherDigest(let digest): "\(name) is a digest by \(quoted(digest)): pins are SHA-256, hash the key again"
+        case .foreignSpelling(let pin): "\(name) is another system's spelling: write \(pin)"
+        case .urlSafeBase64: "\(name) is URL-safe base64: write + for - and / for _"
+        case .notCanonicalBase64:
+            "\(name) is not canonical base64: a SHA-256 has 44 characters, the last of them ="
+        case .length(let count): "\(name) holds \(count) bytes where SHA-256 has 32: hash the key again"
+        case .digestOf(let what):
+            "\(name) is the SHA-256 of \(what): the command that made it failed, hash the key again"
+        }
+    }
+}
+
+extension PinTextError.Reason {
+    /// What is wrong with a text that is not `sha256/` or `cert-sha256/` and a digest.
+    fileprivate init(ofMalformed text: String) {
+        // No spelling of a digest is longer than SHA-512 in hexadecimal.
+        guard text.utf8.count <= 160 else {
+            self = .unknownSpelling
+            return
+        }
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let digests = ["md5", "sha1", "sha224", "sha384", "sha512", "cert-sha1"]
+        if parts.count == 2, digests.contains(parts[0].lowercased()) {
+            self = .otherDigest(String(parts[0]))
+        } else if parts.count == 2, parts[0] == "sha256" || parts[0] == "cert-sha256", !parts[1].hasPrefix("/") {
+            self.init(ofPayload: Array(parts[1].utf8))
+        } else if let digest = Self.digest(inForeign: text) {
+            self = .foreignSpelling(of: SPKIFingerprint(bytes: digest).description)
+        } else {
+            self = .unknownSpelling
+        }
+    }
+
+    private init(ofPayload payload: [UInt8]) {
+        if let bytes = Base64.decodeCanonical(payload) {
+            self = .length(bytes.count)
+        } else {
+            let isURLSafe = payload.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+            self = isURLSafe ? .urlSafeBase64 : .notCanonicalBase64
+        }
+    }
+
+    /// The digest in bare base64, hexadecimal with or without colons, curl's `sha256//` or HPKP's `pin-sha256="…"`.
+    private static func digest(inForeign text: String) -> [32 of UInt8]? {
+        var core = text[...]
+        if core.hasPrefix("sha256//") {
+            core = core.dropFirst("sha256//".count)
+        } else if core.hasPrefix("pin-sha256=\""), core.hasSuffix("\"") {
+            core = core.dropFirst("pin-sha256=\"".count).dropLast()
+        }
+        let bytes = hexadecimal(Array(core.utf8)) ?? Base64.decodeCanonical(Array(core.utf8))
+        guard let bytes, bytes.count == 32 else { return nil }
+        return [32 of UInt8] { bytes[$0] }
+    }
+
+    private static func hexadecimal(_ text: [UInt8]) -> [UInt8]? {
+        let digits = text.filter { $0 != UInt8(ascii: ":") }.map { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == 64 else { return nil }
+        var bytes: [UInt8] = []
+        for index in 0..<32 {
+            guard let high = digits[index * 2], let low = digits[index * 2 + 1] else { return nil }
+            bytes.append(UInt8(high << 4 | low))
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,101 @@
+public import CertificateTrust
+public import FoundationEssentials
+
+/// Which servers must prove which keys.
+///
+/// A policy only narrows: it is asked about paths that are verified already, and can refuse them.
+public struct PinningPolicy: Sendable {
+    /// The rules, in the order they were given.
+    public let rules: [PinningRule]
+    /// What happens to a host that no rule reaches.
+    public let unlisted: UnlistedHosts
+    /// SHA-256 over everything that decides: policies with the same digest decide alike.
+    package let digest: [UInt8]
+    private let table: RuleTable
+
+    /// Makes a policy of rules.
+    ///
+    /// Throws the first reason why they cannot hold: no rule, a rule without pins, rules for one host and port, or a
+    /// rule for all names below a public suffix.
+    public init(
+        rules: [PinningRule], unlisted: UnlistedHosts = .trust, publicSuffixes: PublicSuffixes = .system
+    ) throws(PolicyError) {
+        guard !rules.isEmpty else { throw .noRules }
+        for rule in rules {
+            if let problem = rule.problems(publicSuffixes: publicSuffixes).first { throw problem }
+        }
+        let table = RuleTable(rules)
+        if let (earlier, later) = table.overlaps(in: rules).first {
+            throw .overlap(host: rules[later].host, earlier: rules[earlier].location)
+        }
+        self.init(checked: rules, table, unlisted)
+    }
+
+    /// Takes rules that are known to hold.
+    init(checked rules: [PinningRule], _ table: RuleTable, _ unlisted: UnlistedHosts) {
+        self.rules = rules
+        self.table = table
+        self.unlisted = unlisted
+        digest = policyDigest(rules, unlisted)
+    }
+}
+
+extension PinningPolicy {
+    /// The rule for a host and port: that of the exact host, else of the longest parent that includes subdomains.
+    ///
+    /// A rule that does not reach the host or the port is passed over; nothing is merged.
+    public func rule(for name: ServerName, port: Int) -> PinningRule? {
+        table.rule(for: name, port: port, in: rules)
+    }
+
+    /// Decides on a verified path to `path.name`. Pure, and total: every path has a decision.
+    public func decide(_ path: VerifiedPath, port: Int) -> PinDecision {
+        decide(path, by: rule(for: path.name, port: port), port: port)
+    }
+
+    /// Verifies what a server presented and judges the pins on it, with the rule's own anchors where it has them.
+    ///
+    /// The pins take part in path building: of several valid paths, one that holds them is found. A chain that does
+    /// not verify is refused in every mode.
+    public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> AcceptedPath {
+        let rule = rule(for: trust.name, port: port)
+        guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
+        let trust = rule?.anchors.map { trust.replacingStore($0) } ?? trust
+        var decision = PinDecision.unpinned(rule)
+        let best: VerifiedPath
+        do throws(TrustError) {
+            let path = try trust.evaluate(at: time) { candidate in
+                decision = decide(candidate, by: rule, port: port)
+                // What is only forgiven waits until no path holds the pins.
+                if case .forgiven = decision { return false }
+                return decision.isAccepted
+            }
+            return AcceptedPath(path: path, decision: decision)
+        } catch {
+            guard case .refused(let path) = error else { throw .untrusted(error) }
+            best = path
+        }
+        decision = decide(best, by: rule, port: port)
+        switch decision {
+        case .mismatch(let mismatch): throw .mismatch(mismatch)
+        case .unlisted(let name, let port): throw .unlisted(name, port: port)
+        case .matched, .unpinned, .forgiven: return AcceptedPath(path: best, decision: decision)
+        }
+    }
+
+    private func decide(_ path: VerifiedPath, by rule: PinningRule?, port: Int) -> PinDecision {
+        guard let rule else { return unlisted == .trust ? .unpinned(nil) : .unlisted(path.name, port: port) }
+        guard rule.mode != .off else { return .unpinned(rule) }
+        let matches = rule.matches(on: path)
+        guard let unmet = rule.unmetRoles(matches, on: path) else { return .matched(matches, rule) }
+        let mismatch = PinMismatch(rule: rule, path: path, port: port, matches: matches, unmetRoles: unmet)
+        return rule.mode == .report ? .forgiven(mismatch) : .mismatch(mismatch)
+    }
+}
+
+extension ServerTrust {
+    /// The same claim under other anchors.
+    fileprivate func replacingStore(_ store: TrustStore) -> ServerTrust {
+        ServerTrust(presented: presented, name: name, store: store, policy: policy)
+    }
+}

@@ -1,0 +1,50 @@
+public import CertificateTrust
+
+/// A policy as it stands in a file: the policy, and what only the file has.
+public struct PolicyFile: Sendable {
+    /// What the file says.
+    public let policy: PinningPolicy
+    /// The file, as it was named.
+    public let path: String
+    /// The file's values with their places, free keys included.
+    let root: JSONValue
+
+    /// Reads a file whole: JSON with comments and trailing commas, or strict JSON when the name ends in `.json`.
+    ///
+    /// The keys are those of version 1. Files that it names are read too, relative to its own folder. Every problem of
+    /// the file is told in one ``PolicyFileError``.
+    public init(contentsOfFile path: String, publicSuffixes: PublicSuffixes = .system) throws(PolicyFileError) {
+        let bytes: [UInt8]
+        do throws(InputFileError) {
+            bytes = try InputFile.contents(ofFile: path, limit: JSONCReader.maximumSize)
+        } catch {
+            throw PolicyFileError(problems: [
+                PolicyProblem(location: PolicyLocation(path: path), message: error.description)
+            ])
+        }
+        try self.init(bytes: bytes, path: path, publicSuffixes: publicSuffixes)
+    }
+
+    /// Reads the contents of a file that is named `path`.
+    public init(
+        bytes: [UInt8], path: String, publicSuffixes: PublicSuffixes = .system
+    ) throws(PolicyFileError) {
+        let document = JSONCReader.read(bytes, dialect: path.lowercased().hasSuffix(".json") ? .json : .jsonc)
+        var problems = PolicyProblems(path: path)
+        for problem in document.problems { problems.add(problem.message, at: problem.position) }
+        guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
+        PolicySchema.file.check(root, "the policy", &problems)
+        var reader = PolicyReader(path: path, publicSuffixes: publicSuffixes, problems: problems)
+        policy = reader.policy(root)
+        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        self.path = path
+        self.root = root
+    }
+}
+
+extension PinningPolicy {
+    /// Loads a policy file; see ``PolicyFile``.
+    public init(contentsOfFile path: String) throws(PolicyFileError) {
+        self = try PolicyFile(contentsOfFile: path).policy
+    }
+}

@@ -1,0 +1,58 @@
+import CertificateTrust
+
+/// One thing wrong with a policy file.
+public struct PolicyProblem: Sendable, Hashable {
+    /// Where; line and column are 0 when the whole file is meant.
+    public let location: PolicyLocation
+    /// What, and what to do.
+    public let message: String
+}
+
+extension PolicyProblem: CustomStringConvertible {
+    /// `pins/pins.jsonc:14:5: error: …`, one line.
+    public var description: String { "\(location): error: \(visibleText(message))" }
+}
+
+/// Why a file is no policy: everything that is wrong with it.
+public struct PolicyFileError: Error, Sendable, Hashable {
+    /// At least one, in the order of the file.
+    public let problems: [PolicyProblem]
+}
+
+extension PolicyFileError: CustomStringConvertible {
+    /// A line for each problem.
+    public var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+/// Collects what is wrong with one file.
+struct PolicyProblems {
+    /// Problems that are told one by one: a file that breaks a rule at every byte stays bounded in memory.
+    static let limit = 1000
+
+    private let path: String
+    private var problems: [PolicyProblem] = []
+    private var omitted = 0
+
+    init(path: String) { self.path = path }
+
+    mutating func add(_ message: @autoclosure () -> String, at position: SourcePosition) {
+        guard problems.count < Self.limit else {
+            omitted += 1
+            return
+        }
+        problems.append(PolicyProblem(location: PolicyLocation(path: path, position), message: message()))
+    }
+
+    var isEmpty: Bool { problems.isEmpty }
+
+    /// In the order of the file; how many were left out stands last.
+    var sorted: [PolicyProblem] {
+        var sorted = problems.sorted { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
+        if omitted > 0 {
+            sorted.append(
+                PolicyProblem(
+                    location: PolicyLocation(path: path), message: "\(omitted) problems more: mend those above first"))
+        }
+        return sorted
+    }
+}

@@ -1,0 +1,29 @@
+import CertificateTrust
+
+/// A place in a policy file.
+public struct PolicyLocation: Sendable, Hashable {
+    /// The file, as it was named.
+    public let path: String
+    /// The line, from 1; 0 when the whole file is meant.
+    public let line: Int
+    /// The column in characters (Unicode scalars), from 1; 0 when the whole file is meant.
+    public let column: Int
+
+    /// A place in a file, or the whole of it.
+    public init(path: String, line: Int = 0, column: Int = 0) {
+        self.path = path
+        self.line = line
+        self.column = column
+    }
+
+    init(path: String, _ position: SourcePosition) {
+        self.init(path: path, line: Int(position.line), column: Int(position.column))
+    }
+}
+
+extension PolicyLocation: CustomStringConvertible {
+    /// `pins/pins.jsonc:14:5`, or the path alone.
+    public var description: String {
+        line > 0 ? "\(path):\(line):\(column)" : visibleText(path)
+    }
+}

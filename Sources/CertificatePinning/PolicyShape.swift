@@ -1,0 +1,126 @@
+/// What a value of a policy file may be, as far as a table can say it.
+indirect enum PolicyShape: Sendable {
+    case string
+    case boolean
+    /// A whole number.
+    case number(ClosedRange<Int>)
+    /// One of these strings.
+    case choice([String])
+    case array(of: PolicyShape, minimum: Int = 0)
+    case object([PolicyKey])
+    /// An object whose keys are names.
+    case map(to: PolicyShape)
+    /// One of two shapes of different JSON kinds.
+    case either(PolicyShape, PolicyShape)
+}
+
+/// A key that an object may have.
+struct PolicyKey: Sendable {
+    let name: String
+    let shape: PolicyShape
+    var isRequired = false
+    /// Whether the key does something already. One that does not is refused, since ignoring it could weaken a policy.
+    var isActedOn = true
+
+    init(_ name: String, _ shape: PolicyShape, isRequired: Bool = false) {
+        self.name = name
+        self.shape = shape
+        self.isRequired = isRequired
+    }
+
+    /// A key of version 1 that this version of the program does not act on.
+    static func later(_ name: String, _ shape: PolicyShape) -> PolicyKey {
+        var key = PolicyKey(name, shape)
+        key.isActedOn = false
+        return key
+    }
+
+    /// Keys that are free for everyone, in every object.
+    static func isFree(_ name: String) -> Bool { name.hasPrefix("x-") }
+}
+
+extension PolicyShape {
+    /// Tells of everything in `value` that has not this shape; `name` is what messages call the value.
+    func check(_ value: JSONValue, _ name: String, _ problems: inout PolicyProblems) {
+        switch (self, value.kind) {
+        case (.string, .string), (.boolean, .bool): break
+        case (.number(let range), .number(let text)) where value.integer.map(range.contains) != true:
+            problems.add("\(name) must be \(description), found \(text.prefix(20))", at: value.position)
+        case (.number, .number): break
+        case (.choice(let choices), .string(let text)):
+            guard !choices.contains(text) else { break }
+            problems.add(
+                "\(name) must be \(description), found \(quoted(text))"
+                    + (suggestion(for: text, among: choices).map { ": did you mean \"\($0)\"?" } ?? ""),
+                at: value.position)
+        case (.array(let element, let minimum), .array(let elements)):
+            if elements.count < minimum {
+                problems.add("\(name) is empty: give it at least \(minimum) element", at: value.position)
+            }
+            for value in elements { element.check(value, "an element of \(name)", &problems) }
+        case (.object(let keys), .object(let members)): Self.check(members, keys, of: value, name, &problems)
+        case (.map(let shape), .object(let members)):
+            for member in members where !PolicyKey.isFree(member.key) {
+                shape.check(member.value, quoted(member.key), &problems)
+            }
+        case (.either(let first, let second), _):
+            if first.hasKind(of: value) {
+                first.check(value, name, &problems)
+            } else if second.hasKind(of: value) {
+                second.check(value, name, &problems)
+            } else {
+                fallthrough
+            }
+        default: problems.add("\(name) must be \(description), found \(value.kindName)", at: value.position)
+        }
+    }
+
+    private static func check(
+        _ members: [JSONValue.Member], _ keys: [PolicyKey], of object: JSONValue, _ name: String,
+        _ problems: inout PolicyProblems
+    ) {
+        for member in members where !PolicyKey.isFree(member.key) {
+            guard let key = keys.first(where: { $0.name == member.key }) else {
+                problems.add(
+                    "unknown key \(quoted(member.key)): "
+                        + (suggestion(for: member.key, among: keys.map(\.name)).map { "did you mean \"\($0)\"?" }
+                            ?? "remove it, or start it with x-"),
+                    at: member.keyPosition)
+                continue
+            }
+            key.shape.check(member.value, "\"\(key.name)\"", &problems)
+            if !key.isActedOn {
+                problems.add(
+                    "\"\(key.name)\" is not acted on by this version yet, and ignoring it could weaken the policy: "
+                        + "remove it, or keep it for later as \"x-\(key.name)\"",
+                    at: member.keyPosition)
+            }
+        }
+        for key in keys where key.isRequired && object[key.name] == nil {
+            problems.add("\(name) has no \"\(key.name)\": add it", at: object.position)
+        }
+    }
+
+    private func hasKind(of value: JSONValue) -> Bool {
+        switch (self, value.kind) {
+        case (.string, .string), (.choice, .string), (.boolean, .bool), (.number, .number), (.array, .array),
+            (.object, .object), (.map, .object):
+            true
+        default: false
+        }
+    }
+
+    /// What a message asks for.
+    private var description: String {
+        switch self {
+        case .string: "a string"
+        case .boolean: "true or false"
+        case .number(let range) where range.count == 1: "\(range.lowerBound)"
+        case .number(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .choice(let choices): alternatives(choices)
+        case .array: "an array"
+        case .object, .map: "an object"
+        case .either(let first, let second): "\(first.description) or \(second.description)"
+        }
+    }
+}

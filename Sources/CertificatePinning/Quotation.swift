@@ -1,0 +1,42 @@
+import CertificateTrust
+
+/// A stranger's text inside a message: in quotes, escaped for display, at most 80 characters of it.
+func quoted(_ text: String) -> String {
+    let head = text.unicodeScalars.prefix(80)
+    let isWhole = head.endIndex == text.unicodeScalars.endIndex
+    return "\"\(visibleText(String(Substring(head))))\(isWhole ? "" : "…")\""
+}
+
+/// `"a"`, `"a" or "b"`, `"a", "b" or "c"`.
+func alternatives(_ choices: [String]) -> String {
+    let names = choices.map { "\"\($0)\"" }
+    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+    return names.dropLast().joined(separator: ", ") + " or " + last
+}
+
+/// The candidate that a typing error turns into `text`, or that it holds (`includeSubdomain`); nil when none is near,
+/// or when there are too many to compare.
+package func suggestion(for text: String, among candidates: some Collection<String>) -> String? {
+    let typed = text.lowercased()
+    guard (2...40).contains(typed.utf8.count), candidates.count <= 200 else { return nil }
+    let sorted = candidates.filter { $0.utf8.count <= 40 }.sorted()
+    let near = sorted.map { (name: $0, distance: editDistance(Array(typed.utf8), Array($0.lowercased().utf8))) }
+        .min { $0.distance < $1.distance }
+    if let near, near.distance <= max(1, min(3, typed.utf8.count / 3)) { return near.name }
+    return sorted.first { $0.utf8.count >= 6 && typed.contains($0.lowercased().dropLast()) }
+}
+
+/// Insertions, removals and replacements that turn one into the other (Levenshtein).
+private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var row = Array(0...right.count)
+    for (i, a) in left.enumerated() {
+        var diagonal = row[0]
+        row[0] = i + 1
+        for (j, b) in right.enumerated() {
+            let above = row[j + 1]
+            row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
+            diagonal = above
+        }
+    }
+    return row[right.count]
+}

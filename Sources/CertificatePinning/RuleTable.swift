@@ -1,0 +1,65 @@
+import CertificateTrust
+
+/// Finds the rule of a host: a dictionary from host to its rules, asked once for the name and once for each parent.
+struct RuleTable: Sendable {
+    /// Indices of a host's rules, by the host's canonical text. A name and an address never have the same text.
+    private var indices: [String: [Int]] = [:]
+    /// The most bytes of a host whose subdomains are included: a name of 127 labels has few parents to ask for.
+    private var longestParent = 0
+
+    init(_ rules: [PinningRule]) {
+        for (index, rule) in rules.enumerated() {
+            let host = rule.host.description
+            indices[host, default: []].append(index)
+            if rule.includesSubdomains { longestParent = max(longestParent, host.utf8.count) }
+        }
+    }
+
+    /// The exact host's rule, else that of the longest parent that includes subdomains; one that does not reach the
+    /// host or the port is passed over.
+    func rule(for name: ServerName, port: Int, in rules: [PinningRule]) -> PinningRule? {
+        let text = name.description
+        if let exact = rule(of: text, port, in: rules, where: { _ in true }) { return exact }
+        guard !name.isIPAddress else { return nil }
+        var parent = text[...]
+        while let dot = parent.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            parent = parent[parent.utf8.index(after: dot)...]
+            guard parent.utf8.count <= longestParent else { continue }
+            if let rule = rule(of: String(parent), port, in: rules, where: \.includesSubdomains) { return rule }
+        }
+        return nil
+    }
+
+    private func rule(
+        of host: String, _ port: Int, in rules: [PinningRule], where reaches: (PinningRule) -> Bool
+    ) -> PinningRule? {
+        guard let index = indices[host]?.first(where: { rules[$0].reaches(port: port) && reaches(rules[$0]) })
+        else { return nil }
+        return rules[index]
+    }
+
+    /// Rules for one host that reach the same port: each with the first before it that does.
+    func overlaps(in rules: [PinningRule]) -> [(earlier: Int, later: Int)] {
+        var overlaps: [(earlier: Int, later: Int)] = []
+        for indices in indices.values where indices.count > 1 {
+            var reachesAll: Int?
+            var firstToReach: [Int: Int] = [:]
+            for index in indices {
+                let earlier: Int?
+                if let ports = rules[index].ports {
+                    earlier = reachesAll ?? ports.compactMap { firstToReach[$0] }.min()
+                    for port in ports where firstToReach[port] == nil { firstToReach[port] = index }
+                } else {
+                    earlier = index == indices[0] ? nil : indices[0]
+                    reachesAll = reachesAll ?? index
+                }
+                if let earlier { overlaps.append((earlier, index)) }
+            }
+        }
+        return overlaps.sorted { $0.later < $1.later }
+    }
+}
+
+extension PinningRule {
+    func reaches(port: Int) -> Bool { ports?.contains(port) ?? true }
+}

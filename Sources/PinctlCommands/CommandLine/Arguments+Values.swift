@@ -1,0 +1,96 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+import TLSTransport
+
+extension Arguments {
+    /// The time to verify at: `--at`, or now.
+    func time(in environment: CommandEnvironment) throws(UsageError) -> Date {
+        guard let text = self[.at] else { return environment.now() }
+        guard let time = Date(rfc3339: text) else {
+            throw .invalidValue(
+                .at, reason: "\"\(text)\" is no time: write 2026-11-20T18:48:48Z, or 2026-11-20 for its first second")
+        }
+        return time
+    }
+
+    /// The anchors: `--ca-file`, or the system's.
+    func trustStore(in environment: CommandEnvironment) throws(UsageError) -> TrustStore {
+        let files = all(.caFile)
+        do throws(TrustStoreError) {
+            guard files.isEmpty else { return try TrustStore(files: files) }
+            return try .system(environment: environment.variables())
+        } catch {
+            throw .unusable([error.description])
+        }
+    }
+
+    /// The spelling of `--as`, this project's own by default.
+    func spelling() throws(UsageError) -> PinSpelling {
+        guard let name = self[.spelling] else { return .okhttp }
+        guard let spelling = PinSpelling(rawValue: name) else { throw .unknownChoice(.spelling, name, known: PinSpelling.allCases.map(\.rawValue)) }
+        return spelling
+    }
+
+    /// The operands as targets.
+    func endpoints() throws(UsageError) -> [Endpoint] {
+        var endpoints: [Endpoint] = []
+        for operand in operands { endpoints.append(try Endpoint(argument: operand)) }
+        return endpoints
+    }
+
+    /// A positive number of seconds, at most a day.
+    func seconds(_ flag: Flag, default standard: Int) throws(UsageError) -> Duration {
+        guard let text = self[flag] else { return .seconds(standard) }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let seconds = Double(text),
+            seconds >= 0.001, seconds <= 86_400
+        else {
+            throw .invalidValue(flag, reason: "\"\(text)\" is no time limit: give seconds from 0.001 to 86400")
+        }
+        return .milliseconds(Int(seconds * 1000))
+    }
+
+    /// The pins of `--pin`, or the policy of `--policy`.
+    func pinSource() throws(UsageError) -> PinSource {
+        let texts = all(.pin)
+        if let path = self[.policy] {
+            guard texts.isEmpty else { throw .unusable(["--pin and --policy exclude each other: give one of them"]) }
+            return .policy(try Self.policyFile(path))
+        }
+        guard !texts.isEmpty else { return .none }
+        var pins: [Pin] = []
+        for text in texts {
+            do throws(PinTextError) {
+                pins.append(try Pin(text))
+            } catch {
+                throw .invalidValue(.pin, reason: error.description)
+            }
+        }
+        return .pins(pins)
+    }
+
+    /// The path of the policy where none is named: `PINCTL_POLICY`, or `pins/pins.jsonc`.
+    static func usualPolicyPath(in environment: CommandEnvironment) -> String {
+        let path = environment.variables()["PINCTL_POLICY"] ?? ""
+        return path.isEmpty ? "pins/pins.jsonc" : path
+    }
+
+    static func usualPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {
+        let path = usualPolicyPath(in: environment)
+        do throws(UsageError) {
+            return try policyFile(path)
+        } catch .unusable(let messages) {
+            throw .unusable(
+                messages + ["the policy is \(path) as none is named: give --policy FILE, or --pin, or write one with pinctl init"])
+        }
+    }
+
+    private static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {
+        do throws(PolicyFileError) {
+            return try PolicyFile(contentsOfFile: path)
+        } catch {
+            throw .unusable(error.problems.map(\.description))
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/// One command: what it is called, what it takes, what it does.
+package struct CommandDefinition: Sendable {
+    package let name: String
+    /// One line, lower case.
+    package let summary: String
+    /// The operands as the help shows them, `FILE…`.
+    package let operands: String
+    package let operandCount: ClosedRange<Int>
+    package let flags: [Flag]
+    /// What the help says below the flags: lines of at most 80 columns.
+    package let notes: [String]
+    let run:
+         @Sendable (Arguments, CommandEnvironment, inout Console) async throws(UsageError) -> Void
+
+    /// Its own flags and those every command has.
+    package var allFlags: [Flag] { flags + [.json, .quiet, .help] }
+}
+
+extension CommandDefinition {
+    /// Every command, in the order of the help.
+    package static let all = [hash, verify, check, initialize, lint]
+
+    static func named(_ name: String) -> CommandDefinition? { all.first { $0.name == name } }
+}

@@ -1,0 +1,51 @@
+import PinDialects
+
+/// One flag. The parser and the help are made from these values and from nothing else.
+package struct Flag: Sendable, Hashable {
+    /// The name behind the two dashes.
+    package let long: String
+    /// The letter behind one dash.
+    package let short: Character?
+    /// What the help calls the value; nil for a flag that takes none.
+    package let valueName: String?
+    package let isRepeatable: Bool
+    /// One line: what it does, lower case.
+    package let help: String
+
+    private init(
+        _ long: String, short: Character? = nil, value: String? = nil, repeatable: Bool = false, _ help: String
+    ) {
+        self.long = long
+        self.short = short
+        valueName = value
+        isRepeatable = repeatable
+        self.help = help
+    }
+
+    /// As it is typed: `--host`.
+    package var spelling: String { "--\(long)" }
+}
+
+extension Flag {
+    static let help = Flag("help", short: "h", "print this help")
+    static let version = Flag("version", "print the version")
+
+    static let json = Flag("json", "print one JSON document instead of text")
+    static let quiet = Flag("quiet", short: "q", "print no results: the exit code tells")
+
+    static let long = Flag("long", short: "l", "say for every pin where it comes from and what it is")
+
+    static let spelling = Flag(
+        "as", value: "SPELLING", "spell pins as \(PinSpelling.allCases.map(\.rawValue).joined(separator: ", "))")
+
+    static let host = Flag("host", value: "NAME", "the DNS name or IP address the certificate must be for")
+    static let caFile = Flag(
+        "ca-file", value: "FILE", repeatable: true, "trust the certificates in FILE instead of the system's")
+    static let at = Flag("at", value: "TIME", "verify at this time (RFC 3339, or a date) instead of now")
+    static let pin = Flag("pin", value: "PIN", repeatable: true, "expect this pin, sha256/BASE64, anywhere in the chain")
+    static let policy = Flag("policy", value: "FILE", "judge by this policy file")
+
+    static let connectTimeout = Flag("connect-timeout", value: "SECONDS", "time to connect to a target (5)")
+    static let timeout = Flag("timeout", value: "SECONDS", "time for a whole target (10)")
+    static let output = Flag("output", short: "o", value: "FILE", "write to FILE, which must not exist yet")
+}

@@ -1,0 +1,61 @@
+import CertificatePinning
+
+/// Why a command line is not understood.
+package enum UsageError: Error, Sendable {
+    case missingCommand
+    case unknownCommand(String)
+    case unknownTopic(String)
+    case unknownFlag(CommandDefinition, String)
+    case missingValue(Flag)
+    case unexpectedValue(Flag)
+    case repeated(Flag)
+    case missingFlag(Flag)
+    case missingOperand(CommandDefinition)
+    case tooManyOperands(CommandDefinition, String)
+    /// An operand that its reader refused, and why.
+    case invalidOperand(String, reason: String)
+    /// A value of a flag that its reader refused, and why.
+    case invalidValue(Flag, reason: String)
+    /// A value that is none of those a flag knows.
+    case unknownChoice(Flag, String, known: [String])
+    /// What the flags name, or the machine has, cannot be used; one message for each problem.
+    case unusable([String])
+}
+
+extension UsageError {
+    /// One line for each thing that is wrong: lower case, ending with what to do.
+    package var messages: [String] {
+        switch self {
+        case .missingCommand: ["no command given: one of \(Self.list(CommandDefinition.all.map(\.name)))"]
+        case .unknownCommand(let word) where word.hasPrefix("-"):
+            ["\(word) stands before the command: flags follow it"]
+        case .unknownCommand(let word):
+            ["unknown command \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name))]
+        case .unknownTopic(let word):
+            ["no help on \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name) + HelpText.topics.map(\.name))]
+        case .unknownFlag(let command, let word):
+            ["pinctl \(command.name) has no flag \(word)" + advice(word, command.allFlags.map(\.spelling))]
+        case .missingValue(let flag): ["\(flag.spelling) needs a value: \(flag.spelling) \(flag.valueName ?? "")"]
+        case .unexpectedValue(let flag): ["\(flag.spelling) takes no value: leave it out"]
+        case .repeated(let flag): ["\(flag.spelling) is given twice: give it once"]
+        case .missingFlag(let flag):
+            ["\(flag.spelling) is missing: give \(flag.spelling) \(flag.valueName ?? "")"]
+        case .missingOperand(let command):
+            ["pinctl \(command.name) needs \(command.operands): see pinctl \(command.name) --help"]
+        case .tooManyOperands(let command, let word):
+            ["pinctl \(command.name) takes only \(command.operands): remove \"\(word)\""]
+        case .invalidOperand(let word, let reason): ["\(word): \(reason)"]
+        case .invalidValue(let flag, let reason): ["\(flag.spelling): \(reason)"]
+        case .unknownChoice(let flag, let word, let known):
+            ["\(flag.spelling) knows no \"\(word)\"" + advice(word, known)]
+        case .unusable(let messages): messages
+        }
+    }
+
+    private func advice(_ word: String, _ known: [String]) -> String {
+        guard let near = suggestion(for: word, among: known) else { return ": one of \(Self.list(known))" }
+        return ": did you mean \(near)?"
+    }
+
+    private static func list(_ words: [String]) -> String { words.joined(separator: ", ") }
+}

@@ -1,0 +1,57 @@
+import CertificatePinning
+import TLSTransport
+
+extension CommandDefinition {
+    static let check = CommandDefinition(
+        name: "check", summary: "connect to servers, verify their chains, judge their pins", operands: "[TARGET…]",
+        operandCount: 0...Int.max, flags: [.policy, .pin, .caFile, .at, .connectTimeout, .timeout],
+        notes: [
+            "TARGET is host, host:port, [v6]:port, https://host/ or host:443@ADDRESS (pinctl help",
+            "targets). Without one, every host of the policy is checked. The policy is that of",
+            "--policy, else of the environment variable PINCTL_POLICY, else pins/pins.jsonc.",
+            "The connection is closed at the server's certificate; no byte of a request is sent.",
+        ],
+        run: { (arguments, environment, console) throws(UsageError) in
+            let named = try arguments.endpoints()
+            let probe = try ServerProbe(arguments, in: environment)
+            var source = try arguments.pinSource()
+            if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
+            var checks: [(endpoint: Endpoint, expectation: Expectation)] = []
+            for endpoint in named.isEmpty ? source.endpoints : named {
+                checks.append((endpoint, try source.expectation(for: endpoint)))
+            }
+            guard !checks.isEmpty else { throw .missingOperand(arguments.command) }
+
+            var tally: [ExitCode: Int] = [:]
+            await inOrder(checks) { check in
+                await probe.judge(check.endpoint, expecting: check.expectation)
+            } each: { judged in
+                let status = judged.verdict.status
+                tally[status, default: 0] += 1
+                console.result(
+                    [judged.headline] + judged.explanation, judged.json([("target", .string(judged.subject))]), status)
+                console.flush()
+            }
+            let counts = outcomes.map { outcome in (outcome, tally[outcome.status] ?? 0) }
+            console.summarize(
+                "\(checks.count) checked: "
+                    + counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.words)" }.joined(separator: ", "),
+                [("checked", .integer(checks.count))] + counts.map { ($0.0.status.word, .integer($0.1)) })
+        })
+
+    private static let outcomes: [(status: ExitCode, words: String)] = [
+        (.good, "ok"), (.finding, "failed"), (.notTrusted, "not trusted"), (.couldNotCheck, "unreachable"),
+    ]
+}
+
+extension PinSource {
+    /// Every host of the policy, at the ports its rules name or at 443.
+    fileprivate var endpoints: [Endpoint] {
+        guard case .policy(let file) = self else { return [] }
+        return file.policy.rules.flatMap { rule in
+            (rule.ports?.sorted() ?? [443]).compactMap { port in
+                UInt16(exactly: port).map { Endpoint(name: rule.host, port: $0) }
+            }
+        }
+    }
+}

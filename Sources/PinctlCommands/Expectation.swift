@@ -1,0 +1,37 @@
+import CertificatePinning
+import TLSTransport
+
+/// Where the pins of a run come from.
+enum PinSource: Sendable {
+    /// No pins are asked for: a trusted chain is enough.
+    case none
+    /// `--pin`: one of these, anywhere on the path.
+    case pins([Pin])
+    /// A policy file.
+    case policy(PolicyFile)
+
+    /// What is expected of one server.
+    func expectation(for endpoint: Endpoint) throws(UsageError) -> Expectation {
+        switch self {
+        case .none: return .trust
+        case .pins(let pins):
+            do throws(PolicyError) {
+                return .pins(try PinningPolicy(rules: [PinningRule(host: endpoint.name, pins: pins)]))
+            } catch {
+                throw .unusable([error.description])
+            }
+        case .policy(let file):
+            let rule = file.policy.rule(for: endpoint.name, port: Int(endpoint.port))
+            return rule == nil ? .unlisted(policy: file.path) : .pins(file.policy)
+        }
+    }
+}
+
+/// What is expected of one server besides a trusted chain.
+enum Expectation: Sendable {
+    case trust
+    /// What this policy says; it has a rule for the server.
+    case pins(PinningPolicy)
+    /// Nothing can be: the policy file has no rule for it.
+    case unlisted(policy: String)
+}

@@ -1,0 +1,106 @@
+import CertificateTrust
+
+/// What a command says, and how its outcome is kept. The rules, for every command:
+///
+/// - Standard output holds results and nothing else; what went wrong goes to standard error.
+/// - Text is for people. Every line is escaped as a whole, so nothing that comes from a file or a server can act on the
+///   terminal. Verdicts are words; no line depends on colour.
+/// - With `--json` standard output is one document, valid also when the command fails: the results as they come, what
+///   went wrong among them, then the summary with the exit code.
+/// - With `--quiet` standard output stays empty.
+/// - A result that cannot be written ends the program: exit 2, or quietly when the reader went away.
+package struct Console {
+    package enum Format: Sendable {
+        case text
+        case json
+        case quiet
+    }
+
+    private var format: Format
+    private var output: OutputBuffer
+    private var diagnostics: OutputBuffer
+    private var elementCount = 0
+    private var summary: [(String, JSON)] = []
+    /// The worst outcome so far.
+    package private(set) var status = ExitCode.good
+
+    /// `schema` names the form of the JSON document: `pinctl.hash/1`.
+    package init(schema: String, format: Format, output: OutputBuffer, diagnostics: OutputBuffer) {
+        self.format = format
+        self.output = output
+        self.diagnostics = diagnostics
+        if format == .json {
+            let tool: JSON = ["name": "pinctl", "version": .string(Version.current)]
+            self.output.write("{\"schema\":\(JSON.string(schema).text),\"tool\":\(tool.text),\"results\":[")
+        }
+    }
+
+    /// Prints one result, as lines or as an element of the document's `results`, and records its outcome.
+    mutating func result(
+        _ lines: @autoclosure () -> [String], _ json: @autoclosure () -> JSON, _ status: ExitCode = .good
+    ) {
+        self.status.record(status)
+        switch format {
+        case .quiet: break
+        case .text: text(lines())
+        case .json: writeElement(json())
+        }
+    }
+
+    /// Says on standard error what went wrong and records it; in JSON it is an element of `results` too, with `members`
+    /// in front that say where. Results before it are written first.
+    mutating func problem(
+        _ message: String, _ status: ExitCode, members: @autoclosure () -> [(String, JSON)] = []
+    ) {
+        self.status.record(status)
+        if format == .json { writeElement(.object(members() + [("error", .string(message))])) }
+        note(message)
+    }
+
+    /// Says something on standard error that is no problem of its own.
+    mutating func note(_ message: String) {
+        output.flush()
+        diagnostics.write("pinctl: \(visible(message))\n")
+        diagnostics.flush()
+    }
+
+    /// Prints text that is no result of its own, such as a help page; not in JSON.
+    mutating func text(_ lines: [String]) {
+        guard format == .text else { return }
+        for line in lines { output.write(visible(line) + "\n") }
+    }
+
+    /// Prints the line that ends a list, and keeps what the document's `summary` says besides the exit code.
+    mutating func summarize(_ line: String, _ members: [(String, JSON)]) {
+        text([line])
+        summary = members
+    }
+
+    /// Leaves standard output empty from here on; a document that was asked for is still written.
+    mutating func silence() {
+        if format == .text { format = .quiet }
+    }
+
+    /// Sends what was printed on its way, for results that take their time.
+    mutating func flush() { output.flush() }
+
+    package mutating func finish() {
+        if format == .json {
+            let verdict: [(String, JSON)] = [
+                ("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue))),
+            ]
+            output.write("\n],\"summary\":\(JSON.object(summary + verdict).text)}\n")
+        }
+        output.flush()
+    }
+
+    private mutating func writeElement(_ element: JSON) {
+        output.write((elementCount == 0 ? "\n" : ",\n") + element.text)
+        elementCount += 1
+    }
+
+    /// Most lines are plain ASCII and need no look at each character's properties.
+    private func visible(_ line: String) -> String {
+        line.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? line : visibleText(line)
+    }
+}

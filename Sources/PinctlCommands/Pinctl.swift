@@ -1,0 +1,49 @@
+/// The program: a command line in, text and an exit status out.
+package enum Pinctl {
+    /// Runs one command line, without the program's name.
+    package static func run(
+        _ words: [String], in environment: CommandEnvironment, output: OutputBuffer, diagnostics: OutputBuffer
+    ) async -> ExitCode {
+        let name = words.first.flatMap(CommandDefinition.named)?.name
+        // Before the flags are parsed, so that a wrong flag is told in the form that was asked for.
+        let flags = words.prefix { $0 != "--" }
+        let format: Console.Format = flags.contains(Flag.json.spelling) ? .json : .text
+        var console = Console(
+            schema: "pinctl.\(name ?? "usage")/1", format: format, output: output, diagnostics: diagnostics)
+        do throws(UsageError) {
+            try await run(words, in: environment, &console)
+        } catch {
+            for message in error.messages { console.problem(message, .badInput) }
+        }
+        console.finish()
+        return console.status
+    }
+
+    private static func run(
+        _ words: [String], in environment: CommandEnvironment, _ console: inout Console
+    ) async throws(UsageError) {
+        guard let first = words.first else { throw .missingCommand }
+        switch first {
+        case Flag.help.spelling, "-h": console.text(HelpText.overview)
+        case Flag.version.spelling: console.text(["pinctl \(Version.current)"])
+        case "help": try help(words.dropFirst(), &console)
+        default:
+            guard let command = CommandDefinition.named(first) else { throw .unknownCommand(first) }
+            let arguments = try Arguments(Array(words.dropFirst()), for: command)
+            guard !arguments.has(.help) else { return console.text(HelpText.lines(for: command)) }
+            if arguments.has(.quiet) { console.silence() }
+            try await command.run(arguments, environment, &console)
+        }
+    }
+
+    private static func help(_ words: ArraySlice<String>, _ console: inout Console) throws(UsageError) {
+        guard let topic = words.first else { return console.text(HelpText.overview) }
+        if let command = CommandDefinition.named(topic) {
+            console.text(HelpText.lines(for: command))
+        } else if let lines = HelpText.topics.first(where: { $0.name == topic })?.lines {
+            console.text(lines)
+        } else {
+            throw .unknownTopic(topic)
+        }
+    }
+}

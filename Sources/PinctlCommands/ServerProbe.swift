@@ -1,0 +1,44 @@
+import CertificateTrust
+import FoundationEssentials
+import TLSTransport
+
+/// Asks servers for their chains and judges them.
+struct ServerProbe: Sendable {
+    private let store: TrustStore
+    private let time: Date
+    private let options: DialOptions
+
+    /// By the flags for trust, time and time limits.
+    init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
+        time = try arguments.time(in: environment)
+        var options = DialOptions()
+        options.totalTimeout = try arguments.seconds(.timeout, default: 10)
+        options.connectTimeout = try arguments.seconds(.connectTimeout, default: 5)
+        // The whole is what is limited.
+        options.resolveTimeout = options.totalTimeout
+        options.handshakeTimeout = options.totalTimeout
+        self.options = options
+        store = try arguments.trustStore(in: environment)
+    }
+
+    /// Connects, takes the chain, hangs up without having sent more than the handshake, and judges.
+    func judge(_ endpoint: Endpoint, expecting expectation: Expectation) async -> VerdictText {
+        var presented: [X509Certificate] = []
+        let verdict: Verdict
+        if case .unlisted(let policy) = expectation {
+            verdict = .unlisted(policy: policy)
+        } else {
+            do throws(TransportError) {
+                let connection = try await Transport.shared.dial(endpoint, options: options)
+                let chain = connection.presented
+                await connection.refuse()
+                presented = chain.certificates
+                verdict = Verdict(on: chain, of: endpoint, expecting: expectation, store: store, time: time)
+            } catch {
+                verdict = .unreachable(error.description)
+            }
+        }
+        return VerdictText(
+            verdict: verdict, subject: endpoint.description, source: "served", presented: presented, now: time)
+    }
+}

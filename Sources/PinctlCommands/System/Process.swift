@@ -1,0 +1,18 @@
+import FoundationEssentials
+import Glibc
+
+extension Pinctl {
+    /// Runs the command line this process was started with, and ends it.
+    package static func main() async -> Never {
+        StandardStreams.fillGaps()
+        // A write to a closed pipe is to fail, not to kill: connections break in the same way.
+        _ = signal(SIGPIPE, SIG_IGN)
+        _ = signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
+        let environment = CommandEnvironment(
+            variables: { ProcessInfo.processInfo.environment }, now: { Date() })
+        let status = await run(
+            Array(CommandLine.arguments.dropFirst()), in: environment, output: StandardStreams.output,
+            diagnostics: StandardStreams.diagnostics)
+        exit(status.rawValue)
+    }
+}

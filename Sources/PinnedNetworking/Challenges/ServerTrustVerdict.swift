@@ -1,0 +1,83 @@
+/// What becomes of a server after the delegates were asked about it. The other outcome is a ``ServerTrustRefusal``.
+enum ServerTrustVerdict {
+    /// Verified, and accepted by the policy where there is one.
+    case verified(VerifiedPath, PinDecision)
+    /// Not verified; a delegate accepted it, and no pins hold for the host.
+    case acceptedByDelegate(PinningError)
+
+    /// Judges a presented chain: what the delegates answered can only narrow what the policy says.
+    ///
+    /// The one widening there is: an untrusted chain that a delegate accepts for a host without pins.
+    init(
+        _ trust: ServerTrust, port: Int, answer: ChallengeAnswer, policy: PinningPolicy?, at time: Date
+    ) throws(ServerTrustRefusal) {
+        var isAcceptedByDelegate = false
+        switch answer.disposition {
+        case .performDefaultHandling: break
+        case .cancelAuthenticationChallenge: throw .cancelled
+        case .rejectProtectionSpace: throw .rejected(trust.name)
+        case .useCredential:
+            guard case .trust(let accepted)? = answer.credential?.kind, accepted === trust else {
+                throw .foreignCredential(trust.name)
+            }
+            isAcceptedByDelegate = true
+        }
+        do throws(PinningError) {
+            let accepted = try Self.evaluate(trust, port, policy, time)
+            self = .verified(accepted.path, accepted.decision)
+        } catch {
+            guard isAcceptedByDelegate, case .untrusted = error,
+                policy?.isUnpinned(trust.name, port: port) ?? true
+            else { throw .refused(error) }
+            self = .acceptedByDelegate(error)
+        }
+    }
+
+    private static func evaluate(
+        _ trust: ServerTrust, _ port: Int, _ policy: PinningPolicy?, _ time: Date
+    ) throws(PinningError) -> (path: VerifiedPath, decision: PinDecision) {
+        if let policy {
+            let accepted = try policy.evaluate(trust, port: port, at: time)
+            return (accepted.path, accepted.decision)
+        }
+        do throws(TrustError) {
+            return (try trust.evaluate(at: time), .unpinned(nil))
+        } catch {
+            throw .untrusted(error)
+        }
+    }
+}
+
+extension PinningPolicy {
+    /// Whether no pins hold for a host, so that its chain is a delegate's to judge: no rule where unlisted hosts are
+    /// trusted, or a rule that is off.
+    fileprivate func isUnpinned(_ name: ServerName, port: Int) -> Bool {
+        guard let rule = rule(for: name, port: port) else { return unlisted == .trust }
+        return rule.mode == .off
+    }
+}
+
+/// Why no request goes to a server.
+enum ServerTrustRefusal: Error {
+    /// A delegate cancelled the request.
+    case cancelled
+    /// A delegate rejected the protection space.
+    case rejected(ServerName)
+    /// A delegate answered with no credential, with one of another kind, or with the trust of another challenge.
+    case foreignCredential(ServerName)
+    /// The chain is not trusted, or the policy refuses it.
+    case refused(PinningError)
+}
+
+extension ServerTrustRefusal: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .cancelled: "a delegate cancelled the server trust challenge; it decides, ask it"
+        case .rejected(let name): "a delegate rejected \(name); it decides, ask it"
+        case .foreignCredential(let name):
+            "a delegate's credential for \(name) does not hold the challenge's own trust: "
+                + "answer with URLCredential(trust:) of protectionSpace.serverTrust"
+        case .refused(let error): error.description
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import TLSTransport
+
+extension URLError {
+    /// The key in `userInfo` under which a refusal by pins has its ``PinDecision``; see ``pinDecision``.
+    public static let pinDecisionKey = "PinnedNetworking.PinDecision"
+
+    /// What the policy decided about the server: `.mismatch` or `.unlisted`; nil when the failure is another.
+    public var pinDecision: PinDecision? { errorUserInfo[Self.pinDecisionKey] as? PinDecision }
+
+    /// The error that a request ends with, whatever ended it. The text is the reason's own.
+    init(_ reason: any Error, request: URLRequest) {
+        var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
+        if let url = request.url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
+        if case ServerTrustRefusal.refused(let refusal) = reason {
+            information[Self.pinDecisionKey] = PinDecision(refusal)
+        }
+        self.init(Code(reason), userInfo: information)
+    }
+}
+
+extension PinDecision {
+    /// The decision behind a refusal; nil when the chain was not trusted, so that there was nothing to decide.
+    fileprivate init?(_ refusal: PinningError) {
+        switch refusal {
+        case .mismatch(let mismatch): self = .mismatch(mismatch)
+        case .unlisted(let name, let port): self = .unlisted(name, port: port)
+        case .untrusted: return nil
+        }
+    }
+}
+
+extension URL {
+    /// The URL without a user name and password, which have no place in an error; nil when it cannot be taken apart.
+    fileprivate var withoutUser: URL? {
+        guard user() != nil || password() != nil else { return self }
+        var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
+        components?.user = nil
+        components?.password = nil
+        return components?.url
+    }
+}
+
+// MARK: Codes
+
+extension URLError.Code {
+    fileprivate init(_ reason: any Error) {
+        switch reason {
+        case let reason as RequestTargetError: self.init(reason)
+        case let reason as WorkLimit.End: self.init(reason)
+        case let reason as TransportError: self.init(reason)
+        case let reason as ServerTrustRefusal: self.init(reason)
+        case let reason as HTTPResponseError: self.init(reason)
+        case is TrustStoreError: self = .secureConnectionFailed
+        case is CancellationError: self = .cancelled
+        default: self = .unknown
+        }
+    }
+
+    private init(_ reason: RequestTargetError) {
+        switch reason {
+        case .noURL, .noHost, .malformedHost, .noPort, .malformedRequest: self = .badURL
+        case .unsupportedScheme, .unsupportedMethod: self = .unsupportedURL
+        case .plainHTTP: self = .appTransportSecurityRequiresSecureConnection
+        }
+    }
+
+    private init(_ reason: WorkLimit.End) {
+        switch reason {
+        case .cancelled: self = .cancelled
+        case .stalled, .overlong: self = .timedOut
+        }
+    }
+
+    private init(_ reason: TransportError) {
+        switch reason {
+        case .unresolvable: self = .cannotFindHost
+        case .timedOut: self = .timedOut
+        case .unreachable, .exhausted: self = .cannotConnectToHost
+        case .handshakeFailed, .lostDuringHandshake, .protocolFailure:
+            self = .secureConnectionFailed
+        case .unreadableCertificates, .foreignPath: self = .serverCertificateUntrusted
+        case .truncated, .lost, .closed: self = .networkConnectionLost
+        case .cancelled: self = .cancelled
+        }
+    }
+
+    private init(_ reason: ServerTrustRefusal) {
+        switch reason {
+        case .cancelled: self = .cancelled
+        case .refused(.untrusted(.untrusted(let finding))):
+            switch finding.rule {
+            case .expired: self = .serverCertificateHasBadDate
+            case .notYetValid: self = .serverCertificateNotYetValid
+            case .unknownIssuer: self = .serverCertificateHasUnknownRoot
+            default: self = .serverCertificateUntrusted
+            }
+        case .rejected, .foreignCredential, .refused: self = .serverCertificateUntrusted
+        }
+    }
+
+    private init(_ reason: HTTPResponseError) {
+        switch reason {
+        case .truncated: self = .networkConnectionLost
+        case .bodyTooLarge: self = .dataLengthExceedsMaximum
+        default: self = .cannotParseResponse
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import CertificatePinning
+import Testing
+
+@Suite("JSON with comments")
+struct JSONCReaderTests {
+    private static func read(_ text: String, _ dialect: JSONCReader.Dialect = .jsonc) -> JSONCReader.Document {
+        JSONCReader.read(Array(text.utf8), dialect: dialect)
+    }
+
+    /// The text again, without blanks and comments: enough to compare values by.
+    private static func compact(_ value: JSONValue) -> String {
+        switch value.kind {
+        case .object(let members): "{" + members.map { "\($0.key):\(compact($0.value))" }.joined(separator: ",") + "}"
+        case .array(let elements): "[" + elements.map(compact).joined(separator: ",") + "]"
+        case .string(let string): "'\(string)'"
+        case .number(let text): text
+        case .bool(let bool): "\(bool)"
+        case .null: "null"
+        }
+    }
+
+    @Test(
+        "Values read as they are written",
+        arguments: [
+            ("{}", "{}"), (" [ ] ", "[]"), ("null", "null"), ("true", "true"), ("false", "false"),
+            ("[1,-0,0.5,1e3,1E+3,-12.50e-7]", "[1,-0,0.5,1e3,1E+3,-12.50e-7]"),
+            (#"{"a":{"b":[1,{"c":null}]}}"#, "{a:{b:[1,{c:null}]}}"),
+            (#""\"\\\/\b\f\n\r\t\u0041\u00e9""#, "'\"\\/\u{8}\u{C}\n\r\tAé'"),
+            (#""\ud83d\ude00 \uD834\uDD1E""#, "'😀 𝄞'"), (#""\u0000""#, "'\0'"), ("\"é€😀\"", "'é€😀'"),
+            (#""//" "#, "'//'"), (#""/* no comment */""#, "'/* no comment */'"),
+        ])
+    func values(text: String, expected: String) throws {
+        for dialect in [JSONCReader.Dialect.json, .jsonc] {
+            let document = Self.read(text, dialect)
+            #expect(document.problems.isEmpty)
+            #expect(document.root.map(Self.compact) == expected)
+        }
+    }
+
+    @Test(
+        "Comments and a last comma belong to one dialect",
+        arguments: [
+            ("// a\n[1]", 1, 1), ("[1] // a", 1, 5), ("[1 /* a */]", 1, 4), ("/**/[]", 1, 1), ("[/* * // */1]", 1, 2),
+            ("[1,]", 1, 3), ("{\"a\":1 , }", 1, 8), ("[1,\n // a\n ]", 2, 2),
+        ])
+    func dialects(text: String, line: Int32, column: Int32) {
+        #expect(Self.read(text).root != nil)
+        let strict = Self.read(text, .json)
+        #expect(strict.root == nil)
+        #expect(strict.problems.map(\.position) == [SourcePosition(line: line, column: column)])
+    }
+
+    @Test(
+        "What is not JSON is an error where it stands",
+        arguments: [
+            ("", 1, 1), ("  \n ", 2, 2), ("// only a comment", 1, 18), ("nul", 1, 1), ("nulls", 1, 1), ("True", 1, 1),
+            ("NaN", 1, 1), ("[Infinity]", 1, 2), ("'a'", 1, 1), ("{a:1}", 1, 2), ("{1:1}", 1, 2), ("{\"a\" 1}", 1, 6),
+            ("{\"a\":}", 1, 6), ("{\"a\":1 \"b\":2}", 1, 8), ("{,}", 1, 2), ("[,]", 1, 2), ("[1,,]", 1, 4),
+            ("[1 2]", 1, 4),
+            ("[1}", 1, 3), ("[1", 1, 3), ("{\"a\":1", 1, 7), ("[] []", 1, 4), ("{}}", 1, 3), ("01", 1, 1), ("1.", 1, 1),
+            (".5", 1, 1), ("+1", 1, 1), ("-", 1, 1), ("1e", 1, 1), ("0x10", 1, 1), ("1.2.3", 1, 1), ("[1_000]", 1, 2),
+            ("\"a", 1, 1), ("\"a\nb\"", 1, 3), ("\"\t\"", 1, 2), (#""\x""#, 1, 2), (#""\u12G4""#, 1, 2),
+            (#""\u+123""#, 1, 2), (#""\ud800""#, 1, 2), (#""\ud800\n""#, 1, 8), (#""\udc00""#, 1, 2),
+            (#""a\ud800\ud800""#, 1, 3), (#""\u00"#, 1, 2), (#""\"#, 1, 2), ("/", 1, 1), ("/* a", 1, 1),
+            ("[1] /* a *", 1, 5), ("# a\n[]", 1, 1), ("\u{FEFF}{}", 1, 1), ("[]\u{FEFF}", 1, 3), ("[]\0", 1, 3),
+            ("\u{A0}[]", 1, 1), ("[\n1,\n\"é\" x]", 3, 5),
+        ])
+    func syntaxErrors(text: String, line: Int32, column: Int32) {
+        let document = Self.read(text)
+        #expect(document.root == nil)
+        #expect(document.problems.map(\.position) == [SourcePosition(line: line, column: column)])
+    }
+
+    @Test(
+        "Bytes that are not UTF-8 are an error in strings and comments",
+        arguments: [
+            [0x80], [0xC3], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xE2, 0x82], [0xED, 0xA0, 0x80],
+            [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF], [0xE2, 0x28, 0xA1],
+        ] as [[UInt8]])
+    func invalidUTF8(bytes: [UInt8]) {
+        for (head, tail) in [("\"", "\""), ("\"", ""), ("//", "\n1"), ("/*", "*/1")] {
+            let document = JSONCReader.read(Array(head.utf8) + bytes + Array(tail.utf8), dialect: .jsonc)
+            #expect(document.root == nil)
+            let column = Int32(head.utf8.count + 1)
+            #expect(document.problems.map(\.position) == [SourcePosition(line: 1, column: column)])
+        }
+    }
+
+    @Test("Every duplicate key is told, and reading goes on")
+    func duplicateKeys() {
+        let document = Self.read(#"{"a":1,"b":{"c":1,"c":2},"a":2,"\u0061":3}"#)
+        #expect(
+            document.problems.map(\.position) == [
+                SourcePosition(line: 1, column: 19), SourcePosition(line: 1, column: 26),
+                SourcePosition(line: 1, column: 32),
+            ])
+        #expect(document.problems.last?.message == "duplicate key \"a\": it stands at 1:2 already, keep one")
+        #expect(document.root?["a"]?.integer == 1)
+    }
+
+    @Test("A file of nothing but duplicate keys ends after a thousand", arguments: [1000, 1001])
+    func manyDuplicates(count: Int) {
+        let members = [String](repeating: "\"a\":0", count: count + 1).joined(separator: ",")
+        let document = Self.read("{\(members)}")
+        #expect(document.problems.count == count)
+        #expect((document.root == nil) == (count > 1000))
+    }
+
+    @Test("Lines end with LF, CR LF or CR, and columns count characters", arguments: ["\n", "\r\n", "\r"])
+    func positions(newline: String) throws {
+        let text = ["// é", "{ /* 😀", "é */ \"é\": [1,", "\t\"x\" ]", "}"].joined(separator: newline)
+        let root = try #require(Self.read(text).root)
+        let member = try #require(root.members?.first)
+        #expect(root.position == SourcePosition(line: 2, column: 1))
+        #expect(member.keyPosition == SourcePosition(line: 3, column: 6))
+        #expect(member.value.position == SourcePosition(line: 3, column: 11))
+        #expect(
+            member.value.elements?.map(\.position) == [
+                SourcePosition(line: 3, column: 12), SourcePosition(line: 4, column: 2),
+            ])
+    }
+
+    @Test("32 levels are read, 33 are not")
+    func depth() {
+        func nested(_ levels: Int) -> String {
+            String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+        }
+        #expect(Self.read(nested(32)).root != nil)
+        #expect(Self.read(nested(33)).problems.map(\.position) == [SourcePosition(line: 1, column: 33)])
+        #expect(Self.read(String(repeating: "[", count: 1 << 20)).problems.count == 1)
+        #expect(Self.read(String(repeating: "{\"a\":", count: 1 << 18)).problems.count == 1)
+    }
+
+    @Test("8 MiB are read, a byte more is not")
+    func size() {
+        let limit = JSONCReader.maximumSize
+        #expect(Self.read("[]" + String(repeating: " ", count: limit - 2)).root != nil)
+        #expect(Self.read("[]" + String(repeating: " ", count: limit - 1)).root == nil)
+    }
+
+    @Test("No prefix and no changed byte of a file traps")
+    func mutations() {
+        let text =
+            "{ // é\n \"a\\u00e9\\ud83d\\ude00\": [1.5e-3, -0, true, null, \"😀\"], /* x */ \"b\": {\"c\": false,}, }"
+        let bytes = Array(text.utf8)
+        #expect(JSONCReader.read(bytes, dialect: .jsonc).problems.isEmpty)
+        for end in 0..<bytes.count {
+            let document = JSONCReader.read(Array(bytes[..<end]), dialect: .jsonc)
+            #expect(document.root == nil)
+        }
+        for index in bytes.indices {
+            for byte in UInt8.min...UInt8.max {
+                var changed = bytes
+                changed[index] = byte
+                let document = JSONCReader.read(changed, dialect: .jsonc)
+                #expect(document.root != nil || document.problems.count == 1)
+            }
+        }
+    }
+}

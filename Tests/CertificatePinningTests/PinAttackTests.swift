@@ -1,0 +1,131 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("Attacks on pins")
+struct PinAttackTests {
+    /// The server whose keys are pinned.
+    private let victim: TestServer
+    /// One with a certificate for the same name from another authority that the client trusts.
+    private let attacker: TestServer
+
+    init() throws {
+        victim = try TestServer("Victim")
+        attacker = try TestServer("Attacker")
+    }
+
+    @Test("PE1: a pinned certificate that is only sent along, and not on the verified path, counts for nothing")
+    func appendedCertificates() throws {
+        let pinned = [victim.leaf, victim.intermediate, victim.root]
+        let chain = [attacker.leaf, attacker.intermediate]
+        var sent = pinned.map { chain + [$0] }
+        sent += [chain + pinned, chain + pinned.reversed(), [attacker.leaf] + pinned + [attacker.intermediate]]
+        for certificates in sent {
+            let trust = try TestServer.trust(sent: certificates, anchors: [victim.root, attacker.root])
+            for certificate in pinned {
+                #expect(try PinningPolicy(pins: [certificate.pin()]).verdict(trust) == "mismatch")
+            }
+            #expect(try PinningPolicy(pins: pinned.map { try $0.pin() }).verdict(trust) == "mismatch")
+        }
+    }
+
+    @Test("PE1: a pinned authority's name is not its key")
+    func sameNameOtherKey() throws {
+        let root = try TestCertificate.root("Victim Root")
+        let intermediate = try root.intermediate("Victim Intermediate")
+        let leaf = try intermediate.leaf(TestServer.name)
+        let trust = try TestServer.trust(
+            sent: [leaf, intermediate, victim.intermediate, victim.root], anchors: [root, victim.root])
+        #expect(try PinningPolicy(pins: [victim.intermediate.pin(), victim.root.pin()]).verdict(trust) == "mismatch")
+    }
+
+    @Test("PE1: a path that holds the pin but is not valid is not used")
+    func pinnedPathInvalid() throws {
+        let valid = try victim.root.crossSign(attacker.intermediate)
+        let expired = try victim.root.crossSign(attacker.intermediate) { $0.notAfter = $0.notBefore + 86400 }
+        for (crossSigned, expected) in [(valid, "matched"), (expired, "mismatch")] {
+            let sent = [attacker.leaf, attacker.intermediate, crossSigned]
+            let trust = try TestServer.trust(sent: sent, anchors: [victim.root, attacker.root])
+            #expect(try PinningPolicy(pins: [victim.root.pin()]).verdict(trust) == expected)
+        }
+    }
+
+    @Test("PE2: of two valid paths the pinned one is found, whatever the order sent")
+    func pinnedPathFound() throws {
+        let crossSigned = try attacker.root.crossSign(victim.root)
+        let chain = [victim.intermediate, crossSigned]
+        for issuers in [chain, chain.reversed(), chain + [victim.root], [victim.root] + chain] {
+            let trust = try TestServer.trust(sent: [victim.leaf] + issuers, anchors: [victim.root, attacker.root])
+            for root in [victim.root, attacker.root] {
+                #expect(try PinningPolicy(pins: [root.pin(.root)]).verdict(trust) == "matched")
+                // Report mode looks for the pinned path too, before it forgives.
+                #expect(try PinningPolicy(pins: [root.pin(.root)], mode: .report).verdict(trust) == "matched")
+            }
+        }
+    }
+
+    @Test("PE7: a pin that matches saves no chain that does not verify", arguments: PinningMode.allCases)
+    func pinnedButUntrusted(mode: PinningMode) throws {
+        let policy = try PinningPolicy(pins: [victim.leaf.pin(), victim.root.pin()], mode: mode)
+        let untrusted: [ServerTrust] = try [
+            TestServer.trust(sent: [victim.leaf, victim.intermediate], anchors: [attacker.root]),
+            TestServer.trust(sent: [victim.leaf], anchors: [victim.root]),
+            TestServer.trust(
+                sent: [victim.intermediate.leaf("other.test", key: victim.leaf.key), victim.intermediate],
+                anchors: [victim.root]),
+            TestServer.trust(
+                sent: [
+                    victim.intermediate.leaf(TestServer.name, key: victim.leaf.key) {
+                        $0.notAfter = $0.notBefore + 86400
+                    }, victim.intermediate,
+                ], anchors: [victim.root]),
+        ]
+        for trust in untrusted { #expect(policy.verdict(trust) == "untrusted") }
+    }
+
+    @Test("The text of a mismatch shows keys to paste, who has them, and nothing that moves a cursor")
+    func mismatchText() throws {
+        let root = try TestCertificate.root("Evil\u{1B}[2J\u{202E}\nRoot\u{200B}")
+        let leaf = try root.leaf(TestServer.name)
+        let trust = try TestServer.trust(sent: [leaf], anchors: [root])
+        let pins = [
+            try victim.leaf.pin(.leaf, name: "api-\u{9B}2026"), try root.pin(.leaf),
+            Pin(.certificate(try victim.root.parsed.fingerprint), isBackup: true),
+        ]
+        let location = PolicyLocation(path: "pins.jsonc", line: 14, column: 5)
+        let policy = try PinningPolicy(rules: [
+            PinningRule(host: try ServerName(TestServer.name), pins: pins, location: location)
+        ])
+        var text = ""
+        do throws(PinningError) {
+            _ = try policy.evaluate(trust, port: 443, at: TestServer.time)
+        } catch {
+            text = error.description
+        }
+        let expected = """
+            pin mismatch for api.example.test port 443: no pin of the rule at pins.jsonc:14:5 for api.example.test is on the path
+              served, verified:
+                \(try leaf.parsed.spkiFingerprint)  leaf  CN=api.example.test
+                \(try leaf.parsed.fingerprint)
+                \(try root.parsed.spkiFingerprint)  root  CN=Evil\\u{1B}[2J\\u{202E}\\u{A}Root\\u{200B}
+                \(try root.parsed.fingerprint)
+              pinned:
+                \(pins[0].object)  leaf  api-\\u{9B}2026
+                \(pins[1].object)  leaf  served, but as root
+                \(pins[2].object)  any  backup
+            if the served keys are yours, pin one of them; if not, somebody stands between you and the host
+            """
+        #expect(text == expected)
+    }
+
+    @Test("The text of a mismatch names the roles that are missing")
+    func missingRoleText() throws {
+        let policy = try PinningPolicy(
+            pins: [victim.root.pin(name: "root"), attacker.leaf.pin()], requirement: .eachOf([.leaf, .root]))
+        let mismatch = try #require(policy.decide(try victim.path, port: 443).mismatch)
+        #expect(mismatch.description.contains("for api.example.test requires a match as leaf"))
+        #expect(mismatch.description.contains("  any  root  matches as root\n"))
+    }
+}

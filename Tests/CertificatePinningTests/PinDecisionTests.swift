@@ -1,0 +1,152 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("The decision on a verified path")
+struct PinDecisionTests {
+    private let server: TestServer
+    private let stranger: TestServer
+
+    init() throws {
+        server = try TestServer()
+        stranger = try TestServer("Stranger")
+    }
+
+    @Test("A role covers its places on a path", arguments: PinRole.allCases)
+    func roles(role: PinRole) {
+        let places: [PinRole: [[Int]]] = [
+            .leaf: [[0], [0], [0], [0]], .intermediate: [[], [], [1], [1, 2]], .root: [[], [1], [2], [3]],
+            .ca: [[], [1], [1, 2], [1, 2, 3]], .any: [[0], [0, 1], [0, 1, 2], [0, 1, 2, 3]],
+        ]
+        for count in 1...4 {
+            let covered = (-1...count).filter { role.covers(index: $0, of: count) }
+            #expect(covered == places[role]?[count - 1])
+        }
+    }
+
+    @Test("PE3: a pin counts in its role alone", arguments: PinRole.allCases)
+    func wrongRole(role: PinRole) throws {
+        let path = try server.path
+        let accepted: [(TestCertificate, [PinRole])] = [
+            (server.leaf, [.leaf, .any]), (server.intermediate, [.intermediate, .ca, .any]),
+            (server.root, [.root, .ca, .any]),
+        ]
+        for (certificate, roles) in accepted {
+            let decision = try PinningPolicy(pins: [certificate.pin(role)]).decide(path, port: 443)
+            #expect(decision.word == (roles.contains(role) ? "matched" : "mismatch"))
+            #expect(decision.isAccepted == roles.contains(role))
+        }
+    }
+
+    @Test("PE3: a self-signed leaf is no root, though it has the root's name and is trusted itself")
+    func selfSignedLeaf() throws {
+        var settings = TestCertificate.Settings.server([TestServer.name])
+        settings.subject = server.root.subject
+        let impostor = try TestCertificate.selfSigned(settings)
+        let trust = try TestServer.trust(sent: [impostor, server.root], anchors: [impostor, server.root])
+        for role in [PinRole.root, .ca, .intermediate] {
+            #expect(try PinningPolicy(pins: [impostor.pin(role)]).verdict(trust) == "mismatch")
+            #expect(try PinningPolicy(pins: [server.root.pin(role)]).verdict(trust) == "mismatch")
+        }
+        #expect(try PinningPolicy(pins: [impostor.pin(.leaf)]).verdict(trust) == "matched")
+    }
+
+    @Test("One match in each required role")
+    func requirement() throws {
+        let path = try server.path
+        let leaf = try server.leaf.pin(.leaf)
+        let root = try server.root.pin()
+        let other = try stranger.leaf.pin(.leaf)
+        let rows: [([Pin], PinRequirement, [PinRole]?)] = [
+            ([leaf, root], .eachOf([.leaf, .root]), nil), ([leaf, root], .eachOf([.leaf, .ca]), nil),
+            ([leaf, root], .eachOf([.any]), nil), ([leaf, root], .eachOf([.leaf, .intermediate]), [.intermediate]),
+            ([other, root], .eachOf([.leaf, .root]), [.leaf]), ([other, root], .any, nil),
+            ([other, try stranger.root.pin()], .eachOf([.leaf, .root]), [.leaf, .root]), ([other], .any, [.any]),
+        ]
+        for (pins, requirement, unmet) in rows {
+            let decision = try PinningPolicy(pins: pins, requirement: requirement).decide(path, port: 443)
+            #expect(decision.isAccepted == (unmet == nil))
+            #expect(decision.mismatch?.unmetRoles == unmet)
+        }
+    }
+
+    @Test("All pins that match are told, leaf first, with the place where they do")
+    func matches() throws {
+        let pins = [try server.root.pin(name: "r"), try stranger.leaf.pin(), try server.leaf.pin(.leaf, name: "l")]
+        let matches = try #require(try PinningPolicy(pins: pins).decide(try server.path, port: 443).matches)
+        #expect(matches.map(\.pin.name) == ["l", "r"])
+        #expect(matches.map(\.index) == [0, 2])
+        #expect(matches.map(\.role) == [.leaf, .root])
+    }
+
+    @Test("PE4, PE5: a renewal keeps the pin of the key and loses that of the certificate")
+    func renewal() throws {
+        let renewed = try server.intermediate.leaf(TestServer.name, key: server.leaf.key)
+        let trust = try TestServer.trust(sent: [renewed, server.intermediate], anchors: [server.root])
+        let old = Pin(.certificate(try server.leaf.parsed.fingerprint))
+        #expect(try PinningPolicy(pins: [server.leaf.pin(.leaf)]).verdict(trust) == "matched")
+        #expect(try PinningPolicy(pins: [old]).verdict(trust) == "mismatch")
+        #expect(try PinningPolicy(pins: [old]).verdict(server.trust) == "matched")
+        let asKey = Pin(.publicKey(SPKIFingerprint(bytes: try server.leaf.parsed.fingerprint.bytes)))
+        #expect(try PinningPolicy(pins: [asKey]).verdict(server.trust) == "mismatch")
+    }
+
+    @Test("PE6: the anchor's key counts although the server does not send it")
+    func anchorNotSent() throws {
+        #expect(try PinningPolicy(pins: [server.root.pin(.root)]).verdict(server.trust) == "matched")
+    }
+
+    @Test("Unlisted hosts are verified or refused, as the policy says", arguments: UnlistedHosts.allCases)
+    func unlisted(hosts: UnlistedHosts) throws {
+        let rule = PinningRule(host: try ServerName("other.test"), pins: [try stranger.leaf.pin()])
+        let policy = try PinningPolicy(rules: [rule], unlisted: hosts)
+        let expected = hosts == .trust ? "unpinned" : "unlisted"
+        #expect(policy.decide(try server.path, port: 443).word == expected)
+        #expect(try policy.verdict(server.trust) == expected)
+        let untrusted = try TestServer.trust(sent: [server.leaf], anchors: [stranger.root])
+        #expect(policy.verdict(untrusted) == (hosts == .trust ? "untrusted" : "unlisted"))
+    }
+
+    @Test("PE16: a pin for one port says nothing of another")
+    func ports() throws {
+        let rule = PinningRule(host: try ServerName(TestServer.name), ports: [8443], pins: [try stranger.leaf.pin()])
+        let policy = try PinningPolicy(rules: [rule])
+        #expect(try policy.verdict(server.trust, port: 8443) == "mismatch")
+        #expect(try policy.verdict(server.trust, port: 443) == "unpinned")
+    }
+
+    @Test("PE15: report forgives a mismatch and nothing else; off looks at no pin and still verifies")
+    func modes() throws {
+        let wrong = [try stranger.leaf.pin()]
+        let untrusted = try TestServer.trust(sent: [server.leaf, server.intermediate], anchors: [stranger.root])
+        let otherName = try TestServer.trust(
+            sent: [server.leaf, server.intermediate], anchors: [server.root], name: "www.example.test")
+        let rows: [(PinningMode, String)] = [(.enforce, "mismatch"), (.report, "forgiven"), (.off, "unpinned")]
+        for (mode, expected) in rows {
+            let policy = try PinningPolicy(pins: wrong, mode: mode)
+            #expect(try policy.verdict(server.trust) == expected)
+            #expect(policy.decide(try server.path, port: 443).word == expected)
+            #expect(policy.verdict(untrusted) == "untrusted")
+            #expect(try policy.verdict(server.trust, at: TestServer.time + 20 * 365 * 86400) == "untrusted")
+            let forAll = try PinningPolicy(rules: [
+                PinningRule(host: try ServerName("example.test"), includesSubdomains: true, pins: wrong, mode: mode)
+            ])
+            #expect(forAll.verdict(otherName) == "untrusted")
+        }
+        #expect(try PinningPolicy(pins: [server.leaf.pin()], mode: .report).verdict(server.trust) == "matched")
+    }
+
+    @Test("A rule's own anchors stand in place of the caller's")
+    func anchors() throws {
+        let own = TrustStore(certificates: [try server.root.parsed])
+        let other = TrustStore(certificates: [try stranger.root.parsed])
+        let pins = [try server.leaf.pin()]
+        let trusted = try server.trust
+        let untrusted = try TestServer.trust(sent: [server.leaf, server.intermediate], anchors: [stranger.root])
+        #expect(try PinningPolicy(pins: pins, anchors: own).verdict(untrusted) == "matched")
+        #expect(try PinningPolicy(pins: pins, anchors: other).verdict(trusted) == "untrusted")
+        #expect(try PinningPolicy(pins: pins, mode: .off, anchors: other).verdict(trusted) == "untrusted")
+    }
+}

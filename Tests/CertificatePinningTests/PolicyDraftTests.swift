@@ -1,0 +1,149 @@
+import CertificatePinning
+import CertificateTrust
+import TestPKI
+import Testing
+
+@Suite("Policies that are written, and lint")
+struct PolicyDraftTests {
+    private func path(
+        _ name: String, _ chain: [TestCertificate], anchor: TestCertificate
+    ) throws -> VerifiedPath {
+        try TestServer.trust(sent: chain, anchors: [anchor], name: name).evaluate(at: TestServer.time)
+    }
+
+    @Test("A draft loads again, with the keys of its paths under their names, and accepts them")
+    func roundTrip() throws {
+        let server = try TestServer()
+        let other = try server.intermediate.leaf("x-shop.example.test")
+        let alone = try TestCertificate.selfSigned(.server(["alone.test"]))
+        let paths = [
+            (try server.path, 443),
+            (try path("x-shop.example.test", [other, server.intermediate], anchor: server.root), 443),
+            (try server.path, 8443), (try path("alone.test", [alone], anchor: alone), 8443), (try server.path, 443),
+        ]
+        var draft = PolicyDraft()
+        for (path, port) in paths { draft.add(path, port: port) }
+        let file = try PolicyFileTests.read(draft.text)
+        let rules = file.policy.rules
+        #expect(
+            rules.map(\.host.description) == [TestServer.name, "x-shop.example.test", TestServer.name, "alone.test"])
+        #expect(rules.map(\.ports) == [[443], nil, [8443], [8443]])
+        #expect(
+            rules[0].pins == [
+                try server.leaf.pin(.leaf, name: "api.example.test-leaf"),
+                try server.intermediate.pin(.ca, name: "test-intermediate"),
+                try server.root.pin(.ca, name: "test-root"),
+            ])
+        // A name that starts with x- would be a free key.
+        #expect(rules[1].pins.map(\.name) == ["pin-x-shop.example.test-leaf", "test-intermediate", "test-root"])
+        #expect(rules[3].pins.map(\.name) == ["alone.test-leaf"])
+        for (path, port) in paths { #expect(file.policy.decide(path, port: port).word == "matched") }
+
+        var again = PolicyDraft()
+        for (path, port) in paths { again.add(path, port: port) }
+        #expect(again.text == draft.text)
+    }
+
+    @Test("Authorities with one name and two keys get two names")
+    func sameName() throws {
+        var draft = PolicyDraft()
+        for host in ["a.test", "b.test"] {
+            let root = try TestCertificate.root("Root")
+            draft.add(try path(host, [try root.leaf(host)], anchor: root), port: 443)
+        }
+        let names = try PolicyFileTests.read(draft.text).policy.rules.map { $0.pins.map(\.name) }
+        #expect(names == [["a.test-leaf", "root"], ["b.test-leaf", "root-2"]])
+    }
+
+    @Test("The text of a draft")
+    func text() throws {
+        let root = try TestCertificate.root("Root \"R1\"\n\u{202E}//")
+        let leaf = try root.leaf("a.test", key: .shared(.rsa2048))
+        var draft = PolicyDraft()
+        draft.add(try path("a.test", [leaf], anchor: root), port: 443)
+        let slot = draft.text.split(separator: "\n").filter { $0.contains("x-backup-slot") }
+        let expected = """
+            {
+              "version": 1,
+              "pins": {
+                // CN=a.test (RSA 2048)
+                "a.test-leaf": { "pin": "\(try leaf.parsed.spkiFingerprint)", "role": "leaf" },
+                // CN=Root \\"R1\\"\\u{A}\\u{202E}// (EC P-256)
+                "root-r1": { "pin": "\(try root.parsed.spkiFingerprint)", "role": "ca" },
+              },
+              "domains": [
+                {
+                  "host": "a.test",
+                  // Any one of them is enough.
+                  "pins": ["a.test-leaf", "root-r1"],
+                  // pinctl lint fails until this is a pin.
+            \(slot.joined())
+                },
+              ],
+            }
+
+            """
+        #expect(draft.text == expected)
+        #expect(slot.count == 1)
+        for command in ["openssl genpkey", "openssl req -new -key a.test-backup.key", "pinctl hash a.test-backup.csr"] {
+            #expect(slot[0].contains(command))
+        }
+    }
+
+    @Test(
+        "The commands of a backup slot make a key, whose pin fills it",
+        .enabled(if: TestCommand.isPresent("openssl", "version")))
+    func slotCommands() throws {
+        let server = try TestServer()
+        var draft = PolicyDraft()
+        draft.add(try server.path, port: 443)
+        let file = try PolicyFileTests.read(draft.text)
+        #expect(
+            file.lint().map(\.description) == [
+                "pins.jsonc:17:7: error[P020] the backup slot is empty: make a backup key as it says, "
+                    + "and replace the slot by the pin"
+            ])
+
+        let folder = try TestFolder()
+        let start = try #require(draft.text.firstRange(of: "openssl genpkey"))
+        let end = try #require(draft.text.firstRange(of: " && pinctl hash"))
+        let commands = draft.text[start.lowerBound..<end.lowerBound]
+        #expect(try TestCommand.run(["sh", "-c", "cd \(folder.path) && \(commands)"]).status == 0)
+
+        let lines = draft.text.split(separator: "\n", omittingEmptySubsequences: false)
+            .filter { !$0.contains("x-backup-slot") }
+        let backup = #"{ "file": "\#(folder.path)/api.example.test-backup.csr", "backup": true }"#
+        let filled = lines.joined(separator: "\n").replacing("\"test-root\"]", with: "\"test-root\", \(backup)]")
+        let pins = try PolicyFileTests.read(filled)
+        #expect(pins.policy.rules[0].pins.map(\.isBackup) == [false, false, false, true])
+        #expect(pins.lint().isEmpty)
+    }
+
+    @Test(
+        "A rule without a backup is a warning, an empty slot anywhere an error",
+        arguments: [
+            (#""pins": ["one"]"#, ["pins.jsonc:2:1: warning[P003] a.test has one pin"]),
+            (#""pins": ["one", "two"]"#, ["pins.jsonc:2:1: warning[P003] a.test has no pin marked as backup"]),
+            (#""pins": ["spare"]"#, ["pins.jsonc:2:1: warning[P003] a.test has one pin"]),
+            (#""pins": ["one", "spare"]"#, []), (#""pins": ["one"], "mode": "off""#, []),
+            (#""pins": ["one"], "mode": "report""#, ["pins.jsonc:2:1: warning[P003] a.test has one pin"]),
+            (
+                #""pins": ["one"], "x-backup-slot": "…""#,
+                ["pins.jsonc:2:38: error[P020] the backup slot is empty"]
+            ),
+            (
+                #""pins": ["one", "spare"], "x-a": [{ "x-backup-slot": 1 }]"#,
+                ["pins.jsonc:2:57: error[P020] the backup slot is empty"]
+            ),
+        ])
+    func lint(members: String, expected: [String]) throws {
+        let pins = #"""
+            "pins": { "one": "\#(PolicyFileTests.pinA)", "two": "\#(PolicyFileTests.certificatePin)",
+            "spare": { "pin": "\#(PolicyFileTests.pinB)", "backup": true } },
+            """#.replacing("\n", with: " ")
+        let findings = try PolicyFileTests.read(PolicyFileTests.rule(#""host": "a.test", \#(members)"#, top: pins))
+            .lint()
+        #expect(findings.count == expected.count)
+        for (finding, prefix) in zip(findings, expected) { #expect(finding.description.hasPrefix(prefix)) }
+    }
+}

@@ -1,0 +1,136 @@
+import CertificatePinning
+import CertificateTrust
+import TestPKI
+import Testing
+
+/// Policies on disk, and the files they name.
+@Suite("Reading policy files")
+struct PolicyFileReadingTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    private func problems(_ path: String) -> [String] {
+        do throws(PolicyFileError) {
+            _ = try PinningPolicy(contentsOfFile: path)
+            return []
+        } catch {
+            return error.description.split(separator: "\n").map(String.init)
+        }
+    }
+
+    @Test(
+        "PE12: a file that pins nothing is no policy",
+        arguments: [
+            "", " \n", "// nothing yet\n", "{}", "[]", "null", #"{ "version": 1 }"#,
+            #"{ "version": 1, "domains": [] }"#,
+            #"{ "version": 1, "domains": [{ "host": "a.test" }] }"#,
+            #"{ "version": 1, "domains": [{ "host": "a.test", "pins": [] }] }"#,
+            "{ \"version\": 1, \"domains\": [{ \"host\": \"a.test\", \"pins\": [\n// \"\(PolicyFileTests.pinA)\"\n] }] }",
+            #"{ "domains": [{ "host": "a.test", "pins": ["\#(PolicyFileTests.pinA)"] }] }"#,
+            #"{ "version": 2, "domains": [{ "host": "a.test", "pins": ["\#(PolicyFileTests.pinA)"] }] }"#,
+            #"{ "version": "1", "domains": [{ "host": "a.test", "pins": ["\#(PolicyFileTests.pinA)"] }] }"#,
+        ])
+    func pinsNothing(text: String) throws {
+        let path = try folder.add(text)
+        let problems = problems(path)
+        #expect(!problems.isEmpty)
+        #expect(problems.allSatisfy { $0.hasPrefix("\(path):") })
+    }
+
+    @Test("PE12: what is no file, or none that ends, is no policy")
+    func noFile() throws {
+        let missing = folder.path + "/missing.jsonc"
+        #expect(problems(missing) == ["\(missing): error: no such file: check the path"])
+        #expect(problems(folder.path) == ["\(folder.path): error: is a directory: name the files in it"])
+        #expect(
+            problems("/dev/zero") == ["/dev/zero: error: larger than 8388608 bytes, the most that is read: split it"])
+        let loop = folder.path + "/loop.jsonc"
+        #expect(try TestCommand.run(["ln", "-s", loop, loop]).status == 0)
+        #expect(problems(loop).count == 1)
+        let pipe = folder.path + "/pipe.jsonc"
+        #expect(try TestCommand.run(["mkfifo", pipe]).status == 0)
+        #expect(problems(pipe) == ["\(pipe): error: nobody writes to this pipe: start the writer first"])
+        #expect(problems("nul\0.jsonc").count == 1)
+        #expect(problems("").count == 1)
+    }
+
+    @Test("A pin is hashed from a certificate, a request or a public key beside the policy")
+    func pinsFromFiles() throws {
+        let root = try TestCertificate.root("Root")
+        let fingerprint = try root.parsed.spkiFingerprint
+        let key = try root.parsed.subjectPublicKeyInfo.derBytes
+        _ = try folder.add(root.derBytes, name: "root.der")
+        _ = try folder.add(root.pemText, name: "root.pem")
+        _ = try folder.add(TestPEM.block("PUBLIC KEY", key), name: "key.pem")
+        _ = try folder.add(key, name: "key.der")
+        _ = try folder.add(TestSigningRequest(root.subject, key: root.key).pemText, name: "root.csr")
+        for name in ["root.der", "root.pem", "root.csr", "key.pem", "key.der", folder.path + "/root.pem"] {
+            let pin = #"{ "file": "\#(name)", "role": "root", "backup": true, "note": "n" }"#
+            let text = PolicyFileTests.rule(#""host": "a.test", "pins": [\#(pin)]"#)
+            let rule = try PinningPolicy(contentsOfFile: folder.add(text)).rules[0]
+            #expect(
+                rule.pins == [Pin(.publicKey(fingerprint), role: .root, isBackup: true, note: "n")], "\(name)")
+        }
+    }
+
+    @Test("A file that gives no one key is a problem where the policy names it")
+    func brokenPinFiles() throws {
+        let root = try TestCertificate.root("Root")
+        _ = try folder.add(root.pemText, name: "root.pem")
+        _ = try folder.add(root.pemText + root.pemText, name: "two.pem")
+        _ = try folder.add(root.pemText.replacing("\nM", with: "\n!"), name: "broken.pem")
+        _ = try folder.add(Array(root.derBytes.dropLast()), name: "cut.der")
+        _ = try folder.add("", name: "empty.pem")
+        _ = try folder.add("just text\n", name: "text.pem")
+        _ = try folder.add(root.key.privateKeyPEM, name: "private.pem")
+        let rows = [
+            ("missing.pem", "no such file"), (".", "is a directory"), ("two.pem", "holds more than one object"),
+            ("broken.pem", "not base64"), ("cut.der", "bytes short"), ("empty.pem", "is empty"),
+            ("text.pem", "neither PEM nor DER"), ("private.pem", "is a private key"), ("/dev/zero", "/dev/zero"),
+            ("root.pem\\u0000", "cannot open"),
+        ]
+        for (name, message) in rows {
+            let text = PolicyFileTests.rule(#""host": "a.test", "pins": [{ "file": "\#(name)" }]"#)
+            let path = try folder.add(text)
+            let problems = problems(path)
+            #expect(problems.count == 1)
+            #expect(problems.allSatisfy { $0.hasPrefix("\(path):2:40: error: ") && $0.contains(message) }, "\(name)")
+        }
+    }
+
+    @Test("Anchors are files beside the policy, the system's store, or both")
+    func anchors() throws {
+        let root = try TestCertificate.root("Root")
+        _ = try folder.add(root.pemText, name: "root.pem")
+        func store(_ anchors: String) throws -> TrustStore? {
+            let members = #""host": "a.test", "pins": ["\#(PolicyFileTests.pinA)"], "anchors": \#(anchors)"#
+            let path = try folder.add(PolicyFileTests.rule(members))
+            return try PinningPolicy(contentsOfFile: path).rules[0].anchors
+        }
+        let own = try root.parsed
+        let known = try #require(try CertificateFile.read("/etc/ssl/certs/ISRG_Root_X1.pem").first)
+        for (anchors, hasOwn, hasKnown) in [
+            (#"{ "files": ["root.pem"] }"#, true, false), (#"{ "files": ["root.pem"], "system": true }"#, true, true),
+            (#"{ "system": true }"#, false, true), ("\"system\"", false, true),
+        ] {
+            let store = try #require(try store(anchors))
+            #expect(store.contains(own) == hasOwn)
+            #expect(store.contains(known) == hasKnown)
+        }
+        #expect(throws: PolicyFileError.self) { try store(#"{ "files": ["missing.pem"] }"#) }
+        #expect(throws: PolicyFileError.self) { try store(#"{ "files": ["missing.pem"], "system": true }"#) }
+    }
+
+    @Test("Two policies that trust other roots have other digests")
+    func anchorDigests() throws {
+        var digests: Set<[UInt8]> = []
+        for name in ["One", "Two"] {
+            let file = try folder.add(TestCertificate.root(name).pemText)
+            let anchors = #""anchors": { "files": ["\#(file)"] }"#
+            let text = PolicyFileTests.rule(#""host": "a.test", "pins": ["\#(PolicyFileTests.pinA)"], \#(anchors)"#)
+            digests.insert(try PinningPolicy(contentsOfFile: folder.add(text)).digest)
+        }
+        #expect(digests.count == 2)
+    }
+}

@@ -1,0 +1,114 @@
+import CertificatePinning
+import CertificateTrust
+import Testing
+
+@Suite("The policy file")
+struct PolicyFileTests {
+    static let pinA = "sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="
+    static let pinB = "sha256/diGVwiVYbubAI3RW4hB9xU8e/CH2GnkuvVFZE8zmgzI="
+    static let certificatePin = "cert-sha256/lrzsBiZJdvN0YHeazyjFp8/o/Cq4RqP/O4FwL3fCMXY="
+    static let suffixes = PublicSuffixes(list: Array("com\nuk\nco.uk\n".utf8))
+
+    static func read(_ text: String, path: String = "pins.jsonc") throws -> PolicyFile {
+        try PolicyFile(bytes: Array(text.utf8), path: path, publicSuffixes: suffixes)
+    }
+
+    /// The problems of a text, each as the line that a user sees; empty when it is a policy.
+    static func problems(_ text: String, path: String = "pins.jsonc") -> [String] {
+        do throws(PolicyFileError) {
+            _ = try PolicyFile(bytes: Array(text.utf8), path: path, publicSuffixes: suffixes)
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+
+    /// A file with one rule of these members.
+    static func rule(_ members: String, top: String = "") -> String {
+        "{ \"version\": 1, \(top) \"domains\": [\n{ \(members) }\n] }"
+    }
+
+    @Test("The smallest policy")
+    func smallest() throws {
+        let pins = #""pins": ["\#(Self.pinA)", "\#(Self.pinB)"]"#
+        let policy = try Self.read(Self.rule(#""host": "api.example.com", \#(pins)"#)).policy
+        #expect(policy.unlisted == .trust)
+        let rule = try #require(policy.rules.first)
+        #expect(policy.rules.count == 1)
+        #expect(rule.host == (try ServerName("api.example.com")))
+        #expect(!rule.includesSubdomains && rule.ports == nil && rule.anchors == nil && rule.note == nil)
+        #expect(rule.requirement == .any && rule.mode == .enforce)
+        #expect(rule.pins.map(\.object.description) == [Self.pinA, Self.pinB])
+        #expect(rule.pins.allSatisfy { $0.role == .any && !$0.isBackup && $0.name == nil })
+        #expect(rule.location == PolicyLocation(path: "pins.jsonc", line: 2, column: 1))
+    }
+
+    @Test("Every key that is acted on")
+    func everyKey() throws {
+        let file = try Self.read(
+            """
+            // The policy of a shop.
+            {
+              "$schema": "https://example.com/policy-1.json",
+              "version": 1,
+              "x-owner": { "team": ["payments"] },
+              "unlisted": "refuse",
+              "pins": {
+                "api-2026": "\(Self.pinA)",
+                "spare": { "pin": "\(Self.pinB)", "role": "leaf", "backup": true, "note": "HSM slot 3", "x-slot": 3 },
+                "x-remark": "no pin",
+              },
+              "domains": [
+                {
+                  "host": "Shop.Example.COM", "subdomains": true, "ports": [443, 8443],
+                  "pins": ["api-2026", "spare", "\(Self.certificatePin)", { "pin": "\(Self.pinA)", "role": "ca" }],
+                  "require": ["leaf", "ca"], "mode": "report", "anchors": "system", "note": "since May",
+                  "x-anything": null, /* and a comma */
+                },
+                { "host": "2001:DB8::1", "pins": ["spare"], "require": "any", "mode": "off" },
+              ],
+            }
+            """)
+        #expect(file.policy.unlisted == .refuse)
+        let rule = try #require(file.policy.rules.first)
+        #expect(rule.host.description == "shop.example.com")
+        #expect(rule.includesSubdomains && rule.ports == [443, 8443] && rule.mode == .report)
+        #expect(rule.requirement == .eachOf([.leaf, .ca]))
+        #expect(rule.anchors != nil)
+        #expect(rule.note == "since May")
+        #expect(rule.pins.map(\.name) == ["api-2026", "spare", nil, nil])
+        #expect(rule.pins.map(\.role) == [.any, .leaf, .any, .ca])
+        #expect(rule.pins.map(\.isBackup) == [false, true, false, false])
+        #expect(rule.pins[1].note == "HSM slot 3")
+        #expect(rule.pins[2].object.description == Self.certificatePin)
+        #expect(file.policy.rules[1].host.description == "2001:db8::1")
+        #expect(file.policy.rules[1].mode == .off)
+    }
+
+    /// Values of every JSON kind, and for each key those that it takes.
+    @Test(
+        "PE13: every key takes its own type and no other",
+        arguments: [
+            ("top", "$schema", ["\"s\""]), ("top", "unlisted", []), ("top", "pins", ["{}"]),
+            ("rule", "subdomains", ["true", "false"]), ("rule", "ports", ["[7]"]), ("rule", "pins", []),
+            ("rule", "require", []), ("rule", "mode", []), ("rule", "anchors", []), ("rule", "note", ["\"s\""]),
+            ("rule", "x-free", ["\"s\"", "true", "false", "0", "1", "7.5", "null", "{}", "[]", "[7]"]),
+            ("pin", "role", []), ("pin", "backup", ["true", "false"]), ("pin", "note", ["\"s\""]),
+            ("pin", "file", []), ("pin", "pin", []),
+        ] as [(String, String, [String])])
+    func types(place: String, key: String, accepted: [String]) {
+        for value in ["\"s\"", "true", "false", "0", "1", "7.5", "null", "{}", "[]", "[7]"] {
+            let member = #""\#(key)": \#(value)"#
+            let host = #""host": "a.test""#
+            let pins = key == "pins" && place == "rule" ? "" : #""pins": ["\#(Self.pinA)"],"#
+            let pin = key == "pin" ? "" : #""pin": "\#(Self.pinA)","#
+            let text =
+                switch place {
+                case "top": Self.rule("\(pins) \(host)", top: "\(member),")
+                case "pin": Self.rule(#"\#(host), "pins": [{ \#(pin) \#(member) }]"#)
+                default: Self.rule("\(host), \(pins) \(member)")
+                }
+            #expect(Self.problems(text).isEmpty == accepted.contains(value), "\(key): \(value)")
+        }
+    }
+}

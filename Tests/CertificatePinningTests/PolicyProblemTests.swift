@@ -1,0 +1,271 @@
+import CertificatePinning
+import Testing
+
+/// What a user sees of a file that is no policy. Rows hold the column of line 2, where the rule stands, and the text.
+@Suite("Problems of a policy file")
+struct PolicyProblemTests {
+    private typealias File = PolicyFileTests
+
+    @Test(
+        "PE13: a key of a rule with a value it does not take",
+        arguments: [
+            (
+                #""mode": "enforced""#, 61,
+                #""mode" must be "enforce", "report" or "off", found "enforced": did you mean "enforce"?"#
+            ),
+            (
+                #""mode": "Report""#, 61,
+                #""mode" must be "enforce", "report" or "off", found "Report": did you mean "report"?"#
+            ),
+            (#""mode": "none""#, 61, #""mode" must be "enforce", "report" or "off", found "none""#),
+            (#""subdomains": "false""#, 67, #""subdomains" must be true or false, found a string"#),
+            (#""subdomains": 1"#, 67, #""subdomains" must be true or false, found a number"#),
+            (#""require": "all""#, 64, #""require" must be "any", found "all""#),
+            (
+                #""require": ["leafs"]"#, 65,
+                #"an element of "require" must be "leaf", "intermediate", "root", "ca" or "any", found "leafs": "#
+                    + #"did you mean "leaf"?"#
+            ),
+            (#""require": []"#, 64, #""require" is empty: give it at least 1 element"#),
+            (
+                #""require": ["root"]"#, 64,
+                "the rule for a.test requires a match as root, but no pin of it can match there: add one"
+            ),
+            (#""ports": [0]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 0"#),
+            (#""ports": [65536]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 65536"#),
+            (#""ports": [443.0]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 443.0"#),
+            (
+                #""ports": ["443"]"#, 63,
+                #"an element of "ports" must be a whole number from 1 to 65535, found a string"#
+            ),
+            (#""ports": []"#, 62, #""ports" is empty: give it at least 1 element"#),
+            (#""anchors": {}"#, 64, #""anchors" names no roots: give it "files", or "system": true"#),
+            (#""anchors": { "system": false }"#, 64, #""anchors" names no roots: give it "files", or "system": true"#),
+            (#""anchors": { "files": [] }"#, 75, #""files" is empty: give it at least 1 element"#),
+            (#""anchors": "none""#, 64, #""anchors" must be "system", found "none""#),
+            (#""includeSubdomain": true"#, 53, #"unknown key "includeSubdomain": did you mean "subdomains"?"#),
+            (#""subdomain": true"#, 53, #"unknown key "subdomain": did you mean "subdomains"?"#),
+            (#""Note": """#, 53, #"unknown key "Note": did you mean "note"?"#),
+            (#""a\n\u202e": """#, 53, #"unknown key "a\u{A}\u{202E}": remove it, or start it with x-"#),
+        ])
+    func values(member: String, column: Int, message: String) {
+        let top = #""pins": { "one": { "pin": "\#(File.pinA)", "role": "leaf" } },"#
+        let text = File.rule(#""host": "a.test", "pins": ["one"],                \#(member)"#, top: top)
+        #expect(File.problems(text) == ["pins.jsonc:2:\(column): error: \(message)"])
+    }
+
+    @Test(
+        "A key of version 1 that has no effect yet is refused, never ignored",
+        arguments: [
+            ("top", #""include": ["roots.jsonc"]"#), ("top", #""deny": []"#),
+            ("top", #""exports": [{ "to": "trustkit", "file": "TrustKit.plist" }]"#), ("top", #""releases": ["v1"]"#),
+            ("rule", #""expires": "2027-01-01""#), ("rule", #""onExpiry": "fail""#),
+            ("rule", #""localAnchorsBypassPins": false"#), ("rule", #""reports": ["https://r.test"]"#),
+            ("rule", #""check": { "targets": ["a.test:443"], "keys": "both", "allAddresses": true }"#),
+            ("pin", #""from": "api.pem""#),
+        ])
+    func laterKeys(place: String, member: String) {
+        let pin = place == "pin" ? ", \(member)" : ""
+        let rule = #""host": "a.test", "pins": [{ "pin": "\#(File.pinA)"\#(pin) }]"#
+        let text = File.rule(
+            rule + (place == "rule" ? ", \(member)" : ""), top: place == "top" ? "\(member)," : "")
+        let key = member.split(separator: "\"")[0]
+        let problems = File.problems(text)
+        #expect(problems.count == 1)
+        #expect(problems[0].contains(": error: \"\(key)\" is not acted on by this version yet"))
+        #expect(problems[0].contains("keep it for later as \"x-\(key)\""))
+        #expect(File.problems(text.replacing("\"\(key)\"", with: "\"x-\(key)\"")).isEmpty)
+    }
+
+    @Test(
+        "A key that has no effect yet is held to its type all the same",
+        arguments: [
+            ("top", #""include": "roots.jsonc""#), ("top", #""deny": [7]"#),
+            ("top", #""exports": [{ "to": "trustkit" }]"#),
+            ("top", #""releases": [{}]"#), ("rule", #""expires": 2027"#), ("rule", #""onExpiry": "open""#),
+            ("rule", #""localAnchorsBypassPins": 1"#), ("rule", #""reports": "https://r.test""#),
+            ("rule", #""check": { "keys": "dsa" }"#), ("rule", #""check": { "target": [] }"#),
+        ])
+    func laterKeyTypes(place: String, member: String) {
+        let rule = #""host": "a.test", "pins": ["\#(File.pinA)"]"#
+        let text = File.rule(
+            rule + (place == "rule" ? ", \(member)" : ""), top: place == "top" ? "\(member)," : "")
+        #expect(File.problems(text).count == 2)
+    }
+
+    @Test(
+        "A host is a name or an address and nothing around it",
+        arguments: [
+            "", ".", "https://a.test", "a.test:443", "*.a.test", "**.a.test", "a.test/", "a.test.", "192.0.2.1.",
+            " a.test",
+            "a..test", "-a.test", "bücher.test", "a.test\\u0000", "127.1", "0x7f.0.0.1", "[::1", "fe80::1%eth0",
+            "user@a.test",
+        ])
+    func hosts(host: String) {
+        let problems = File.problems(File.rule(#""host": "\#(host)", "pins": ["\#(File.pinA)"]"#))
+        #expect(problems.count == 1)
+        #expect(problems.allSatisfy { $0.hasPrefix("pins.jsonc:2:11: error: ") })
+    }
+
+    @Test("A U-label is asked for as A-label, and a last dot to go")
+    func hostMessages() {
+        let pins = #""pins": ["\#(File.pinA)"]"#
+        #expect(
+            File.problems(File.rule(#""host": "bücher.test", \#(pins)"#))[0].hasSuffix(
+                "give its A-label, which starts with xn--"))
+        #expect(File.problems(File.rule(#""host": "a.test.", \#(pins)"#))[0].hasSuffix("ends in a dot: remove the dot"))
+    }
+
+    @Test(
+        "PE11: a malformed pin is an error that says what it looks like",
+        arguments: [
+            ("sha256/AAAA", "holds 3 bytes where SHA-256 has 32"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrw==", "holds 31 bytes"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8MA", "holds 33 bytes"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M", "not canonical base64"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8N=", "not canonical base64"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQz ejna0wHFr8M=", "not canonical base64"),
+            ("sha256/", "not canonical base64"), ("sha256/C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "URL-safe"),
+            ("sha256//C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
+            ("C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
+            (
+                #"pin-sha256=\"C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=\""#, "write \(PolicyFileTests.pinA)"
+            ),
+            (
+                "0b9fa5a59eed715c26c1020c711b4f6ec42d58b0015e14337a39dad301c5afc3", "write \(PolicyFileTests.pinA)"
+            ),
+            (
+                "0B:9F:A5:A5:9E:ED:71:5C:26:C1:02:0C:71:1B:4F:6E:C4:2D:58:B0:01:5E:14:33:7A:39:DA:D3:01:C5:AF:C3",
+                "write \(PolicyFileTests.pinA)"
+            ),
+            ("sha1/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins are SHA-256"), ("md5/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins are"),
+            ("sha512/AAAA", "pins are SHA-256"), ("SHA256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "is no pin"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=\\u0000", "not canonical base64"),
+            ("\\uFEFFsha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "is no pin"),
+            ("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "is the SHA-256 of empty input"),
+            ("cert-sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "is the SHA-256 of empty input"),
+            ("sha256/AbpHGcgLb+kRsJGnwFEktk7uzpZOCcBY74+YBdrKVGs=", "is the SHA-256 of a line end"),
+            ("nobody", "no pin is named \"nobody\""), ("ons", "did you mean \"one\"?"), ("", "no pin is named \"\""),
+        ])
+    func malformedPins(pin: String, message: String) {
+        let top = #""pins": { "one": "\#(File.pinB)" },"#
+        let inRule = File.problems(File.rule(#""host": "a.test", "pins": ["\#(pin)"]"#, top: top))
+        #expect(inRule.count == 1)
+        #expect(inRule[0].hasPrefix("pins.jsonc:2:30: error: ") && inRule[0].contains(message))
+        let inObject = File.problems(File.rule(#""host": "a.test", "pins": [{ "pin": "\#(pin)" }]"#))
+        #expect(inObject.count == 1)
+    }
+
+    @Test("Pins of both kinds or of none, and names that could be pins, are refused")
+    func pinObjects() {
+        let rows = [
+            (#"{}"#, "a pin has \"pin\" or \"file\": add one"),
+            (#"{ "role": "leaf" }"#, "a pin has \"pin\" or \"file\": add"),
+            (#"{ "pin": "\#(File.pinA)", "file": "a.pem" }"#, "not both: remove one"),
+            (#"{ "name": "one" }"#, "unknown key \"name\""),
+        ]
+        for (pin, message) in rows {
+            let problems = File.problems(File.rule(#""host": "a.test", "pins": [\#(pin)]"#))
+            #expect(problems.contains { $0.contains(message) })
+        }
+        for name in ["", "a/b", "sha256/x"] {
+            let text = File.rule(
+                #""host": "a.test", "pins": ["\#(File.pinA)"]"#, top: #""pins": { "\#(name)": "\#(File.pinB)" },"#)
+            #expect(File.problems(text).map { $0.contains("a pin's name is not empty") } == [true])
+        }
+    }
+
+    @Test("A broken named pin is told once, not again where it is used")
+    func brokenNamedPin() {
+        let top = #""pins": { "one": "sha256/AAAA", "two": 7 },"#
+        #expect(File.problems(File.rule(#""host": "a.test", "pins": ["one", "two"]"#, top: top)).count == 2)
+    }
+
+    @Test("PE13: a second rule for the same host and port names the first")
+    func overlap() {
+        let pins = #""pins": ["\#(File.pinA)"]"#
+        let text = """
+            { "version": 1, "domains": [
+              { "host": "A.test", \(pins) },
+              { "host": "b.test", "ports": [443, 8443], \(pins) },
+              { "host": "a.test", "subdomains": true, \(pins) },
+              { "host": "b.test", "ports": [8443], \(pins) },
+              { "host": "b.test", "ports": [9443], \(pins) } ] }
+            """
+        let advice = "reaches the same port: give each rule ports of its own, or make them one"
+        #expect(
+            File.problems(text) == [
+                "pins.jsonc:4:13: error: a rule for a.test stands at pins.jsonc:2:3 and \(advice)",
+                "pins.jsonc:5:13: error: a rule for b.test stands at pins.jsonc:3:3 and \(advice)",
+            ])
+    }
+
+    @Test("PE14: subdomains of a public suffix or an address are refused", arguments: ["com", "co.uk", "192.0.2.1"])
+    func subdomains(host: String) {
+        let text = File.rule(#""subdomains": true, "host": "\#(host)", "pins": ["\#(File.pinA)"]"#)
+        let problems = File.problems(text)
+        #expect(problems.count == 1)
+        #expect(problems[0].hasPrefix("pins.jsonc:2:17: error: \(host) is "))
+        #expect(File.problems(text.replacing("true", with: "false")).isEmpty)
+    }
+
+    @Test("All problems of a file come in one run, in the order of the file")
+    func allProblems() {
+        let text = """
+            {
+              "unlisted": "maybe",
+              "pins": { "a": "sha256/AAAA", "a": "\(File.pinA)" },
+              "domains": [
+                { "host": "a.test.", "pins": [] },
+                { "pins": ["nobody"], "ports": [99999] },
+                7
+              ],
+              "domain": []
+            }
+            """
+        #expect(
+            File.problems(text).map { $0.split(separator: " ")[0] } == [
+                "pins.jsonc:1:1:", "pins.jsonc:2:15:", "pins.jsonc:3:18:", "pins.jsonc:3:33:", "pins.jsonc:5:15:",
+                "pins.jsonc:5:34:", "pins.jsonc:6:5:", "pins.jsonc:6:16:", "pins.jsonc:6:37:", "pins.jsonc:7:5:",
+                "pins.jsonc:9:3:",
+            ])
+    }
+
+    @Test("A file that is wrong everywhere is told of a thousand times")
+    func manyProblems() {
+        let ports = [String](repeating: "0", count: 5000).joined(separator: ",")
+        let problems = File.problems(File.rule(#""host": "a.test", "pins": ["\#(File.pinA)"], "ports": [\#(ports)]"#))
+        #expect(problems.count == 1001)
+        #expect(problems.last == "pins.jsonc: error: 4000 problems more: mend those above first")
+    }
+
+    @Test("Strict JSON is held to it by the file's name")
+    func strictJSON() {
+        let text = File.rule(#""host": "a.test", "pins": ["\#(File.pinA)",]"#)
+        #expect(File.problems(text, path: "pins.jsonc").isEmpty)
+        #expect(File.problems(text, path: "pins.json").count == 1)
+        #expect(File.problems(text, path: "PINS.JSON").count == 1)
+        #expect(File.problems(File.rule(#""host": "a.test", "pins": ["\#(File.pinA)"]"#), path: "pins.json").isEmpty)
+    }
+
+    @Test("No prefix and no changed byte of a policy traps, and no prefix is a policy")
+    func mutations() {
+        let bytes = Array(
+            File.rule(
+                #""host": "a.test", "ports": [443], "pins": ["one", { "pin": "\#(File.pinA)", "role": "ca" }]"#,
+                top: #""pins": { "one": "\#(File.pinB)" },"#
+            ).utf8)
+        func reads(_ bytes: [UInt8]) -> Bool {
+            (try? PolicyFile(bytes: bytes, path: "p", publicSuffixes: PolicyFileTests.suffixes)) != nil
+        }
+        #expect(reads(bytes))
+        for end in 0..<bytes.count { #expect(!reads(Array(bytes[..<end]))) }
+        for index in bytes.indices {
+            for byte in [0x00, 0x0A, 0x20, 0x22, 0x2C, 0x2F, 0x30, 0x5B, 0x5C, 0x7D, 0x80, 0xFF] as [UInt8] {
+                var changed = bytes
+                changed[index] = byte
+                _ = reads(changed)
+            }
+        }
+    }
+}

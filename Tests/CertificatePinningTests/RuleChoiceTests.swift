@@ -1,0 +1,161 @@
+import CertificatePinning
+import CertificateTrust
+import Testing
+
+@Suite("Which rule applies")
+struct RuleChoiceTests {
+    static let pin = Pin(.publicKey(SPKIFingerprint(bytes: [32 of UInt8](repeating: 7))))
+
+    private static func rule(
+        _ host: String, subdomains: Bool = false, ports: Set<Int>? = nil, mode: PinningMode = .enforce
+    ) throws -> PinningRule {
+        PinningRule(
+            host: try ServerName(host), includesSubdomains: subdomains, ports: ports, pins: [pin], mode: mode)
+    }
+
+    /// Every name against one policy: `subdomains` of `example.com` and `deep.example.com`, the hole `out.example.com`,
+    /// an exact name, and addresses.
+    @Test(
+        "PE14, PE25: the exact host, else the longest parent with subdomains",
+        arguments: [
+            ("example.com", "example.com"), ("EXAMPLE.COM", "example.com"), ("example.com.", "example.com"),
+            ("www.example.com", "example.com"), ("WwW.ExAmPlE.cOm.", "example.com"), ("a.b.example.com", "example.com"),
+            ("a.b.c.d.e.f.g.example.com", "example.com"), ("xn--bcher-kva.example.com", "example.com"),
+            ("_x.example.com", "example.com"), ("deep.example.com", "deep.example.com"),
+            ("www.deep.example.com", "deep.example.com"), ("a.b.deep.example.com", "deep.example.com"),
+            ("xdeep.example.com", "example.com"), ("out.example.com", "out.example.com"),
+            // An exact rule without subdomains hides its parent for itself alone.
+            ("www.out.example.com", "example.com"), ("notexample.com", nil), ("example.com.evil.com", nil),
+            ("example.co", nil), ("com", nil), ("xample.com", nil), ("example.com.example.com", "example.com"),
+            ("example.org", "example.org"), ("www.example.org", nil), ("org", nil), ("192.0.2.1", "192.0.2.1"),
+            ("192.0.2.10", nil), ("1.192.0.2.1.example.com", "example.com"), ("2001:db8::1", "2001:db8::1"),
+            ("[2001:DB8:0:0::1]", "2001:db8::1"), ("2001:db8::2", nil), ("localhost", nil),
+        ] as [(String, String?)])
+    func choice(name: String, host: String?) throws {
+        let policy = try PinningPolicy(rules: [
+            Self.rule("example.com", subdomains: true), Self.rule("deep.example.com", subdomains: true),
+            Self.rule("out.example.com", mode: .off), Self.rule("example.org"), Self.rule("192.0.2.1"),
+            Self.rule("2001:db8::1"),
+        ])
+        #expect(policy.rule(for: try ServerName(name), port: 443)?.host.description == host)
+    }
+
+    @Test(
+        "PE14, PE16: a rule that does not reach the port is passed over",
+        arguments: [
+            ("api.example.com", 8443, "api.example.com"), ("api.example.com", 443, "example.com"),
+            ("www.example.com", 443, "example.com"), ("www.example.com", 8443, nil), ("api.example.com", 80, nil),
+        ] as [(String, Int, String?)])
+    func ports(name: String, port: Int, expected: String?) throws {
+        let policy = try PinningPolicy(rules: [
+            Self.rule("api.example.com", ports: [8443, 9443]), Self.rule("example.com", subdomains: true, ports: [443]),
+            Self.rule("example.com", ports: [8443]),
+        ])
+        #expect(policy.rule(for: try ServerName(name), port: port)?.host.description == expected)
+    }
+
+    @Test("One host may have a rule for each port")
+    func rulesByPort() throws {
+        let policy = try PinningPolicy(rules: [
+            Self.rule("example.com", ports: [443]), Self.rule("example.com", ports: [8443, 9443], mode: .report),
+        ])
+        let name = try ServerName("example.com")
+        #expect(policy.rule(for: name, port: 443)?.mode == .enforce)
+        #expect(policy.rule(for: name, port: 9443)?.mode == .report)
+        #expect(policy.rule(for: name, port: 80) == nil)
+    }
+
+    @Test("Rules that cannot hold make no policy")
+    func invalidRules() throws {
+        let host = try ServerName("example.com")
+        let address = try ServerName("192.0.2.1")
+        let leaf = Pin(Self.pin.object, role: .leaf)
+        let rows: [([PinningRule], PolicyError)] = [
+            ([], .noRules),
+            ([PinningRule(host: host, pins: [])], .noPins(host: host)),
+            ([try Self.rule("example.com", ports: [])], .noPorts(host: host)),
+            ([try Self.rule("example.com", ports: [443, 0])], .invalidPort(0, host: host)),
+            ([try Self.rule("example.com", ports: [65536])], .invalidPort(65536, host: host)),
+            ([try Self.rule("192.0.2.1", subdomains: true)], .subdomainsOfAddress(host: address)),
+            (
+                [PinningRule(host: host, pins: [Self.pin], requirement: .eachOf([]))], .noRequiredRoles(host: host)
+            ),
+            (
+                [PinningRule(host: host, pins: [leaf], requirement: .eachOf([.leaf, .root]))],
+                .unmatchableRole(.root, host: host)
+            ),
+            ([try Self.rule("example.com"), try Self.rule("EXAMPLE.com.")], .overlap(host: host, earlier: nil)),
+            (
+                [try Self.rule("example.com", ports: [443]), try Self.rule("example.com")],
+                .overlap(host: host, earlier: nil)
+            ),
+            (
+                [try Self.rule("example.com"), try Self.rule("example.com", ports: [443])],
+                .overlap(host: host, earlier: nil)
+            ),
+            (
+                [try Self.rule("example.com", ports: [1, 2]), try Self.rule("example.com", ports: [2, 3])],
+                .overlap(host: host, earlier: nil)
+            ),
+        ]
+        for (rules, expected) in rows {
+            #expect(throws: expected) { try PinningPolicy(rules: rules) }
+        }
+    }
+
+    @Test("PE14: subdomains of a public suffix are refused", arguments: ["com", "co.uk", "xn--p1ai", "internal"])
+    func publicSuffix(host: String) throws {
+        let suffixes = PublicSuffixes(list: Array("com\nuk\nco.uk\nрф\n".utf8))
+        #expect(throws: PolicyError.subdomainsOfPublicSuffix(host: try ServerName(host))) {
+            try PinningPolicy(rules: [Self.rule(host, subdomains: true)], publicSuffixes: suffixes)
+        }
+        _ = try PinningPolicy(rules: [Self.rule(host)], publicSuffixes: suffixes)
+        _ = try PinningPolicy(rules: [Self.rule("example.\(host)", subdomains: true)], publicSuffixes: suffixes)
+    }
+
+    @Test("PE24: the rule of one host in 100,000 is found by its name and its parents' alone")
+    func manyHosts() throws {
+        var rules: [PinningRule] = []
+        for number in 0..<100_000 { rules.append(try Self.rule("h\(number).example.com", subdomains: number % 2 == 0)) }
+        let policy = try PinningPolicy(rules: rules)
+        #expect(
+            policy.rule(for: try ServerName("h99999.example.com"), port: 443)?.host.description == "h99999.example.com")
+        #expect(
+            policy.rule(for: try ServerName("x.y.h99998.example.com"), port: 1)?.host.description
+                == "h99998.example.com")
+        #expect(policy.rule(for: try ServerName("x.h99999.example.com"), port: 443) == nil)
+        #expect(policy.rule(for: try ServerName("h100000.example.com"), port: 443) == nil)
+    }
+
+    @Test("The digest holds what decides and nothing else")
+    func digest() throws {
+        let host = try ServerName("example.com")
+        let other = Pin(.publicKey(SPKIFingerprint(bytes: [32 of UInt8](repeating: 8))))
+        func digest(_ rules: PinningRule..., unlisted: UnlistedHosts = .trust) throws -> [UInt8] {
+            try PinningPolicy(rules: rules, unlisted: unlisted).digest
+        }
+        let base = PinningRule(host: host, pins: [Self.pin, other])
+        let second = try Self.rule("example.org")
+        let named = PinningRule(
+            host: host,
+            pins: [other, Pin(Self.pin.object, isBackup: true, name: "spare", note: "HSM")], note: "for people",
+            location: PolicyLocation(path: "pins.jsonc", line: 4, column: 5))
+        #expect(try digest(base).count == 32)
+        #expect(try digest(base) == digest(named))
+        #expect(try digest(base, second) == digest(second, base))
+        let different: [[UInt8]] = try [
+            digest(base), digest(base, unlisted: .refuse), digest(second), digest(base, second),
+            digest(PinningRule(host: host, pins: [Self.pin])),
+            digest(PinningRule(host: host, pins: [Self.pin, Pin(other.object, role: .leaf)])),
+            digest(PinningRule(host: host, includesSubdomains: true, pins: base.pins)),
+            digest(PinningRule(host: host, ports: [443], pins: base.pins)),
+            digest(PinningRule(host: host, ports: [443, 8443], pins: base.pins)),
+            digest(PinningRule(host: host, pins: base.pins, requirement: .eachOf([.leaf]))),
+            digest(PinningRule(host: host, pins: base.pins, requirement: .eachOf([.leaf, .ca]))),
+            digest(PinningRule(host: host, pins: base.pins, mode: .report)),
+            digest(PinningRule(host: host, pins: base.pins, mode: .off)),
+            digest(PinningRule(host: host, pins: base.pins, anchors: TrustStore(certificates: []))),
+        ]
+        #expect(Set(different).count == different.count)
+    }
+}

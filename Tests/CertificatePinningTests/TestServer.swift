@@ -1,0 +1,93 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+
+/// A server for `api.example.test` with an authority of its own: what it would send, and what a client trusts.
+struct TestServer {
+    static let name = "api.example.test"
+    /// Within the validity of every certificate that the test PKI mints by default.
+    static let time = Date(timeIntervalSince1970: 1_800_000_000)
+
+    let root: TestCertificate
+    let intermediate: TestCertificate
+    let leaf: TestCertificate
+
+    init(_ authority: String = "Test") throws {
+        root = try TestCertificate.root("\(authority) Root")
+        intermediate = try root.intermediate("\(authority) Intermediate")
+        leaf = try intermediate.leaf(Self.name)
+    }
+
+    /// The claim of a server that sends these, leaf first.
+    static func trust(
+        sent: [TestCertificate], anchors: [TestCertificate], name: String = name
+    ) throws -> ServerTrust {
+        ServerTrust(
+            presented: try PresentedChain(derCertificates: sent.map(\.derBytes)), name: try ServerName(name),
+            store: TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) }))
+    }
+
+    var trust: ServerTrust { get throws { try Self.trust(sent: [leaf, intermediate], anchors: [root]) } }
+
+    /// Leaf, intermediate, root.
+    var path: VerifiedPath { get throws { try trust.evaluate(at: Self.time) } }
+}
+
+extension TestCertificate {
+    var parsed: X509Certificate { get throws { try X509Certificate(derBytes: derBytes) } }
+
+    /// A pin of this key.
+    func pin(_ role: PinRole = .any, name: String? = nil) throws -> Pin {
+        Pin(.publicKey(try parsed.spkiFingerprint), role: role, name: name)
+    }
+}
+
+extension PinningPolicy {
+    /// A policy of one rule for the test server.
+    init(
+        pins: [Pin], requirement: PinRequirement = .any, mode: PinningMode = .enforce, anchors: TrustStore? = nil
+    ) throws {
+        try self.init(rules: [
+            PinningRule(
+                host: try ServerName(TestServer.name), pins: pins, requirement: requirement, mode: mode,
+                anchors: anchors)
+        ])
+    }
+
+    /// What becomes of a server, in one word.
+    func verdict(_ trust: ServerTrust, port: Int = 443, at time: Date = TestServer.time) -> String {
+        do throws(PinningError) {
+            return try evaluate(trust, port: port, at: time).decision.word
+        } catch {
+            switch error {
+            case .mismatch: return "mismatch"
+            case .unlisted: return "unlisted"
+            case .untrusted: return "untrusted"
+            }
+        }
+    }
+}
+
+extension PinDecision {
+    var word: String {
+        switch self {
+        case .matched: "matched"
+        case .unpinned: "unpinned"
+        case .forgiven: "forgiven"
+        case .mismatch: "mismatch"
+        case .unlisted: "unlisted"
+        }
+    }
+
+    var mismatch: PinMismatch? {
+        switch self {
+        case .mismatch(let mismatch), .forgiven(let mismatch): mismatch
+        default: nil
+        }
+    }
+
+    var matches: [PinMatch]? {
+        if case .matched(let matches, _) = self { matches } else { nil }
+    }
+}

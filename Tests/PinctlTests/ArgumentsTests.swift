@@ -1,0 +1,118 @@
+import PinctlCommands
+import Testing
+
+@Suite("The command line")
+struct ArgumentsTests {
+    @Test("has every flag once, with a line of help that shows in the help of its command")
+    func flags() async {
+        for command in CommandDefinition.all {
+            #expect(Set(command.allFlags.map(\.long)).count == command.allFlags.count)
+            let letters = command.allFlags.compactMap(\.short)
+            #expect(Set(letters).count == letters.count)
+            let help = await pinctl(command.name, "--help")
+            #expect(help.status == 0)
+            #expect(help.errors.isEmpty)
+            for flag in command.allFlags {
+                #expect(help.output.contains("\(flag.spelling)\(flag.valueName.map { " \($0)" } ?? "") "))
+                #expect(help.output.contains(flag.help))
+            }
+            #expect(help.lines.allSatisfy { $0.count <= 120 })
+            #expect(await pinctl("help", command.name).output == help.output)
+            #expect(await pinctl(command.name, "-h").output == help.output)
+        }
+    }
+
+    struct Parsed: CustomTestStringConvertible {
+        let words: [String]
+        let operands: [String]
+        let pins: [String]
+        var testDescription: String { words.joined(separator: " ") }
+    }
+
+    static let parsed = [
+        Parsed(words: ["a", "b"], operands: ["a", "b"], pins: []),
+        Parsed(words: ["--pin", "x", "a"], operands: ["a"], pins: ["x"]),
+        Parsed(words: ["--pin=x", "a"], operands: ["a"], pins: ["x"]),
+        Parsed(words: ["--pin=x=y=", "a"], operands: ["a"], pins: ["x=y="]),
+        Parsed(words: ["--pin=", "a"], operands: ["a"], pins: [""]),
+        Parsed(words: ["a", "--pin", "x", "--pin", "y"], operands: ["a"], pins: ["x", "y"]),
+        Parsed(words: ["--pin", "--", "a"], operands: ["a"], pins: ["--"]),
+        Parsed(words: ["--", "--pin", "x"], operands: ["--pin", "x"], pins: []),
+        Parsed(words: ["-"], operands: ["-"], pins: []),
+        Parsed(words: ["-q", "-", "--json"], operands: ["-"], pins: []),
+        Parsed(words: [""], operands: [""], pins: []),
+    ]
+
+    @Test("is read as people write it", arguments: parsed)
+    func reads(row: Parsed) throws {
+        let check = try #require(CommandDefinition.all.first { $0.name == "check" })
+        let pin = try #require(check.flags.first { $0.long == "pin" })
+        let arguments = try Arguments(row.words, for: check)
+        #expect(arguments.operands == row.operands)
+        #expect(arguments.all(pin) == row.pins)
+    }
+
+    @Test("takes letters in a group, and a value behind the last one")
+    func groups() throws {
+        let initialize = try #require(CommandDefinition.all.first { $0.name == "init" })
+        let output = try #require(initialize.flags.first { $0.long == "output" })
+        let quiet = try #require(initialize.allFlags.first { $0.long == "quiet" })
+        for words in [["-qoFILE", "h"], ["-qo", "FILE", "h"], ["-q", "-o", "FILE", "h"]] {
+            let arguments = try Arguments(words, for: initialize)
+            #expect(arguments.has(quiet))
+            #expect(arguments[output] == "FILE")
+            #expect(arguments.operands == ["h"])
+        }
+    }
+
+    struct Refused: CustomTestStringConvertible {
+        let words: [String]
+        let message: String
+        var testDescription: String { words.joined(separator: " ") }
+    }
+
+    static let refused = [
+        Refused(words: [], message: "no command given: one of hash, verify, check, init, lint"),
+        Refused(words: ["verfy"], message: "unknown command \"verfy\": did you mean verify?"),
+        Refused(words: ["frobnicate"], message: "unknown command \"frobnicate\": one of hash,"),
+        Refused(words: ["--json", "hash"], message: "--json stands before the command: flags follow it"),
+        Refused(words: ["hash"], message: "pinctl hash needs FILE…: see pinctl hash --help"),
+        Refused(words: ["hash", "--jsn", "x"], message: "pinctl hash has no flag --jsn: did you mean --json?"),
+        Refused(words: ["hash", "-x", "x"], message: "pinctl hash has no flag -x: one of"),
+        Refused(words: ["hash", "--json=1", "x"], message: "--json takes no value: leave it out"),
+        Refused(words: ["hash", "--as"], message: "--as needs a value: --as SPELLING"),
+        Refused(words: ["hash", "--as", "hexx", "x"], message: "--as knows no \"hexx\": did you mean hex?"),
+        Refused(words: ["hash", "--as", "hex", "--as", "hex", "x"], message: "--as is given twice: give it once"),
+        Refused(words: ["verify", "a", "b"], message: "pinctl verify takes only CHAIN: remove \"b\""),
+        Refused(words: ["verify", "a"], message: "--host is missing: give --host NAME"),
+        Refused(words: ["help", "exit-code"], message: "no help on \"exit-code\": did you mean exit-codes?"),
+        Refused(words: ["check", "a", "--pin", "x"], message: "--pin: \"x\" is no pin: write sha256/"),
+        Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" is no time limit"),
+        Refused(words: ["check", "a", "--timeout", "1e9"], message: "--timeout: \"1e9\" is no time limit"),
+        Refused(words: ["check", "a"], message: "pins/pins.jsonc: error: no such file"),
+        Refused(words: ["check", "ftp://a"], message: "ftp://a: scheme \"ftp\" is not supported"),
+        Refused(words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" is no time"),
+    ]
+
+    @Test("is refused with what to do, exit 2, and nothing on standard output", arguments: refused)
+    func refuses(row: Refused) async {
+        let run = await pinctl(row.words)
+        #expect(run.status == 2)
+        #expect(run.output == "" || row.words.first == "--json")
+        #expect(run.errors.hasPrefix("pinctl: " + row.message))
+    }
+
+    @Test("explains itself")
+    func topics() async {
+        let overview = await pinctl("--help")
+        #expect(overview.status == 0)
+        for command in CommandDefinition.all { #expect(overview.output.contains("  \(command.name) ")) }
+        #expect(await pinctl("help").output == overview.output)
+        #expect(await pinctl("--version").output.hasPrefix("pinctl "))
+        let codes = await pinctl("help", "exit-codes")
+        for status in ExitCode.allCases {
+            #expect(codes.lines.contains { $0.hasPrefix("\(status.rawValue) ") && $0.hasSuffix(status.meaning) })
+        }
+        #expect(await pinctl("help", "targets").output.contains("[2001:db8::1]:port"))
+    }
+}

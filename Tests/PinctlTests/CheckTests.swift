@@ -1,0 +1,210 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("pinctl check")
+struct CheckTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    private func check(_ words: String..., variables: [String: String] = [:]) async -> Run {
+        await pinctl(["check", "--ca-file", site.anchors] + words, variables: variables)
+    }
+
+    @Test("says which pins match, and the server has seen no application byte")
+    func matched() async throws {
+        try await site.serve { server in
+            let policy = try site.policy(
+                "{ \"pin\": \"\(try site.root.key.pin)\", \"role\": \"root\" }, \"\(strangePin)\"")
+            let run = await check("--policy", policy, server.target())
+            let subject = "api.test:\(server.port) via 127.0.0.1:\(server.port)"
+            #expect(
+                run.lines == ["ok    \(subject)  matched \(try site.root.key.pin) (root)", "1 checked: 1 ok"])
+            #expect(run.errors == "")
+            #expect(run.status == 0)
+            let records = await server.ended(1)
+            #expect(records.count == 1)
+            #expect(records[0].serverName == "api.test")
+            #expect(records[0].applicationBytes.isEmpty)
+            #expect(!records[0].handshakeCompleted)
+        }
+    }
+
+    @Test("shows the three-in-the-morning screen when the keys changed")
+    func mismatch() async throws {
+        try await site.serve { server in
+            let policy = try site.folder.add(
+                """
+                { "version": 1,
+                  "pins": {
+                    "api-2026": { "pin": "\(strangePin)", "role": "leaf" },
+                    "backup-27": { "pin": "\(try site.root.key.pin)", "role": "leaf", "backup": true } },
+                  "domains": [
+                    { "host": "api.test", "pins": ["api-2026", "backup-27"] } ] }
+                """, name: "pins.jsonc")
+            let run = await check("--policy", policy, server.target())
+            #expect(
+                run.lines == [
+                    "FAIL  api.test:\(server.port) via 127.0.0.1:\(server.port)  "
+                        + "pin mismatch: 0 of 2 pins match (policy \(policy):6:5)",
+                    "  served, and trusted                                                pinned",
+                    "  leaf          \(try site.leaf.key.pin)  \(strangePin)  leaf          api-2026   not served",
+                    "  intermediate  \(try site.intermediate.key.pin)  \(try site.root.key.pin)  leaf          backup-27  "
+                        + "backup, served as root",
+                    "  root          \(try site.root.key.pin)",
+                    "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), served",
+                    "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), served",
+                    "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
+                    "  if the served keys are yours: serve a pinned key (backup: backup-27) again, "
+                        + "or pin one of the keys served and ship that first",
+                    "  if they are not: somebody stands between you and the server; do not pin them",
+                    "1 checked: 1 failed",
+                ])
+            #expect(run.status == 1)
+        }
+    }
+
+    @Test("tells when only a backup is left, when pins are off, and when clients only report")
+    func modes() async throws {
+        try await site.serve { server in
+            let pin = try site.leaf.key.pin
+            let backup = try site.policy("{ \"pin\": \"\(pin)\", \"backup\": true }, \"\(strangePin)\"")
+            let onBackup = await check("--policy", backup, server.target())
+            #expect(onBackup.lines[0].hasSuffix("matched \(pin) (leaf), a backup only: pin the key after it as the next backup"))
+            #expect(onBackup.status == 0)
+            let off = await check(
+                "--policy", try site.policy("\"\(strangePin)\"", rule: "\"mode\": \"off\","), server.target())
+            #expect(off.lines[0].contains("  trusted; its pins are off (policy "))
+            #expect(off.status == 0)
+            let report = await check(
+                "--policy", try site.policy("\"\(strangePin)\"", rule: "\"mode\": \"report\","), server.target())
+            #expect(report.lines[0].hasPrefix("FAIL  "))
+            #expect(report.lines[0].hasSuffix("; mode report: clients tell and go on"))
+            #expect(report.status == 1)
+        }
+    }
+
+    @Test("checks every host of the policy when no target is named, at the ports of its rule")
+    func everyHost() async throws {
+        let other = try site.root.leaf("127.0.0.1") { $0.alternativeNames = [.ip([127, 0, 0, 1])] }
+        try await site.serve([other]) { first in
+            try await site.serve { second in
+                let policy = try site.folder.add(
+                    """
+                    { "version": 1, "domains": [
+                      { "host": "127.0.0.1", "ports": [\(first.port), \(second.port)], "pins": ["\(try other.key.pin)"] } ] }
+                    """, name: "pins.jsonc")
+                let run = await check(variables: ["PINCTL_POLICY": policy])
+                // The second server's certificate is for another name.
+                let wanted = [(first.port, "ok  "), (second.port, "FAIL")].sorted { $0.0 < $1.0 }
+                #expect(zip(run.lines, wanted).allSatisfy { $0.hasPrefix("\($1.1)  127.0.0.1:\($1.0)  ") })
+                #expect(run.lines.last == "2 checked: 1 ok, 1 not trusted")
+                #expect(run.status == 4)
+            }
+        }
+    }
+
+    @Test("finds the policy in pins/pins.jsonc, or says that there is none")
+    func lookup() throws {
+        let none = try shell("pinctl check", in: site.folder)
+        #expect(none.errors.hasPrefix("pinctl: pins/pins.jsonc: error: no such file"))
+        #expect(none.errors.contains("give --policy FILE, or --pin, or write one with pinctl init"))
+        #expect(none.output == "")
+        #expect(none.status == 2)
+        let policy = try site.policy("\"\(strangePin)\"", host: "unlisted.test")
+        let run = try shell("mkdir pins; cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.folder)
+        #expect(
+            run.lines == ["FAIL  api.test:443  not covered: pins/pins.jsonc has no rule for it, add one", "1 checked: 1 failed"])
+        #expect(run.status == 1)
+    }
+
+    @Test("tells unreachable, not trusted and mismatch apart, in the order of the targets")
+    func outcomes() async throws {
+        let closed = try LoopbackServer(chain: [site.leaf])
+        closed.stop()
+        try await site.serve { server in
+            let run = await check(
+                "--pin", try site.leaf.key.pin, closed.target(), server.target("www.test"), server.target())
+            #expect(run.lines[0].hasPrefix("??    api.test:\(closed.port) via 127.0.0.1:\(closed.port)  unreachable: "))
+            #expect(run.lines[0].contains("onnection refused"))
+            #expect(run.lines[1].contains("  not trusted: leaf (CN=api.test): is valid for api.test, not for www.test"))
+            #expect(run.lines[2].hasPrefix("ok    api.test:"))
+            #expect(run.lines[3] == "3 checked: 1 ok, 1 not trusted, 1 unreachable")
+            #expect(run.status == 4)
+            #expect(await check("--pin", try site.leaf.key.pin, closed.target(), server.target()).status == 3)
+            #expect(await check("--pin", strangePin, closed.target(), server.target(), server.target("x.test")).status == 1)
+        }
+    }
+
+    @Test("CL11: many targets come out in the order they went in")
+    func order() async throws {
+        try await site.serve { server in
+            let targets = (0..<60).map { $0 % 3 == 0 ? server.target() : "host-\($0).test:\(server.port)@127.0.0.1" }
+            let run = await pinctl(["check", "--ca-file", site.anchors, "--pin", try site.leaf.key.pin] + targets)
+            #expect(run.lines.count == 61)
+            for (index, line) in run.lines.dropLast().enumerated() {
+                #expect(line.hasPrefix(index % 3 == 0 ? "ok    api.test:" : "FAIL  host-\(index).test:"))
+            }
+            #expect(run.lines.last == "60 checked: 20 ok, 40 not trusted")
+        }
+    }
+
+    @Test("gives up on a server that does not answer")
+    func timeout() async throws {
+        try await site.serve(script: .stall) { server in
+            let run = await check("--pin", strangePin, "--timeout", "0.2", server.target())
+            #expect(run.lines[0].hasPrefix("??    "))
+            #expect(run.lines[0].contains("took longer than"))
+            #expect(run.status == 3)
+        }
+    }
+
+    @Test("does not trust the authority of a test without being told to")
+    func systemRoots() async throws {
+        try await site.serve { server in
+            let run = await pinctl(
+                "check", "--pin", try site.leaf.key.pin, server.target(), variables: ["SSL_CERT_FILE": site.chain])
+            #expect(run.status == 0)
+            let other = try site.folder.add(TestCertificate.root("Another Root").pemText)
+            let refused = await pinctl(
+                "check", "--pin", try site.leaf.key.pin, server.target(), variables: ["SSL_CERT_FILE": other])
+            #expect(refused.lines[0].contains("not trusted: "))
+            #expect(refused.status == 4)
+        }
+    }
+
+    struct Document: Decodable {
+        struct Result: Decodable {
+            let target: String
+            let verdict: String
+        }
+        struct Summary: Decodable {
+            let checked: Int
+            let good: Int
+            let could_not_check: Int
+            let verdict: String
+            let exit_code: Int32
+        }
+        let results: [Result]
+        let summary: Summary
+    }
+
+    @Test("CL5: writes JSON whose summary counts what happened")
+    func json() async throws {
+        let closed = try LoopbackServer(chain: [site.leaf])
+        closed.stop()
+        try await site.serve { server in
+            let run = await check("--json", "--pin", try site.leaf.key.pin, closed.target(), server.target())
+            let document = try JSONDecoder().decode(Document.self, from: Data(run.output.utf8))
+            #expect(document.results.map(\.verdict) == ["unreachable", "ok"])
+            #expect(document.results[0].target == "api.test:\(closed.port) via 127.0.0.1:\(closed.port)")
+            #expect(document.summary.checked == 2)
+            #expect(document.summary.good == 1)
+            #expect(document.summary.could_not_check == 1)
+            #expect(document.summary.verdict == "could_not_check")
+            #expect(document.summary.exit_code == run.status)
+            #expect(run.status == 3)
+        }
+    }
+}

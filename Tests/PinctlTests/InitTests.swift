@@ -1,0 +1,115 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("pinctl init and lint")
+struct InitTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    private func initialize(_ words: String...) async -> Run {
+        await pinctl(["init", "--ca-file", site.anchors] + words)
+    }
+
+    @Test("writes a policy that check passes, and lint refuses until the backup slot is filled")
+    func roundTrip() async throws {
+        try await site.serve { server in
+            let file = site.folder.path + "/pins.jsonc"
+            let run = await initialize(server.target(), "--output", file)
+            #expect(run.lines == ["wrote \(file)"])
+            #expect(run.errors == "")
+            #expect(run.status == 0)
+            #expect(await server.ended(1)[0].applicationBytes.isEmpty)
+
+            let printed = await initialize(server.target())
+            #expect(printed.output == (try String(contentsOfFile: file, encoding: .utf8)))
+            for certificate in [site.leaf, site.intermediate, site.root] {
+                #expect(printed.output.contains(try certificate.key.pin))
+            }
+            let json = await initialize(server.target(), "--json")
+            let document = try JSONDecoder().decode(Document.self, from: Data(json.output.utf8))
+            #expect(document.results[0].policy == printed.output)
+
+            let checked = await pinctl("check", "--ca-file", site.anchors, "--policy", file, server.target())
+            #expect(checked.lines[0].contains("matched api.test-leaf (leaf), test-intermediate (intermediate), test-root (root)"))
+            #expect(checked.status == 0)
+
+            let lint = await pinctl("lint", file)
+            #expect(lint.lines[0].hasPrefix("\(file):"))
+            #expect(lint.lines[0].contains(" error[P020] the backup slot is empty"))
+            #expect(lint.lines.last == "1 linted: errors 1, warnings 0")
+            #expect(lint.status == 1)
+
+            let filled = printed.lines.filter { !$0.contains("x-backup-slot") }.joined(separator: "\n")
+                .replacing("\"pins\": [", with: "\"pins\": [{ \"pin\": \"\(strangePin)\", \"backup\": true }, ")
+            let clean = await pinctl("lint", try site.folder.add(filled))
+            #expect(clean.lines == ["1 linted: errors 0, warnings 0"])
+            #expect(clean.status == 0)
+        }
+    }
+
+    struct Document: Decodable {
+        struct Result: Decodable { let policy: String }
+        let results: [Result]
+    }
+
+    @Test("writes nothing when one host of several cannot be verified")
+    func allOrNothing() async throws {
+        let closed = try LoopbackServer(chain: [site.leaf])
+        closed.stop()
+        try await site.serve { server in
+            let file = site.folder.path + "/pins.jsonc"
+            let run = await initialize(server.target(), server.target("www.test"), closed.target(), "-o", file)
+            #expect(run.output == "")
+            #expect(run.errors.contains("pinctl: www.test:\(server.port) via 127.0.0.1:\(server.port): not trusted: "))
+            #expect(run.errors.contains("api.test:\(closed.port) via 127.0.0.1:\(closed.port): unreachable: "))
+            #expect(run.errors.hasSuffix("pinctl: nothing is written: a policy is made of verified chains alone\n"))
+            #expect(run.status == 4)
+            #expect(!FileManager.default.fileExists(atPath: file))
+            #expect(await initialize(server.target(), closed.target()).status == 3)
+        }
+    }
+
+    @Test("CL3: never writes over a file, nor through a symbolic link, and leaves nothing behind")
+    func overwriting() async throws {
+        try await site.serve { server in
+            let old = try site.folder.add("old", name: "old.jsonc")
+            let link = site.folder.path + "/link.jsonc"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target.jsonc")
+            let before = try FileManager.default.contentsOfDirectory(atPath: site.folder.path).sorted()
+            for (file, message) in [
+                (old, "exists already"), (link, "exists already"), (site.folder.path, "exists already"),
+                (site.folder.path + "/none/pins.jsonc", "its folder does not exist"), ("/proc/pins.jsonc", ""),
+            ] {
+                let run = await initialize(server.target(), "-o", file)
+                #expect(run.output == "")
+                #expect(run.errors.hasPrefix("pinctl: --output: \(file): \(message)"))
+                #expect(run.status == 2)
+            }
+            #expect(try String(contentsOfFile: old, encoding: .utf8) == "old")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: site.folder.path).sorted() == before)
+        }
+    }
+
+    @Test("lint tells every problem of a file with its place")
+    func lint() async throws {
+        let file = try site.folder.add(
+            """
+            { "version": 1,
+              "unlistd": "trust",
+              "domains": [ { "host": "https://api.test", "pins": ["sha256/AAAA"] } ] }
+            """, name: "bad.jsonc")
+        let run = await pinctl("lint", file, "/no/such.jsonc")
+        #expect(run.lines[0].hasPrefix("\(file):2:3: error: "))
+        #expect(run.lines[0].contains("did you mean \"unlisted\"?"))
+        #expect(run.lines.filter { $0.hasPrefix("\(file):3:") }.count >= 2)
+        #expect(run.errors == "pinctl: /no/such.jsonc: no such file: check the path\n")
+        #expect(run.status == 2)
+        #expect(await pinctl("lint", file).status == 1)
+
+        let warned = await pinctl("lint", try site.policy("\"\(strangePin)\""))
+        #expect(warned.lines[0].contains(" warning[P003] api.test has one pin"))
+        #expect(warned.status == 0)
+    }
+}

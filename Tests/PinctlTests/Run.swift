@@ -1,0 +1,49 @@
+import FoundationEssentials
+import PinctlCommands
+import Synchronization
+import TestPKI
+
+/// 2026-11-20T00:00:00Z, the time of every test that says no other; minted certificates are valid then.
+let testTime = Date(timeIntervalSince1970: 1_795_132_800)
+
+/// One run of pinctl: what it printed, and how it ended.
+struct Run: Sendable {
+    let status: Int32
+    let output: String
+    let errors: String
+
+    var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) }
+}
+
+/// Runs a command line inside this process.
+func pinctl(_ words: [String], variables: [String: String] = [:], now: Date = testTime) async -> Run {
+    let output = Sink()
+    let errors = Sink()
+    let status = await Pinctl.run(
+        words, in: CommandEnvironment(variables: { variables }, now: { now }), output: output.buffer,
+        diagnostics: errors.buffer)
+    return Run(status: status.rawValue, output: output.text, errors: errors.text)
+}
+
+func pinctl(_ words: String..., variables: [String: String] = [:], now: Date = testTime) async -> Run {
+    await pinctl(words, variables: variables, now: now)
+}
+
+/// Runs a script of bash, in which `pinctl` is the program as it was built; what hangs is ended with status 124.
+func shell(_ script: String, in folder: TestFolder? = nil, patience seconds: Int = 20) throws -> Run {
+    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let folderOfPrograms = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
+    let setUp = "PATH=\(folderOfPrograms):$PATH; \(folder.map { "cd \($0.path); " } ?? "")"
+    let result = try TestCommand.run(["timeout", "\(seconds)", "bash", "-c", setUp + script])
+    return Run(
+        status: result.status, output: String(decoding: result.output, as: UTF8.self),
+        errors: String(decoding: result.errors, as: UTF8.self))
+}
+
+private final class Sink: Sendable {
+    private let bytes = Mutex<[UInt8]>([])
+
+    var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
+
+    var buffer: OutputBuffer { OutputBuffer { chunk in self.bytes.withLock { $0 += chunk } } }
+}

@@ -1,0 +1,169 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("pinctl verify")
+struct VerifyTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    private func verify(_ words: String...) async -> Run {
+        await pinctl(["verify", site.chain, "--ca-file", site.anchors] + words)
+    }
+
+    @Test("says ok, then the path from leaf to root and where each certificate came from")
+    func trusted() async throws {
+        let run = await verify("--host", "api.test")
+        #expect(
+            run.lines == [
+                "ok    api.test  trusted",
+                "  leaf          \(try site.leaf.key.pin)  EC P-256  CN=api.test  2036-01-01 (3329 d)  file",
+                "  intermediate  \(try site.intermediate.key.pin)  EC P-256  CN=Test Intermediate  2036-01-01 (3329 d)  file",
+                "  root          \(try site.root.key.pin)  EC P-256  CN=Test Root  2036-01-01 (3329 d)  store",
+            ])
+        #expect(run.errors == "")
+        #expect(run.status == 0)
+    }
+
+    @Test("names the pins that match")
+    func matched() async throws {
+        let run = await verify("--host", "api.test", "--pin", try site.intermediate.key.pin, "--pin", strangePin)
+        #expect(run.lines[0] == "ok    api.test  matched \(try site.intermediate.key.pin) (intermediate)")
+        #expect(run.lines.count == 4)
+        #expect(run.status == 0)
+    }
+
+    @Test("shows served and pinned side by side when no pin matches")
+    func mismatch() async throws {
+        let run = await verify("--host", "api.test", "--pin", strangePin)
+        #expect(
+            run.lines == [
+                "FAIL  api.test  pin mismatch: 0 of 1 pins match (--pin)",
+                "  served, and trusted                                                pinned",
+                "  leaf          \(try site.leaf.key.pin)  \(strangePin)  any           not served",
+                "  intermediate  \(try site.intermediate.key.pin)",
+                "  root          \(try site.root.key.pin)",
+                "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), file",
+                "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), file",
+                "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
+                "  if the served keys are yours: serve a pinned key again, or pin one of the keys served and ship that first",
+                "  if they are not: somebody stands between you and the server; do not pin them",
+            ])
+        #expect(run.status == 1)
+    }
+
+    @Test("says why a chain is not trusted, and shows what was presented")
+    func untrusted() async throws {
+        let run = await verify("--host", "www.test", "--pin", try site.leaf.key.pin)
+        #expect(run.lines[0].hasPrefix("FAIL  www.test  not trusted: leaf (CN=api.test): is valid for api.test, not for www.test"))
+        #expect(run.lines[1] == "  presented, not verified:")
+        #expect(run.lines.count == 4)
+        #expect(run.status == 4)
+    }
+
+    @Test("verifies at a time, and not at one that no calendar has")
+    func time() async throws {
+        #expect(await verify("--host", "api.test", "--at", "2035-12-31").status == 0)
+        #expect(await verify("--host", "api.test", "--at", "2036-01-01T00:00:00Z").status == 0)
+        let late = await verify("--host", "api.test", "--at", "2036-01-01T00:00:01Z")
+        #expect(late.lines[0].contains("not trusted: leaf (CN=api.test): expired at 2036-01-01T00:00:00Z"))
+        #expect(late.status == 4)
+        #expect(await verify("--host", "api.test", "--at", "2025-12-31T23:59:59Z").status == 4)
+        #expect(await verify("--host", "api.test", "--at", "2026-02-30").status == 2)
+    }
+
+    @Test("judges by a policy, its ports and its roles")
+    func policy() async throws {
+        let leafPin = "\"\(try site.leaf.key.pin)\""
+        let plain = try site.policy(leafPin)
+        #expect(await verify("--host", "api.test", "--policy", plain).status == 0)
+        let other = await verify("--host", "api.test", "--policy", try site.policy(leafPin, host: "www.test"))
+        #expect(other.lines[0].contains("not covered: "))
+        #expect(other.status == 1)
+        let ports = try site.policy(leafPin, rule: "\"ports\": [8443],")
+        #expect(await verify("--host", "api.test", "--policy", ports).status == 1)
+        #expect(await verify("--host", "api.test:8443", "--policy", ports).status == 0)
+        let role = await verify(
+            "--host", "api.test", "--policy",
+            try site.policy("{ \"pin\": \(leafPin), \"role\": \"ca\" }, \"\(strangePin)\""))
+        #expect(role.lines[0].contains("pin mismatch: 0 of 2 pins match (policy "))
+        #expect(role.lines[0].contains(":3:1)"))
+        #expect(role.lines[2].hasSuffix("ca            served as leaf"))
+        #expect(role.lines[3].hasSuffix("any           not served"))
+        #expect(role.status == 1)
+    }
+
+    @Test("takes the chain from standard input, in any order behind the leaf, with other blocks in it")
+    func inputs() throws {
+        let noise = TestPEM.block("DH PARAMETERS", [0x30, 0]) + (try site.leaf.key.privateKeyPEM)
+        let shuffled = try site.folder.add(
+            site.leaf.pemText + noise + site.root.pemText + site.intermediate.pemText, name: "shuffled.pem")
+        let run = try shell(
+            "pinctl verify - --host api.test --ca-file root.pem --at 2026-11-20 < \(shuffled)", in: site.folder)
+        #expect(run.status == 0)
+        #expect(run.lines.count == 4)
+    }
+
+    @Test("refuses a chain file that is broken in any block")
+    func broken() async throws {
+        let broken = try site.folder.add(
+            site.leaf.pemText + site.intermediate.pemText.replacing("\nMII", with: "\n!II"), name: "broken.pem")
+        let run = await pinctl("verify", broken, "--host", "api.test", "--ca-file", site.anchors)
+        #expect(run.output == "")
+        #expect(run.errors.contains("broken.pem:"))
+        #expect(run.status == 2)
+        let key = try site.folder.add(try site.leaf.key.publicKeyPEM)
+        #expect(await pinctl("verify", key, "--host", "api.test").errors.contains("holds no certificate"))
+    }
+
+    struct Document: Decodable {
+        struct Result: Decodable {
+            struct Element: Decodable, Equatable {
+                let role: String
+                let pin: String
+                let subject: String
+                let source: String
+                let not_after: String
+            }
+            struct Pin: Decodable {
+                let pin: String
+                let matched: Bool
+            }
+            let verdict: String
+            let trusted: Bool
+            let chain: [Element]?
+            let pins: [Pin]?
+            let reason: String?
+        }
+        struct Summary: Decodable { let exit_code: Int32 }
+        let schema: String
+        let results: [Result]
+        let summary: Summary
+    }
+
+    @Test("CL5: writes JSON whose verdict and exit code agree")
+    func json() async throws {
+        for (words, verdict, status) in [
+            (["--host", "api.test"], "ok", Int32(0)), (["--host", "api.test", "--pin", strangePin], "pin_mismatch", 1),
+            (["--host", "www.test"], "untrusted", 4),
+        ] {
+            let run = await pinctl(["verify", site.chain, "--json", "--ca-file", site.anchors] + words)
+            let document = try JSONDecoder().decode(Document.self, from: Data(run.output.utf8))
+            #expect(document.schema == "pinctl.verify/1")
+            #expect(document.results.map(\.verdict) == [verdict])
+            #expect(document.results[0].trusted == (status != 4))
+            #expect(document.summary.exit_code == status)
+            #expect(run.status == status)
+            if verdict == "pin_mismatch" {
+                #expect(document.results[0].pins?.map(\.matched) == [false])
+                #expect(
+                    document.results[0].chain?.last
+                        == Document.Result.Element(
+                            role: "root", pin: try site.root.key.pin, subject: "CN=Test Root", source: "store",
+                            not_after: "2036-01-01T00:00:00Z"))
+            }
+            if verdict == "untrusted" { #expect(document.results[0].reason?.contains("www.test") == true) }
+        }
+    }
+}

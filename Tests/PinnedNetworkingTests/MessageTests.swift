@@ -1,0 +1,98 @@
+import PinnedNetworking
+import Testing
+
+@Suite struct MessageTests {
+    @Test("Header fields of a request are found, set, added and removed whatever the case of their names")
+    func requestFields() throws {
+        var request = URLRequest(url: try #require(URL(string: "https://a.test/")))
+        #expect(request.httpMethod == "GET")
+        #expect(request.timeoutInterval == 60)
+        #expect(request.allHTTPHeaderFields == nil)
+        request.setValue("1", forHTTPHeaderField: "X-A")
+        request.addValue("2", forHTTPHeaderField: "x-a")
+        request.addValue("3", forHTTPHeaderField: "X-B")
+        #expect(request.value(forHTTPHeaderField: "X-a") == "1,2")
+        #expect(request.allHTTPHeaderFields == ["x-a": "1,2", "X-B": "3"])
+        request.setValue(nil, forHTTPHeaderField: "X-A")
+        #expect(request.allHTTPHeaderFields == ["X-B": "3"])
+        request.allHTTPHeaderFields = ["Y": "1", "y": "2"]
+        #expect(request.allHTTPHeaderFields == ["y": "2"])
+    }
+
+    @Test("A response made by hand reads its media type and length, or none")
+    func response() throws {
+        let url = try #require(URL(string: "https://a.test/"))
+        let response = try #require(
+            HTTPURLResponse(
+                url: url, statusCode: 404, httpVersion: "HTTP/1.1",
+                headerFields: ["content-type": " Application/JSON ; x=y", "Content-Length": "12"]))
+        #expect(response.mimeType == "application/json")
+        #expect(response.expectedContentLength == 12)
+        #expect(response.value(forHTTPHeaderField: "Content-Type") == " Application/JSON ; x=y")
+        #expect(
+            response.allHeaderFields as? [String: String] == [
+                "content-type": " Application/JSON ; x=y", "Content-Length": "12",
+            ])
+        let bare = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+        #expect(bare.mimeType == nil)
+        #expect(bare.expectedContentLength == -1)
+    }
+
+    @Test("Protection spaces are equal when all that names them is")
+    func protectionSpaces() {
+        func space(
+            _ host: String = "a.test", _ port: Int = 443, _ scheme: String? = NSURLProtectionSpaceHTTPS,
+            _ realm: String? = nil, _ method: String? = NSURLAuthenticationMethodServerTrust
+        ) -> URLProtectionSpace {
+            URLProtectionSpace(host: host, port: port, protocol: scheme, realm: realm, authenticationMethod: method)
+        }
+        #expect(space() == space())
+        #expect(space().hashValue == space().hashValue)
+        let others = [
+            space("b.test"), space("a.test", 8443), space("a.test", 443, NSURLProtectionSpaceHTTP),
+            space("a.test", 443, NSURLProtectionSpaceHTTPS, "realm"),
+            space("a.test", 443, NSURLProtectionSpaceHTTPS, nil, nil),
+        ]
+        #expect(!others.contains(space()))
+        #expect(Set(others + others).count == 5)
+    }
+
+    @Test("A credential keeps its password out of descriptions and dumps (CS2)")
+    func credential() {
+        let credential = URLCredential(user: "me", password: "secret", persistence: .forSession)
+        #expect(credential.user == "me")
+        #expect(credential.password == "secret")
+        #expect(credential.hasPassword)
+        #expect(credential.persistence == .forSession)
+        var dumped = ""
+        dump(credential, to: &dumped)
+        #expect(!"\(credential) \(String(reflecting: credential)) \(dumped)".contains("secret"))
+    }
+
+    @Test("A request keeps its header, query and user out of descriptions and dumps (CS2)")
+    func requestDescription() throws {
+        var request = URLRequest(url: try #require(URL(string: "https://me:secret@a.test/b?key=secret")))
+        request.setValue("Basic secret", forHTTPHeaderField: "Authorization")
+        var dumped = ""
+        dump(request, to: &dumped)
+        #expect(!"\(request) \(String(reflecting: request)) \(dumped)".contains("secret"))
+        #expect(request.description == "GET https://a.test/b")
+    }
+
+    @Test("A body over the limit ends the exchange, whether it was announced or not")
+    func bodyLimit() throws {
+        let announced = Array("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n".utf8)
+        let unannounced = Array("HTTP/1.1 200 OK\r\n\r\n0123456789".utf8)
+        var exchange = HTTPExchange(requestMethod: "GET", bodyLimit: 10)
+        #expect(throws: HTTPResponseError.bodyTooLarge(limit: 10)) { try exchange.receive(announced) }
+        exchange = HTTPExchange(requestMethod: "GET", bodyLimit: 10)
+        try exchange.receive(unannounced)
+        #expect(exchange.body.count == 10)
+        #expect(!exchange.isComplete)
+        #expect(throws: HTTPResponseError.bodyTooLarge(limit: 10)) { try exchange.receive([0]) }
+        exchange = HTTPExchange(requestMethod: "GET", bodyLimit: 10)
+        try exchange.receive(unannounced)
+        try exchange.receive(nil)
+        #expect(exchange.isComplete)
+    }
+}

@@ -1,0 +1,248 @@
+import PinnedNetworking
+import TestPKI
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct PinnedRequestTests {
+    @Test("A GET is served where the pin is on the path", arguments: [PinRole.leaf, .intermediate, .root])
+    func served(role: PinRole) async throws {
+        let site = try TestSite()
+        let pinned = [PinRole.leaf: site.leaf, .intermediate: site.intermediate, .root: site.root][role]
+        let policy = try PinningPolicy.pinning(try #require(pinned).pin, role: role)
+        let response = LoopbackServer.Response(
+            "201 Made", fields: ["Content-Type: Text/Plain; charset=utf-8", "X-A: 1", "x-a: 2"], body: "hello")
+        try await LoopbackServer(chain: site.chain, .respond(response)).run { server in
+            let (body, response) = try await site.session(server, policy: policy).get("https://pinned.test/a/b?c=d#e")
+            #expect(body == "hello")
+            #expect(response.statusCode == 201)
+            #expect(response.url?.absoluteString == "https://pinned.test/a/b?c=d#e")
+            #expect(response.mimeType == "text/plain")
+            #expect(response.expectedContentLength == 5)
+            #expect(response.value(forHTTPHeaderField: "x-A") == "1, 2")
+            #expect(response.allHeaderFields["X-A"] as? String == "1, 2")
+
+            let record = try #require(await server.ended().first)
+            #expect(record.serverName == "pinned.test")
+            #expect(record.requests.map(\.line) == ["GET /a/b?c=d HTTP/1.1"])
+            #expect(record.requests.first?.values(of: "Host") == ["pinned.test"])
+            #expect(record.requests.first?.values(of: "Connection") == ["close"])
+            #expect(record.requests.first?.values(of: "Accept-Encoding") == ["identity"])
+        }
+    }
+
+    @Test("Another key is refused before a byte of the request, and the error says what is served and what is pinned")
+    func mismatch() async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server, policy: .pinning(strangePin))
+            let error = try await session.failure()
+            #expect(error.code == .serverCertificateUntrusted)
+            let text = error.localizedDescription
+            for line in [try site.leaf.pin, try site.intermediate.pin, try site.root.pin, strangePin] {
+                #expect(text.contains(line))
+            }
+            guard case .mismatch(let mismatch) = error.pinDecision else {
+                Issue.record("no decision: \(error.userInfo)")
+                return
+            }
+            #expect(mismatch.path.certificates.count == 3)
+            #expect(error.userInfo[URLError.pinDecisionKey] is PinDecision)
+            await expectNoRequest(server)
+        }
+    }
+
+    // CVE-2016-2402: whatever else a server sends, pins count on the verified path.
+    @Test(
+        "PE1: a pinned certificate appended to another trusted chain does not help",
+        arguments: [PinRole.leaf, .intermediate, .root, .ca, .any])
+    func appendedPinnedCertificate(role: PinRole) async throws {
+        let victim = try TestSite()
+        let attacker = try TestSite()
+        let both = TrustStore(combining: [victim.store, attacker.store])
+        let appended = attacker.chain + victim.chain + [victim.root]
+        try await LoopbackServer(chain: appended).run { server in
+            for pinned in [victim.leaf, victim.intermediate, victim.root] {
+                let session = try attacker.session(server, policy: .pinning(pinned.pin, role: role)) {
+                    $0.trustStore = both
+                }
+                #expect(try await session.failure().code == .serverCertificateUntrusted)
+            }
+            await expectNoRequest(server, connections: 3)
+        }
+    }
+
+    @Test("PE7: a pin that matches does not make an untrusted chain trusted")
+    func untrustedButPinned() async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server, policy: .pinning(site.leaf.pin)) {
+                $0.trustStore = TrustStore(certificates: [])
+            }
+            let error = try await session.failure()
+            #expect(error.code == .serverCertificateHasUnknownRoot)
+            #expect(error.pinDecision == nil)
+            await expectNoRequest(server)
+        }
+    }
+
+    struct UntrustedRow: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let adjust: @Sendable (inout TestCertificate.Settings) -> Void
+        let code: URLError.Code
+        let text: String
+    }
+
+    static let untrustedRows = [
+        UntrustedRow(
+            testDescription: "expired", adjust: { $0.notAfter = $0.notBefore + 1 },
+            code: .serverCertificateHasBadDate, text: "expired at"),
+        UntrustedRow(
+            testDescription: "not yet valid", adjust: { $0.notBefore = $0.notAfter - 1 },
+            code: .serverCertificateNotYetValid, text: "is valid from"),
+        UntrustedRow(
+            testDescription: "another name", adjust: { $0.alternativeNames = [.dns("other.test")] },
+            code: .serverCertificateUntrusted, text: "is valid for other.test, not for pinned.test"),
+        UntrustedRow(
+            testDescription: "not for servers",
+            adjust: { $0.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.clientAuth] },
+            code: .serverCertificateUntrusted, text: "reissue"),
+    ]
+
+    @Test("An untrusted chain has the URLError that fits, with the reason", arguments: untrustedRows)
+    func untrusted(row: UntrustedRow) async throws {
+        let site = try TestSite()
+        let leaf = try site.intermediate.server([.dns("pinned.test")], row.adjust)
+        try await LoopbackServer(chain: [leaf, site.intermediate]).run { server in
+            let error = try await site.session(server).failure()
+            #expect(error.code == row.code)
+            #expect(error.localizedDescription.contains(row.text))
+            await expectNoRequest(server)
+        }
+    }
+
+    @Test("Report mode forgives a mismatch and nothing else; off does not look at pins")
+    func modes() async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            for mode in [PinningMode.report, .off] {
+                let policy = try PinningPolicy.pinning(strangePin, mode: mode)
+                #expect(try await site.session(server, policy: policy).get().body == "hello")
+                let untrusting = try site.session(server, policy: policy) {
+                    $0.trustStore = TrustStore(certificates: [])
+                }
+                #expect(try await untrusting.failure().code == .serverCertificateHasUnknownRoot)
+            }
+            #expect(await server.ended(4).map(\.applicationBytes.isEmpty) == [false, true, false, true])
+        }
+    }
+
+    @Test("A host that the policy does not list is verified, or refused where the policy says so")
+    func unlisted() async throws {
+        let site = try TestSite([.dns("other.test")])
+        try await LoopbackServer(chain: site.chain).run { server in
+            let trusting = try site.session(server, policy: .pinning(strangePin, unlisted: .trust))
+            #expect(try await trusting.get("https://other.test/").body == "hello")
+            let refusing = try site.session(server, policy: .pinning(strangePin, unlisted: .refuse))
+            let error = try await refusing.failure("https://other.test/")
+            #expect(error.code == .serverCertificateUntrusted)
+            guard case .unlisted? = error.pinDecision else {
+                Issue.record("no decision: \(error.userInfo)")
+                return
+            }
+            #expect(await server.ended(2)[1].applicationBytes.isEmpty)
+        }
+    }
+
+    @Test("A rule's own anchors are the ones its host is judged with, by the session and in the challenge")
+    func ruleAnchors() async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let policy = try PinningPolicy.pinning(site.leaf.pin, anchors: site.store)
+            let seen = Collected<TrustStore?>()
+            let delegate = SessionHandlerDelegate { challenge in
+                seen.append(challenge.protectionSpace.serverTrust?.store)
+                return (.performDefaultHandling, nil)
+            }
+            let session = try site.session(server, policy: policy, delegate: delegate) {
+                $0.trustStore = TrustStore(certificates: [])
+            }
+            #expect(try await session.get().body == "hello")
+            #expect(seen.values.map { $0 === site.store } == [true])
+        }
+    }
+
+    @Test("PE16: a pin for one port holds for that port, and plain http is refused without a connection")
+    func portsAndSchemes() async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server, policy: .pinning(strangePin, ports: [8443]))
+            #expect(try await session.failure("https://pinned.test:8443/").code == .serverCertificateUntrusted)
+            #expect(try await session.get("https://pinned.test/").body == "hello")
+            #expect(
+                try await session.failure("http://pinned.test/").code == .appTransportSecurityRequiresSecureConnection)
+            #expect(await server.ended(2).map(\.applicationBytes.isEmpty) == [true, false])
+        }
+    }
+
+    @Test("PE20: sessions with different policies for one host each keep to their own, side by side")
+    func parallelPolicies() async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let right = try site.session(server, policy: .pinning(site.leaf.pin))
+            let wrong = try site.session(server, policy: .pinning(strangePin))
+            let url = try #require(URL(string: "https://pinned.test/"))
+            let verdicts = await withTaskGroup(of: Bool.self) { group in
+                for index in 0..<200 {
+                    group.addTask {
+                        let served = (try? await (index % 2 == 0 ? right : wrong).data(from: url)) != nil
+                        return served == (index % 2 == 0)
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(verdicts.count == 200)
+            #expect(!verdicts.contains(false))
+            #expect(await server.ended(200).count { !$0.applicationBytes.isEmpty } == 100)
+        }
+    }
+
+    @Test("A session keeps the configuration it was made with")
+    func configurationCopy() async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let configuration = try site.session(server, policy: .pinning(strangePin)).configuration
+            let session = URLSession(configuration: configuration)
+            configuration.pinning = nil
+            session.configuration.pinning = nil
+            #expect(try await session.failure().code == .serverCertificateUntrusted)
+            #expect(try await URLSession(configuration: configuration).get().body == "hello")
+        }
+    }
+
+    @Test("HEAD has fields and no body; a redirect is the response")
+    func headAndRedirect() async throws {
+        let site = try TestSite()
+        let response = LoopbackServer.Response.raw(
+            Array("HTTP/1.1 302 There\r\nLocation: https://evil.test/\r\nContent-Length: 9\r\n\r\n".utf8))
+        try await LoopbackServer(chain: site.chain, .respond(response)).run { server in
+            var request = URLRequest(url: try #require(URL(string: "https://pinned.test/")))
+            request.httpMethod = "HEAD"
+            let (body, answer) = try await site.session(server).data(for: request)
+            let head = try #require(answer as? HTTPURLResponse)
+            #expect(body.isEmpty)
+            #expect(head.statusCode == 302)
+            #expect(head.expectedContentLength == 9)
+            #expect(head.value(forHTTPHeaderField: "Location") == "https://evil.test/")
+        }
+    }
+
+    /// The server's log of connections that were refused: no application byte, and an alert.
+    private func expectNoRequest(
+        _ server: LoopbackServer, connections: Int = 1, sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let records = await server.ended(connections)
+        #expect(records.count == connections, sourceLocation: sourceLocation)
+        #expect(records.allSatisfy { $0.applicationBytes.isEmpty }, sourceLocation: sourceLocation)
+        #expect(records.allSatisfy { !$0.alerts.isEmpty }, sourceLocation: sourceLocation)
+    }
+}

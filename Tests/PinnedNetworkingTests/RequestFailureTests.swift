@@ -1,0 +1,174 @@
+import PinnedNetworking
+import TestPKI
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct RequestFailureTests {
+    struct ServerRow: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let script: LoopbackServer.Script
+        var sendsCloseNotify = true
+        let code: URLError.Code
+    }
+
+    static let serverRows = [
+        ServerRow(testDescription: "closes at once", script: .closeAfterAccept, code: .secureConnectionFailed),
+        ServerRow(testDescription: "never shakes hands", script: .stall, code: .timedOut),
+        ServerRow(
+            testDescription: "never answers", script: .handle { while try $0.read() != nil {} }, code: .timedOut),
+        ServerRow(
+            testDescription: "closes without an answer", script: .handle { _ = try $0.readRequest() },
+            code: .networkConnectionLost),
+        ServerRow(
+            testDescription: "stops in the middle",
+            script: .respond(.raw(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel".utf8))),
+            code: .networkConnectionLost),
+        ServerRow(
+            testDescription: "stalls in the middle",
+            script: .handle {
+                _ = try $0.readRequest()
+                try $0.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel".utf8))
+                while try $0.read() != nil {}
+            },
+            code: .timedOut),
+        // TC16: without a length only a close_notify says that the body is whole.
+        ServerRow(
+            testDescription: "has neither length nor close_notify",
+            script: .respond(.raw(Array("HTTP/1.1 200 OK\r\n\r\nhello".utf8))), sendsCloseNotify: false,
+            code: .networkConnectionLost),
+        ServerRow(
+            testDescription: "speaks something else", script: .respond(.raw(Array("SSH-2.0-x\r\n".utf8))),
+            code: .cannotParseResponse),
+        ServerRow(
+            testDescription: "smuggles",
+            script: .respond(
+                .raw(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\nhi".utf8))),
+            code: .cannotParseResponse),
+        ServerRow(
+            testDescription: "announces too much",
+            script: .respond(.raw(Array("HTTP/1.1 200 OK\r\nContent-Length: 1073741825\r\n\r\n".utf8))),
+            code: .dataLengthExceedsMaximum),
+    ]
+
+    @Test("A server that fails is the URLError that fits", arguments: serverRows)
+    func serverFailure(row: ServerRow) async throws {
+        let site = try TestSite()
+        let server = try LoopbackServer(chain: site.chain, row.script) { $0.sendsCloseNotify = row.sendsCloseNotify }
+        try await server.run { server in
+            let session = try site.session(server) { $0.timeoutIntervalForRequest = row.code == .timedOut ? 0.3 : 30 }
+            #expect(try await session.failure().code == row.code)
+        }
+    }
+
+    @Test("Without a length the body ends at a close_notify; chunks are put together")
+    func otherFramings() async throws {
+        let site = try TestSite()
+        for response in [
+            "HTTP/1.1 200 OK\r\n\r\nhello", "HTTP/1.0 200 OK\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;a\r\nllo\r\n0\r\nX: y\r\n\r\n",
+        ] {
+            try await LoopbackServer(chain: site.chain, .respond(.raw(Array(response.utf8)))).run { server in
+                let (body, response) = try await site.session(server).get()
+                #expect(body == "hello")
+                #expect(response.expectedContentLength == -1)
+            }
+        }
+    }
+
+    @Test("The resource timeout ends a response that goes on and on")
+    func resourceTimeout() async throws {
+        let site = try TestSite()
+        let drip = LoopbackServer.Script.handle { connection in
+            _ = try connection.readRequest()
+            try connection.write(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
+            while true {
+                try connection.write([UInt8(ascii: ".")])
+                Thread.sleep(forTimeInterval: 0.01)
+            }
+        }
+        try await LoopbackServer(chain: site.chain, drip).run { server in
+            let session = try site.session(server) { $0.timeoutIntervalForResource = 0.5 }
+            let error = try await session.failure()
+            #expect(error.code == .timedOut)
+            #expect(error.localizedDescription.contains("timeoutIntervalForResource"))
+        }
+    }
+
+    @Test("A request's own timeout takes the place of the session's")
+    func ownTimeout() async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain, .stall).run { server in
+            let session = try site.session(server)
+            let url = try #require(URL(string: "https://pinned.test/"))
+            let error = await #expect(throws: URLError.self) {
+                try await session.data(for: URLRequest(url: url, timeoutInterval: 0.2))
+            }
+            #expect(error?.code == .timedOut)
+        }
+    }
+
+    @Test("Timeouts that are no times end a request at once, or never", arguments: [-1, 0, .nan, .infinity, 1e300])
+    func oddTimeouts(seconds: TimeInterval) async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server) {
+                $0.timeoutIntervalForRequest = seconds
+                $0.timeoutIntervalForResource = seconds
+            }
+            if seconds > 0 {
+                #expect(try await session.get().body == "hello")
+            } else {
+                #expect(try await session.failure().code == .timedOut)
+            }
+        }
+    }
+
+    @Test(
+        "Cancelling the caller's task ends the request",
+        arguments: [LoopbackServer.Script.stall, .handle { while try $0.read() != nil {} }])
+    func cancel(script: LoopbackServer.Script) async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            let request = Task { try await session.failure() }
+            while server.records.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            request.cancel()
+            #expect(try await request.value.code == .cancelled)
+            _ = await server.ended()
+        }
+    }
+
+    @Test("A request in a cancelled task is not sent")
+    func cancelledBefore() async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server)
+            let request = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return try await session.failure()
+            }
+            request.cancel()
+            #expect(try await request.value.code == .cancelled)
+            #expect(server.applicationBytes.isEmpty)
+        }
+    }
+
+    @Test("Nobody listening and no such host are told apart")
+    func unreachable() async throws {
+        let site = try TestSite()
+        let server = try LoopbackServer(chain: site.chain)
+        server.stop()
+        #expect(try await site.session(server).failure().code == .cannotConnectToHost)
+        let unrouted = try site.session(server) { $0.route = nil }
+        #expect(try await unrouted.failure("https://name.invalid/").code == .cannotFindHost)
+    }
+
+    @Test("An error carries its URL without the password in it (CS2)")
+    func failingURL() async throws {
+        let session = URLSession(configuration: .ephemeral)
+        let error = try await session.failure("http://me:secret@pinned.test/a?b")
+        #expect(!"\(error) \(error.userInfo)".contains("secret"))
+        let url = error.userInfo[NSURLErrorFailingURLErrorKey] as? URL
+        #expect(url?.absoluteString == "http://pinned.test/a?b")
+    }
+}

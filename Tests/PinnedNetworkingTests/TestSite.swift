@@ -1,0 +1,103 @@
+import PinnedNetworking
+import Synchronization
+import TestPKI
+import Testing
+
+/// A root, a server certificate under it, and sessions that reach a loopback server under any name.
+struct TestSite: Sendable {
+    let root: TestCertificate
+    let intermediate: TestCertificate
+    let leaf: TestCertificate
+    let store: TrustStore
+
+    var chain: [TestCertificate] { [leaf, intermediate] }
+
+    init(_ names: [TestCertificate.GeneralName] = [.dns("pinned.test")]) throws {
+        root = try .root("Test Root", adjusting: Self.validNow)
+        intermediate = try root.intermediate("Test Intermediate", adjusting: Self.validNow)
+        leaf = try intermediate.server(names)
+        store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
+    }
+
+    /// The session asks the clock: its certificates are valid whenever the tests run.
+    static func validNow(_ settings: inout TestCertificate.Settings) {
+        let now = Int64(Date().timeIntervalSince1970)
+        settings.notBefore = now - 86_400
+        settings.notAfter = now + 86_400
+    }
+
+    /// A session for this server.
+    func session(
+        _ server: LoopbackServer, policy: PinningPolicy? = nil, delegate: (any URLSessionDelegate)? = nil,
+        _ adjust: (URLSessionConfiguration) -> Void = { _ in }
+    ) throws -> URLSession {
+        let configuration = URLSessionConfiguration.default
+        configuration.route = (try ServerName(server.address), server.port)
+        configuration.trustStore = store
+        configuration.pinning = policy
+        adjust(configuration)
+        return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    }
+}
+
+extension TestCertificate {
+    /// A leaf under this certificate that is valid now.
+    func server(_ names: [GeneralName], _ adjust: (inout Settings) -> Void = { _ in }) throws -> TestCertificate {
+        try leaf("server") { settings in
+            TestSite.validNow(&settings)
+            settings.alternativeNames = names
+            adjust(&settings)
+        }
+    }
+
+    /// `sha256/…` of its key.
+    var pin: String {
+        get throws { try X509Certificate(derBytes: derBytes).spkiFingerprint.description }
+    }
+}
+
+extension PinningPolicy {
+    /// One rule for `pinned.test`, or another host.
+    static func pinning(
+        _ pin: String, role: PinRole = .any, host: String = "pinned.test", ports: Set<Int>? = nil,
+        mode: PinningMode = .enforce, unlisted: UnlistedHosts = .trust, anchors: TrustStore? = nil
+    ) throws -> PinningPolicy {
+        let rule = PinningRule(
+            host: try ServerName(host), ports: ports, pins: [try Pin(pin, role: role)], mode: mode, anchors: anchors)
+        return try PinningPolicy(rules: [rule], unlisted: unlisted)
+    }
+}
+
+/// A pin that no certificate has.
+let strangePin = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+extension URLSession {
+    /// The error that a GET ends with; records an issue when it succeeds.
+    func failure(
+        _ url: String = "https://pinned.test/", delegate: (any URLSessionTaskDelegate)? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> URLError {
+        let url = try #require(URL(string: url), sourceLocation: sourceLocation)
+        let error = await #expect(throws: URLError.self, sourceLocation: sourceLocation) {
+            try await data(from: url, delegate: delegate)
+        }
+        return try #require(error, sourceLocation: sourceLocation)
+    }
+
+    /// The body and response of a GET.
+    func get(
+        _ url: String = "https://pinned.test/", delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (body: String, response: HTTPURLResponse) {
+        let (body, response) = try await data(from: try #require(URL(string: url)), delegate: delegate)
+        return (String(decoding: body, as: UTF8.self), try #require(response as? HTTPURLResponse))
+    }
+}
+
+/// Collects values from anywhere.
+final class Collected<Value: Sendable>: Sendable {
+    private let state = Mutex<[Value]>([])
+
+    var values: [Value] { state.withLock { $0 } }
+
+    func append(_ value: Value) { state.withLock { $0.append(value) } }
+}

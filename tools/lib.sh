@@ -1,0 +1,82 @@
+# What the scripts in tools/ share. Sourced, never run:
+#   source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
+# It leaves the caller in the project's root.
+
+set -euo pipefail
+
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+cd "$root"
+
+say() { printf '%s\n' "$@"; }
+
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 2
+}
+
+# Ends the script unless a Swift of 6.3 or later is there.
+require_swift() {
+    command -v swift >/dev/null || die "swift is missing: install Swift 6.3, see https://www.swift.org/install/linux/"
+    local version
+    version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -n 1)
+    [[ $(printf '%s\n' 6.3 "$version" | sort -V | head -n 1) == 6.3 ]] ||
+        die "Swift ${version:-of an unknown version} is too old: install Swift 6.3 or later"
+}
+
+is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+# require_packages yes|no "PACKAGE REASON"…: installs what is missing after saying what and why; with "no" it only
+# says so and ends the script.
+require_packages() {
+    local may_install=$1 entry missing=() sudo=()
+    shift
+    command -v apt-get >/dev/null || die "apt-get is missing: these scripts are for Debian and its kin"
+    for entry; do
+        is_installed "${entry%% *}" && continue
+        say "${entry%% *} is missing: ${entry#* }"
+        missing+=("${entry%% *}")
+    done
+    ((${#missing[@]})) || return 0
+    [[ $may_install == yes ]] || die "install what is missing with: apt-get install ${missing[*]}"
+    ((EUID == 0)) || sudo=(sudo)
+    say "installing with apt-get: ${missing[*]}"
+    run_quietly "${sudo[@]}" apt-get update
+    run_quietly "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install --yes --no-install-recommends "${missing[@]}"
+}
+
+# Runs a command and shows its output only when it fails; the command's status is the function's.
+run_quietly() {
+    local output status=0
+    output=$("$@" 2>&1 </dev/null) || status=$?
+    ((status == 0)) || printf '%s\n' "$output" >&2
+    return "$status"
+}
+
+# run_tests ARGUMENT…: builds and runs the tests with these arguments of `swift test`. Shows the compiler's complaints,
+# failures, skipped tests and the runner's closing line, that line last; what goes well is left out.
+run_tests() {
+    swift test --disable-xctest "$@" 2>&1 |
+        sed -uE '/^\[[0-9]+\/[0-9]+\] /d; /^Build(ing| complete)/d; /ld.gold: warning: Cannot export local symbol/d
+            /^(◇|↳) /d; /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }'
+}
+
+# step TITLE COMMAND ARGUMENT…: runs one check, says on one line how it went, and shows what it printed if it failed.
+# Failures add up in `failed`, so that one run shows them all.
+failed=0
+step() {
+    local title=$1 output status start=$SECONDS
+    shift
+    # Behind `||` the shell would not stop a function at its first failure.
+    set +e
+    output=$(set -e; "$@" 2>&1 </dev/null)
+    status=$?
+    set -e
+    if ((status == 0)); then
+        say "ok    $title ($((SECONDS - start)) s)"
+    else
+        failed=$((failed + 1))
+        say "FAIL  $title ($((SECONDS - start)) s)"
+        printf '%s\n' "$output" | sed 's/^/      /'
+    fi
+}

@@ -1,0 +1,9 @@
+import PinnedNetworking
+
+let configuration = URLSessionConfiguration.default
+configuration.pinning = try PinningPolicy(contentsOfFile: CommandLine.arguments[1])
+do {
+    let (body, _) = try await URLSession(configuration: configuration).data(
+        from: URL(string: CommandLine.arguments[2])!)
+    print("served:", String(decoding: body, as: UTF8.self))
+} catch { print("refused:", error.localizedDescription) }
