@@ -33,14 +33,21 @@ struct ParityTests {
     }
 
     // Four primes, as two of 4096 bits take a minute to find.
-    static let keys = [1024, 2048, 3072, 4096].map { "RSA -pkeyopt rsa_keygen_bits:\($0)" }
+    static let keys =
+        [1024, 2048, 3072, 4096].map { "RSA -pkeyopt rsa_keygen_bits:\($0)" }
         + ["RSA -pkeyopt rsa_keygen_bits:8192 -pkeyopt rsa_keygen_primes:4"]
-        + ["P-224", "P-256", "P-384", "P-521", "secp256k1", "brainpoolP256r1"].map { "EC -pkeyopt ec_paramgen_curve:\($0)" }
-        + ["ED25519", "ED448", "RSA-PSS -pkeyopt rsa_keygen_bits:2048", "EC -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit"]
+        + ["P-224", "P-256", "P-384", "P-521", "secp256k1", "brainpoolP256r1"].map {
+            "EC -pkeyopt ec_paramgen_curve:\($0)"
+        }
+        + [
+            "ED25519", "ED448", "RSA-PSS -pkeyopt rsa_keygen_bits:2048",
+            "EC -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit",
+        ]
 
     @Test("for certificates, requests, public and private keys of every kind", arguments: keys)
     func kinds(key: String) throws {
-        try compare("openssl genpkey -algorithm \(key) -out key.pem", traditional: !key.contains("ED") && !key.contains("PSS"))
+        try compare(
+            "openssl genpkey -algorithm \(key) -out key.pem", traditional: !key.contains("ED") && !key.contains("PSS"))
     }
 
     @Test("for DSA")
@@ -53,7 +60,8 @@ struct ParityTests {
     }
 
     private func compare(_ generate: String, traditional: Bool) throws {
-        let forms = "key.pem key.der pub.pem pub.der cert.pem cert.der csr.pem csr.der" + (traditional ? " old.pem" : "")
+        let forms =
+            "key.pem key.der pub.pem pub.der cert.pem cert.der csr.pem csr.der" + (traditional ? " old.pem" : "")
         let run = try shell(
             """
             set -e

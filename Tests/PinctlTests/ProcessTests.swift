@@ -39,13 +39,23 @@ struct ProcessTests {
         ("printf '\\x30\\x81\\x02\\x05\\x00' > in", "invalid DER length"),
         ("printf '\\x30\\x82\\x00\\x02\\x05\\x00' > in", "invalid DER length"),
         ("(openssl x509 -in c.pem -outform DER; printf x) > in", "1 bytes follow the end"),
-        ("truncate -s 1G in", "binary data"), ("printf '\\x30\\x84\\x3f\\xff\\xff\\xff' > in; truncate -s 1G in", "larger than"),
-        ("(printf ' %.0s' {1..999}; truncate -s 1G /dev/stdout 2>/dev/null; true) > in; truncate -s 1G in", "binary data"),
-        ("mkdir in", "is a directory"), ("mkfifo in", "nobody writes to this pipe"), ("ln -s /dev/zero in", "binary data"),
-        ("ln -s nowhere in", "no such file"), ("ln -s in in", "symbolic links"), ("ln -s /proc/self/mem in", "cannot read it"),
+        ("truncate -s 1G in", "binary data"),
+        ("printf '\\x30\\x84\\x3f\\xff\\xff\\xff' > in; truncate -s 1G in", "larger than"),
+        (
+            "(printf ' %.0s' {1..999}; truncate -s 1G /dev/stdout 2>/dev/null; true) > in; truncate -s 1G in",
+            "binary data"
+        ),
+        ("mkdir in", "is a directory"), ("mkfifo in", "nobody writes to this pipe"),
+        ("ln -s /dev/zero in", "binary data"),
+        ("ln -s nowhere in", "no such file"), ("ln -s in in", "symbolic links"),
+        ("ln -s /proc/self/mem in", "cannot read it"),
         ("ln -s /dev/null in", "is empty"), ("head -n 5 c.pem > in", "no -----END CERTIFICATE----- line"),
-        ("(cat c.pem; sed s/^MII/!II/ c.pem) > in", "is not base64"), ("yes > in & sleep 0.1; kill $!", "neither PEM nor DER"),
-        ("(echo -----BEGIN CERTIFICATE-----; yes | head -c 3000000; echo -----END CERTIFICATE-----) > in", "larger than"),
+        ("(cat c.pem; sed s/^MII/!II/ c.pem) > in", "is not base64"),
+        ("yes > in & sleep 0.1; kill $!", "neither PEM nor DER"),
+        (
+            "(echo -----BEGIN CERTIFICATE-----; yes | head -c 3000000; echo -----END CERTIFICATE-----) > in",
+            "larger than"
+        ),
     ]
 
     @Test("CL3: names what is wrong with bad input, exit 2, without a trap or a hang", arguments: badInputs)
@@ -107,7 +117,9 @@ struct ProcessTests {
         let interrupted = try shell(wait.replacing("SIGNAL", with: "INT"), in: folder)
         #expect(interrupted.status == 130)
         #expect(interrupted.output == "")
-        #expect(try shell(wait.replacing("quiet", with: "calm").replacing("SIGNAL", with: "TERM"), in: folder).status == 143)
+        #expect(
+            try shell(wait.replacing("quiet", with: "calm").replacing("SIGNAL", with: "TERM"), in: folder).status == 143
+        )
     }
 
     @Test("CL9: takes five thousand operands")

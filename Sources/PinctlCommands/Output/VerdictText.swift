@@ -138,7 +138,8 @@ extension VerdictText {
         let pins = rule.pins.map { pin in
             JSON.object([
                 ("name", pin.name.map { .string($0) } ?? .null), ("pin", .string(pin.object.description)),
-                ("role", .string(pin.role.rawValue)), ("backup", .bool(pin.isBackup)), ("matched", .bool(isMatched(pin))),
+                ("role", .string(pin.role.rawValue)), ("backup", .bool(pin.isBackup)),
+                ("matched", .bool(isMatched(pin))),
             ])
         }
         return [("rule", .string(rule.origin)), ("mode", .string(rule.mode.rawValue)), ("pins", .array(pins))]
@@ -166,7 +167,8 @@ extension PinMismatch {
     /// How far the pins are from what the rule asks for.
     fileprivate var finding: String {
         let count = "\(Set(matches.map(\.pin)).count) of \(rule.pins.count) pins match"
-        return unmetRoles == [.any] ? count : "no match as \(unmetRoles.map(\.rawValue).joined(separator: " and ")), \(count)"
+        return unmetRoles == [.any]
+            ? count : "no match as \(unmetRoles.map(\.rawValue).joined(separator: " and ")), \(count)"
     }
 
     /// What a pin has to do with the path.
