@@ -178,7 +178,7 @@ extension KeyMaterial {
             case [DERTag.integer, DERTag.integer]: self = .rsaPublicKey
             case _ where tags.starts(with: [DERTag.integer, DERTag.sequence, DERTag.octetString]),
                 _ where tags.starts(with: [DERTag.integer, DERTag.octetString]),
-                _ where tags.count >= 6 && tags.allSatisfy({ $0 == DERTag.integer }):
+                _ where tags.count >= 6 && tags.prefix(6).allSatisfy({ $0 == DERTag.integer }):
                 self = .privateKey
             default: self = .other
             }

@@ -9,6 +9,7 @@ actor ConnectRace {
     private var connecting: [EventLoop.Token: Runner] = [:]
     private var failed: [ConnectAttempt] = []
     private var stagger: TimerQueue.Identifier?
+    private var isWon = false
     private let outcome = OneShot<EventLoop.Token>()
 
     /// The Connection Attempt Delay that RFC 8305, section 8 recommends.
@@ -41,7 +42,7 @@ actor ConnectRace {
         startNext()
         let token = try await outcome.value()
         guard let winner = connecting.removeValue(forKey: token), let socket = winner.socket.take() else {
-            throw .cancelled
+            throw .closed(peer: peer)
         }
         return ConnectedSocket(socket: socket, token: token, address: winner.address)
     }
@@ -74,8 +75,12 @@ actor ConnectRace {
     }
 
     private func connected(_ token: EventLoop.Token) {
-        guard let runner = connecting[token] else { return }
-        guard let error = runner.socket?.pendingError() else { return outcome.give(.success(token)) }
+        guard !isWon, let runner = connecting[token] else { return }
+        guard let error = runner.socket?.pendingError() else {
+            // Whatever happens to the socket from here on is for its connection to find.
+            isWon = true
+            return outcome.give(.success(token))
+        }
         drop(token)
         failed.append(ConnectAttempt(address: runner.address.description, reason: error.description))
         startNext()

@@ -205,17 +205,26 @@ actor Connection {
         let timer = deadline.map { deadline in
             loop.schedule(at: deadline.instant) { self.assumeIsolated { $0.stop(call, deadline.error) } }
         }
-        defer {
-            calls.remove(call)
-            if let timer { loop.cancel(timer) }
-        }
-        let result = await withTaskCancellationHandler { () -> Result<Value, TransportError> in
-            do throws(TransportError) { return .success(try await body()) } catch { return .failure(error) }
+        defer { if let timer { loop.cancel(timer) } }
+        let result = await withTaskCancellationHandler {
+            await finish(call, body)
         } onCancel: {
             loop.execute { self.assumeIsolated { $0.stop(call, .cancelled) } }
         }
-        if case .failure(let error) = result { finish(error) }
         return try result.get()
+    }
+
+    /// The body and its end in one, so that nothing can come between them.
+    private func finish<Value: Sendable>(
+        _ call: Int, _ body: () async throws(TransportError) -> Value
+    ) async -> Result<Value, TransportError> {
+        defer { calls.remove(call) }
+        do throws(TransportError) {
+            return .success(try await body())
+        } catch {
+            finish(error)
+            return .failure(error)
+        }
     }
 
     /// Ends the connection if that call still runs.

@@ -116,20 +116,3 @@ struct ArgumentsTests {
         #expect(await pinctl("help", "targets").output.contains("[2001:db8::1]:port"))
     }
 }
-
-@Suite("Exit codes")
-struct ExitCodeTests {
-    @Test("tell the worst of several outcomes: 2, 1, 4, 3, 0")
-    func precedence() {
-        let order: [ExitCode] = [.good, .couldNotCheck, .notTrusted, .finding, .badInput, .internalError]
-        for (index, worse) in order.enumerated() {
-            for better in order[...index] {
-                var status = better
-                status.record(worse)
-                #expect(status == worse)
-                status.record(better)
-                #expect(status == worse)
-            }
-        }
-    }
-}

@@ -29,12 +29,12 @@ func pinctl(_ words: String..., variables: [String: String] = [:], now: Date = t
     await pinctl(words, variables: variables, now: now)
 }
 
-/// Runs a script of bash, in which `pinctl` is the program as it was built; ends it after 20 seconds with status 124.
-func shell(_ script: String, in folder: TestFolder? = nil) throws -> Run {
+/// Runs a script of bash, in which `pinctl` is the program as it was built; what hangs is ended with status 124.
+func shell(_ script: String, in folder: TestFolder? = nil, patience seconds: Int = 20) throws -> Run {
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let folderOfPrograms = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
     let setUp = "PATH=\(folderOfPrograms):$PATH; \(folder.map { "cd \($0.path); " } ?? "")"
-    let result = try TestCommand.run(["timeout", "20", "bash", "-c", setUp + script])
+    let result = try TestCommand.run(["timeout", "\(seconds)", "bash", "-c", setUp + script])
     return Run(
         status: result.status, output: String(decoding: result.output, as: UTF8.self),
         errors: String(decoding: result.errors, as: UTF8.self))

@@ -89,11 +89,9 @@ import Testing
             try await LoopbackServer(chain: other.chain).run { otherServer in
                 let theirs = try await Transport.shared.dial(try other.endpoint(on: otherServer))
                 let path = try other.path(theirs.presented)
-                await expectFailure {
+                await expectFailure(\.isForeignPath) {
                     let pending = try await Transport.shared.dial(try site.endpoint(on: server))
                     _ = try await pending.accept(path, approval: approval)
-                } as: {
-                    if case .foreignPath = $0 { true } else { false }
                 }
                 try await Self.expectRefused(server)
             }
@@ -107,15 +105,13 @@ import Testing
         let store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
         try await LoopbackServer(chain: [leaf]).run { server in
             let route = Route(host: try ServerName(server.address), port: server.port)
-            await expectFailure {
+            await expectFailure(\.isForeignPath) {
                 let pending = try await Transport.shared.dial(
                     Endpoint(name: try ServerName("a.example.test"), port: 443, route: route))
                 let path = try ServerTrust(
                     presented: pending.presented, name: try ServerName("b.example.test"), store: store
                 ).evaluate(at: Site.time)
                 _ = try await pending.accept(path, approval: approval)
-            } as: {
-                if case .foreignPath = $0 { true } else { false }
             }
             try await Self.expectRefused(server)
         }
@@ -163,10 +159,10 @@ import Testing
     func unofferedProtocol() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain) { $0.forcedApplicationProtocol = "h2\u{1B}[2J" }.run { server in
-            await expectFailure { _ = try await site.connect(to: server) } as: { error in
+            await expectFailure({ error in
                 guard case .handshakeFailed = error else { return false }
                 return !error.description.contains("\u{1B}")
-            }
+            }) { _ = try await site.connect(to: server) }
             #expect(await server.ended()[0].applicationBytes.isEmpty)
         }
     }
@@ -178,10 +174,8 @@ import Testing
             let fitting = kind == "rsa" ? "RSA-PSS+SHA256" : "ECDSA+SHA256"
             let other = kind == "rsa" ? "ECDSA+SHA256" : "RSA-PSS+SHA256"
             await (try site.connect(to: server, .with { $0.signatureAlgorithms = fitting })).close()
-            await expectFailure {
+            await expectFailure(\.isHandshakeFailed) {
                 _ = try await site.connect(to: server, .with { $0.signatureAlgorithms = other })
-            } as: {
-                if case .handshakeFailed = $0 { true } else { false }
             }
         }
     }

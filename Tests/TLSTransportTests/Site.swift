@@ -63,8 +63,8 @@ extension DialOptions {
 
 /// Expects `body` to throw a transport error that `isExpected`.
 func expectFailure(
-    _ body: () async throws -> Void, as isExpected: (TransportError) -> Bool,
-    sourceLocation: SourceLocation = #_sourceLocation
+    _ isExpected: (TransportError) -> Bool, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () async throws -> Void
 ) async {
     do {
         try await body()
@@ -74,4 +74,15 @@ func expectFailure(
     } catch {
         Issue.record(error, sourceLocation: sourceLocation)
     }
+}
+
+extension TransportError {
+    var isCancelled: Bool { self == .cancelled }
+    var isClosed: Bool { if case .closed = self { true } else { false } }
+    var isForeignPath: Bool { if case .foreignPath = self { true } else { false } }
+    var isHandshakeFailed: Bool { if case .handshakeFailed = self { true } else { false } }
+    var isHandshakeTimeout: Bool { if case .timedOut(.handshake, _, _) = self { true } else { false } }
+    var isLostDuringHandshake: Bool { if case .lostDuringHandshake = self { true } else { false } }
+    var isTruncated: Bool { if case .truncated = self { true } else { false } }
+    var isUnresolvable: Bool { if case .unresolvable = self { true } else { false } }
 }

@@ -109,9 +109,11 @@ private func relay(
         }
         if both[1].revents != 0 {
             let read = unsafe recv(server, &buffer, min(buffer.count, limit - count), 0)
-            guard read > 0, unsafe send(client, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
+            guard read > 0 else { return }
+            // Counted first: whoever has got the bytes finds them counted.
             count += read
             passed(count)
+            guard unsafe send(client, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
         }
     }
     switch ending {

@@ -33,11 +33,20 @@ package enum TestCommand {
         for (number, file) in [standardInput, output, errors].enumerated() {
             unsafe posix_spawn_file_actions_adddup2(&actions, file.descriptor, Int32(number))
         }
+        // A test may run on a thread that has every signal blocked, which children inherit.
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var noSignals = sigset_t()
+        unsafe sigemptyset(&noSignals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &noSignals)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
         let program = command.first ?? ""
         var child = pid_t()
         let error = unsafe withCStrings(command) { arguments in
             unsafe withCStrings([path] + environment) { variables in
-                unsafe posix_spawnp(&child, program, &actions, nil, arguments, variables)
+                unsafe posix_spawnp(&child, program, &actions, &attributes, arguments, variables)
             }
         }
         guard error == 0 else { throw .system(program, error) }

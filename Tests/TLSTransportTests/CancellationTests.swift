@@ -1,0 +1,130 @@
+import CertificateTrust
+import Glibc
+import Synchronization
+import TLSTransport
+import TestPKI
+import Testing
+
+@Suite struct CancellationTests {
+    /// Runs `body` in a task, cancels it once `isReached`, and expects it to throw `.cancelled`.
+    private func cancel(
+        once isReached: () throws -> Bool, _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let task = Task { try await body() }
+        while try !isReached() { try await Task.sleep(for: .milliseconds(2)) }
+        task.cancel()
+        await expectFailure(\.isCancelled) { try await task.value }
+    }
+
+    @Test("a dial in a cancelled task does nothing")
+    func cancelledBefore() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let task = Task {
+                while !Task.isCancelled { await Task.yield() }
+                _ = try await Transport.shared.dial(try site.endpoint(on: server))
+            }
+            task.cancel()
+            await expectFailure(\.isCancelled) { try await task.value }
+            try expectNoSockets(to: server.port)
+        }
+    }
+
+    @Test("while connecting")
+    func connecting() async throws {
+        let listener = try SilentListener()
+        let endpoint = Endpoint(name: try ServerName("127.0.0.1"), port: listener.port)
+        let before = try openSockets(to: listener.port)
+        try await cancel(once: { try openSockets(to: listener.port) > before }) {
+            _ = try await Transport.shared.dial(endpoint)
+        }
+        #expect(try openSockets(to: listener.port) == before)
+    }
+
+    @Test("while the server is silent in the handshake")
+    func handshaking() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain, .stall).run { server in
+            try await cancel(once: { !server.records.isEmpty }) { _ = try await site.connect(to: server) }
+            try expectNoSockets(to: server.port)
+        }
+    }
+
+    @Test("while the rest of the handshake is awaited")
+    func accepting() async throws {
+        let site = try Site()
+        // In TLS 1.2 the server finishes last, so what came before the question is all that comes.
+        let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = .tls12 ... .tls12 }
+        try await server.run { server in
+            let asked = try await LoopbackRelay(to: server).run { relay in
+                let endpoint = Endpoint(
+                    name: site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
+                await (try await Transport.shared.dial(endpoint)).refuse()
+                return relay.passedCount
+            }
+            try await LoopbackRelay(to: server, passing: asked).run { relay in
+                let endpoint = Endpoint(
+                    name: site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
+                try await cancel(once: { server.records.last?.handshakeCompleted == true }) {
+                    let pending = try await Transport.shared.dial(endpoint)
+                    let path = try site.path(pending.presented)
+                    _ = try await pending.accept(path, approval: approval)
+                }
+                try expectNoSockets(to: relay.port)
+            }
+        }
+    }
+
+    @Test("while a response is awaited; the connection is closed for everybody")
+    func receiving() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain, .handle { _ = try $0.read(); _ = try $0.read() }).run { server in
+            let connection = try await site.connect(to: server)
+            try await connection.send(request)
+            try await cancel(once: { !server.applicationBytes.isEmpty }) { _ = try await connection.receive() }
+            await expectFailure(\.isCancelled) { try await connection.send(request) }
+            try expectNoSockets(to: server.port)
+            #expect(await server.ended()[0].applicationBytes == request)
+        }
+    }
+
+    @Test("while the server takes no more bytes")
+    func sending() async throws {
+        let site = try Site()
+        let isOver = Flag()
+        let neverReads = LoopbackServer.Script.handle { _ in while !isOver.isSet { usleep(1000) } }
+        try await LoopbackServer(chain: site.chain, neverReads).run { server in
+            defer { isOver.set() }
+            let connection = try await site.connect(to: server)
+            let task = Task { try await connection.send([UInt8](repeating: 0, count: 64 << 20)) }
+            try await Task.sleep(for: .milliseconds(50))
+            task.cancel()
+            await expectFailure(\.isCancelled) { try await task.value }
+            try expectNoSockets(to: server.port)
+        }
+    }
+
+    @Test("a cancellation that comes too late for a call leaves the connection to the next one")
+    func late() async throws {
+        let site = try Site()
+        let echo = LoopbackServer.Script.handle { while let bytes = try $0.read() { try $0.write(bytes) } }
+        try await LoopbackServer(chain: site.chain, echo).run { server in
+            var connection = try await site.connect(to: server)
+            for round in 0..<200 {
+                let task = Task { [connection] in try await connection.send(request) }
+                for _ in 0..<round % 20 { await Task.yield() }
+                task.cancel()
+                switch await task.result {
+                case .success: #expect(try await connection.receive() == request)
+                case .failure: connection = try await site.connect(to: server)
+                }
+            }
+        }
+    }
+}
+
+private final class Flag: Sendable {
+    private let value = Atomic(false)
+    var isSet: Bool { value.load(ordering: .relaxed) }
+    func set() { value.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,100 @@
+import TLSTransport
+import TestPKI
+import Testing
+
+@Suite struct DataTests {
+    private static let echo = LoopbackServer.Script.handle { while let bytes = try $0.read() { try $0.write(bytes) } }
+
+    /// Bytes in which a lost or doubled block shows.
+    private static func pattern(_ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 12) }
+    }
+
+    @Test(
+        "bytes arrive as they were sent, in both directions at once", arguments: [1, 16_384, 65_537, 3_000_001],
+        [LoopbackServer.TLSVersion.tls12, .tls13])
+    func fullDuplex(count: Int, version: LoopbackServer.TLSVersion) async throws {
+        let site = try Site()
+        let server = try LoopbackServer(chain: site.chain, Self.echo) { $0.protocolVersions = version...version }
+        try await server.run { server in
+            let connection = try await site.connect(to: server)
+            let sent = Self.pattern(count)
+            let sending = Task { try await connection.send(sent) }
+            var received: [UInt8] = []
+            while received.count < count, let bytes = try await connection.receive() {
+                #expect(!bytes.isEmpty)
+                received += bytes
+            }
+            try await sending.value
+            #expect(received == sent)
+            await connection.close()
+            let record = try #require(await server.ended().first)
+            #expect(record.applicationBytes == sent)
+            #expect(record.alerts == [.closeNotify])
+        }
+    }
+
+    @Test("sending nothing sends nothing")
+    func empty() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let connection = try await site.connect(to: server)
+            try await connection.send([])
+            await connection.close()
+            #expect(await server.ended()[0].applicationBytes.isEmpty)
+        }
+    }
+
+    @Test("TC16: an end without close_notify is no end of data", arguments: [true, false])
+    func truncation(says closeNotify: Bool) async throws {
+        let site = try Site()
+        let script = LoopbackServer.Script.handle { try $0.write(Array("half a resp".utf8)) }
+        try await LoopbackServer(chain: site.chain, script) { $0.sendsCloseNotify = closeNotify }.run { server in
+            let connection = try await site.connect(to: server)
+            #expect(try await connection.receive() == Array("half a resp".utf8))
+            if closeNotify {
+                #expect(try await connection.receive() == nil)
+                #expect(try await connection.receive() == nil)
+            } else {
+                for _ in 0..<2 {
+                    await expectFailure(\.isTruncated) { _ = try await connection.receive() }
+                }
+                try expectNoSockets(to: server.port)
+            }
+        }
+    }
+
+    @Test("a closed connection neither sends nor receives")
+    func closed() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain, Self.echo).run { server in
+            let connection = try await site.connect(to: server)
+            await connection.close()
+            await expectFailure(\.isClosed) { try await connection.send([1]) }
+            await expectFailure(\.isClosed) { _ = try await connection.receive() }
+        }
+    }
+
+    @Test("closing ends a receive that waits")
+    func closeWhileReceiving() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain, Self.echo).run { server in
+            let connection = try await site.connect(to: server)
+            let receiving = Task { try await connection.receive() }
+            for _ in 0..<20 { await Task.yield() }
+            await connection.close()
+            await expectFailure(\.isClosed) { _ = try await receiving.value }
+        }
+    }
+
+    @Test("a connection that is dropped says close_notify")
+    func dropped() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain, Self.echo).run { server in
+            _ = try await site.connect(to: server)
+            let record = try #require(await server.ended().first)
+            #expect(record.handshakeCompleted)
+            #expect(record.alerts == [.closeNotify])
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import CertificateTrust
+import FoundationEssentials
+import Glibc
+import TLSTransport
+import TestPKI
+import Testing
+
+@Suite struct ResourceTests {
+    @Test("200 dials at once all arrive")
+    func parallel() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain).run { server in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<200 {
+                    group.addTask {
+                        let connection = try await site.connect(to: server)
+                        try await connection.send(request)
+                        let response = try await connection.receiveAll()
+                        #expect(response.suffix(5) == Array("hello".utf8)[...])
+                        await connection.close()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let records = await server.ended(200)
+            #expect(records.count == 200 && records.allSatisfy { $0.applicationBytes == request })
+        }
+    }
+
+    @Test("TC18: descriptors are back to where they were after dials, failures and cancellations")
+    func noLeaks() async {
+        // In a process of its own: other tests have descriptors too.
+        await #expect(processExitsWith: .success) {
+            let site = try Site()
+            let refused = try LoopbackServer(plain: .stall)
+            refused.stop()
+            // The first connection starts the loop, which stays.
+            try await LoopbackServer(chain: site.chain).run { server in
+                await (try site.connect(to: server)).close()
+            }
+            let base = try await descriptors { _ in true }
+
+            try await LoopbackServer(chain: site.chain).run { server in
+                await withTaskGroup { group in
+                    for index in 0..<400 {
+                        group.addTask { await use(server, refused, site, index) }
+                    }
+                }
+                #expect(!server.records.isEmpty)
+            }
+            let after = try await descriptors { $0 == base }
+            #expect(after == base)
+        }
+    }
+
+    @Test("a process ends while connections are open and handshakes wait")
+    func exit() async {
+        await #expect(processExitsWith: .success) {
+            let site = try Site()
+            let server = try LoopbackServer(chain: site.chain, .stall)
+            let open = try LoopbackServer(chain: site.chain, .handle { _ = try $0.read() })
+            let connection = try await site.connect(to: open)
+            for _ in 0..<8 { Task { _ = try await site.connect(to: server) } }
+            while server.records.isEmpty { await Task.yield() }
+            #expect(connection.path != nil)
+            Glibc.exit(0)
+        }
+    }
+}
+
+/// Uses a connection in one of the ways there are, some of which end it early.
+private func use(_ server: LoopbackServer, _ refused: LoopbackServer, _ site: Site, _ index: Int) async {
+    let task = Task {
+        switch index % 5 {
+        case 0:
+            let connection = try await site.connect(to: server)
+            try await connection.send(request)
+            _ = try await connection.receiveAll()
+        case 1: _ = try await Transport.shared.dial(try site.endpoint(on: server))
+        case 2: await (try await Transport.shared.dial(try site.endpoint(on: server))).refuse()
+        case 3: _ = try await site.connect(to: refused)
+        default: _ = try await Transport.shared.dial(Endpoint(name: try ServerName("localhost"), port: refused.port))
+        }
+    }
+    if index % 2 == 0 {
+        try? await Task.sleep(for: .microseconds(Int.random(in: 0..<40_000)))
+        task.cancel()
+    }
+    _ = await task.result
+}
+
+/// How many descriptors this process has, once it is as expected or five seconds have gone.
+private func descriptors(_ isExpected: (Int) -> Bool) async throws -> Int {
+    var count = 0
+    for _ in 0..<100 {
+        try await Task.sleep(for: .milliseconds(50))
+        count = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        if isExpected(count) { break }
+    }
+    return count
+}
