@@ -65,6 +65,7 @@ struct ProcessTests {
         for script in [
             "pinctl hash many.pem | head -n 1 > first", "pinctl hash --json many.pem | head -n 1 > first",
             "trap '' PIPE; pinctl hash many.pem | head -n 1 > first",
+            "env --block-signal=PIPE pinctl hash many.pem | head -n 1 > first",
             "(while cat c.pem; do :; done) 2> /dev/null | pinctl hash - | head -n 1 > first",
         ] {
             let run = try shell("\(script); echo ${PIPESTATUS[*]}; wc -l < first", in: folder)
