@@ -152,6 +152,17 @@ struct HashTests {
         #expect(run.errors.contains("key.p8: is an encrypted private key: give its public key"))
     }
 
+    @Test("takes no key that was written on one line for a label")
+    func keyOnOneLine() async throws {
+        let file = try folder.add(TestKey(.ed25519).privateKeyPEM.replacing("\n", with: ""))
+        for words in [["hash"], ["hash", "--json"], ["verify", "--host", "api.test"]] {
+            let run = await pinctl(words + [file])
+            #expect(run.status == 2)
+            #expect(run.errors.hasPrefix("pinctl: "))
+            #expect(!(run.output + run.errors).contains("PRIVATE KEY"))
+        }
+    }
+
     @Test("names PEM labels it does not know, and files with parameters alone")
     func labels() async throws {
         let crl = await pinctl("hash", try folder.add(TestPEM.block("X509 CRL", [0x30, 0]), name: "crl.pem"))

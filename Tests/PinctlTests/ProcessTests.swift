@@ -75,6 +75,7 @@ struct ProcessTests {
         for script in [
             "pinctl hash many.pem | head -n 1 > first", "pinctl hash --json many.pem | head -n 1 > first",
             "trap '' PIPE; pinctl hash many.pem | head -n 1 > first",
+            "env --block-signal=PIPE pinctl hash many.pem | head -n 1 > first",
             "(while cat c.pem; do :; done) 2> /dev/null | pinctl hash - | head -n 1 > first",
         ] {
             let run = try shell("\(script); echo ${PIPESTATUS[*]}; wc -l < first", in: folder)
@@ -110,7 +111,16 @@ struct ProcessTests {
         #expect(input.errors == "pinctl: standard input: cannot read it: Bad file descriptor\n")
     }
 
-    @Test("is interrupted with 130, terminated by SIGTERM, and calls a trap a defect of its own")
+    @Test("reads no other file for one whose name is not UTF-8")
+    func namesOfOtherBytes() throws {
+        // Arguments arrive as text, in which U+FFFD stands for what is not UTF-8.
+        let run = try shell("cp c.pem $'\\xEF\\xBF\\xBD'; pinctl hash $'\\xFF' c.pem", in: folder)
+        #expect(run.status == 2)
+        #expect(run.lines.count == 1)
+        #expect(run.errors.contains("its name is not UTF-8"))
+    }
+
+    @Test("is interrupted with 130, terminated by SIGTERM and SIGQUIT, and calls a trap a defect of its own")
     func signals() throws {
         // The FIFO has a writer that says nothing: this reader waits for it.
         let wait = "mkfifo quiet; exec 3<>quiet; timeout --preserve-status -s SIGNAL 0.5 pinctl hash quiet"

@@ -7,6 +7,8 @@ extension Pinctl {
         StandardStreams.fillGaps()
         // A write to a closed pipe is to fail, not to kill: connections break in the same way.
         _ = signal(SIGPIPE, SIG_IGN)
+        // The Swift runtime takes this one for a crash: it prints memory, and goes on.
+        _ = signal(SIGQUIT, SIG_DFL)
         _ = signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
         // What Swift's traps raise.
         for trap in [SIGILL, SIGTRAP] { _ = signal(trap) { _ in endWithDefect() } }
