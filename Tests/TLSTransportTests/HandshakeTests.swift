@@ -107,7 +107,7 @@ import Testing
             let route = Route(host: try ServerName(server.address), port: server.port)
             await expectFailure(\.isForeignPath) {
                 let pending = try await Transport.shared.dial(
-                    Endpoint(name: try ServerName("a.example.test"), port: 443, route: route))
+                    Endpoint(name: try ServerName("a.example.test"), port: 443, route: route), options: .patient)
                 let path = try ServerTrust(
                     presented: pending.presented, name: try ServerName("b.example.test"), store: store
                 ).evaluate(at: Site.time)
@@ -122,7 +122,7 @@ import Testing
         let leaf = try TestCertificate.selfSigned(.server(["api.example.test"]))
         try await LoopbackServer(chain: [leaf]).run { server in
             let pending = try await Transport.shared.dial(
-                Endpoint(name: try ServerName("127.0.0.1"), port: server.port))
+                Endpoint(name: try ServerName("127.0.0.1"), port: server.port), options: .patient)
             let connection = try await pending.acceptUnverified(approval: approval)
             #expect(connection.path == nil)
             try await connection.send(request)
