@@ -59,7 +59,8 @@ run_quietly() {
 run_tests() {
     swift test --disable-xctest --no-parallel "$@" 2>&1 |
         sed -uE '/^\[[0-9]+\/[0-9]+\] /d; /^Build(ing| complete)/d; /ld.gold: warning: Cannot export local symbol/d
-            /^(◇|↳) /d; /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }'
+            /^◇ /{ :start; / started\.$/d; N; b start }; /^↳ /d
+            /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }'
 }
 
 # step TITLE COMMAND ARGUMENT…: runs one check, says on one line how it went, and shows what it printed if it failed.
