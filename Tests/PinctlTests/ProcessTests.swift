@@ -124,7 +124,7 @@ struct ProcessTests {
     func signals() async throws {
         // The FIFO has a writer that says nothing: this reader waits for it.
         let wait = "mkfifo quiet; exec 3<>quiet; timeout --preserve-status -s SIGNAL 0.5 pinctl hash quiet"
-        for (signal, status) in [("INT", Int32(130)), ("TERM", 143), ("ILL", 70), ("TRAP", 70)] {
+        for (signal, status) in [("INT", Int32(130)), ("TERM", 143), ("QUIT", 131), ("ILL", 70), ("TRAP", 70)] {
             let run = try await shell(
                 wait.replacing("SIGNAL", with: signal).replacing("quiet", with: signal), in: folder)
             #expect(run.status == status)
