@@ -27,11 +27,26 @@ import Testing
         try await LoopbackServer(chain: site.chain).run { server in
             let task = Task {
                 while !Task.isCancelled { await Task.yield() }
-                _ = try await Transport.shared.dial(try site.endpoint(on: server))
+                _ = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
             }
             task.cancel()
             await expectFailure(\.isCancelled) { try await task.value }
             try expectNoSockets(to: server.port)
+        }
+    }
+
+    @Test("a send in a cancelled task sends nothing")
+    func sendCancelledBefore() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let connection = try await site.connect(to: server)
+            let task = Task {
+                while !Task.isCancelled { await Task.yield() }
+                try await connection.send(request)
+            }
+            task.cancel()
+            await expectFailure(\.isCancelled) { try await task.value }
+            #expect(await server.ended()[0].applicationBytes.isEmpty)
         }
     }
 
@@ -41,7 +56,7 @@ import Testing
         let endpoint = Endpoint(name: try ServerName("127.0.0.1"), port: dead.port)
         let before = try openSockets(to: dead.port)
         let hasStarted = { try openSockets(to: dead.port) > before }
-        try await cancel(once: hasStarted) { _ = try await Transport.shared.dial(endpoint) }
+        try await cancel(once: hasStarted) { _ = try await Transport.shared.dial(endpoint, options: .patient) }
         #expect(try openSockets(to: dead.port) == before)
     }
 
@@ -64,14 +79,14 @@ import Testing
             let asked = try await LoopbackRelay(to: server).run { relay in
                 let endpoint = Endpoint(
                     name: site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
-                await (try await Transport.shared.dial(endpoint)).refuse()
+                await (try await Transport.shared.dial(endpoint, options: .patient)).refuse()
                 return relay.passedCount
             }
             try await LoopbackRelay(to: server, passing: asked).run { relay in
                 let endpoint = Endpoint(
                     name: site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
                 try await cancel(once: { server.records.last?.handshakeCompleted == true }) {
-                    let pending = try await Transport.shared.dial(endpoint)
+                    let pending = try await Transport.shared.dial(endpoint, options: .patient)
                     let path = try site.path(pending.presented)
                     _ = try await pending.accept(path, approval: approval)
                 }

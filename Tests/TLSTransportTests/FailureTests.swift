@@ -75,7 +75,7 @@ import Testing
     func weakKey() async throws {
         let site = try Site(key: try TestKey(.rsa(bits: 1024)))
         try await LoopbackServer(chain: site.chain).run { server in
-            let pending = try await Transport.shared.dial(try site.endpoint(on: server))
+            let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
             #expect(pending.presented.leaf.derBytes == site.chain[0].derBytes)
             await pending.refuse()
         }
@@ -87,7 +87,8 @@ import Testing
         let address = "127.0.0.1:\(dead.port)"
         let attempt = ConnectAttempt(address: address, reason: "Connection refused")
         await expectFailure(.unreachable(peer: address, attempts: [attempt])) {
-            _ = try await Transport.shared.dial(Endpoint(name: try ServerName("127.0.0.1"), port: dead.port))
+            _ = try await Transport.shared.dial(
+                Endpoint(name: try ServerName("127.0.0.1"), port: dead.port), options: .patient)
         }
     }
 
@@ -164,7 +165,7 @@ import Testing
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
             let whole = try await LoopbackRelay(to: server).run { relay in
-                let pending = try await Transport.shared.dial(try endpoint(of: site, relay))
+                let pending = try await Transport.shared.dial(try endpoint(of: site, relay), options: .patient)
                 // In TLS 1.3 the server's part is done and tickets follow; in TLS 1.2 its Finished is still to come.
                 let asked = relay.passedCount
                 let path = try site.path(pending.presented)

@@ -78,8 +78,8 @@ private func use(_ server: LoopbackServer, _ refused: DeadPort, _ site: Site, _ 
             let connection = try await site.connect(to: server)
             try await connection.send(request)
             _ = try await connection.receiveAll()
-        case 1: _ = try await Transport.shared.dial(try site.endpoint(on: server))
-        case 2: await (try await Transport.shared.dial(try site.endpoint(on: server))).refuse()
+        case 1: _ = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
+        case 2: await (try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)).refuse()
         case 3: _ = try await Transport.shared.dial(Endpoint(name: try ServerName("127.0.0.1"), port: refused.port))
         default: _ = try await Transport.shared.dial(Endpoint(name: try ServerName("localhost"), port: refused.port))
         }
