@@ -14,6 +14,8 @@ actor Connection {
     private var socket: Socket?
     /// Why it is closed.
     private var end: TransportError?
+    /// Whether the handshake is done.
+    private var isEstablished = false
 
     /// What the socket was last known to be ready for; edges that nobody waited for are kept here.
     private var readiness: Readiness = [.reading, .writing]
@@ -31,8 +33,6 @@ actor Connection {
     private static let outputLimit = 256 * 1024
     /// Ciphertext read at a time: two full records.
     private static let readChunk = 32 * 1024
-
-    private var isEstablished = false
 
     init(_ connected: consuming ConnectedSocket, engine: sending TLSClientEngine, peer: String, on loop: EventLoop) {
         self.loop = loop
@@ -198,6 +198,8 @@ actor Connection {
     private func call<Value: Sendable>(
         until deadline: Deadline? = nil, _ body: () async throws(TransportError) -> Value
     ) async throws(TransportError) -> Value {
+        // A cancellation that is there already must not let the body send first.
+        if Task.isCancelled { finish(.cancelled) }
         if let end { throw end }
         callCount += 1
         let call = callCount

@@ -54,7 +54,8 @@ final class EventLoop: SerialExecutor {
     }
 
     /// Calls `body` on the loop's thread at `deadline`.
-    func schedule(at deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () -> Void) -> TimerQueue.Identifier {
+    func schedule(at deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () -> Void) -> TimerQueue.Identifier
+    {
         change { $0.timers.add(at: deadline, body) }
     }
 

@@ -35,15 +35,29 @@ import Testing
         }
     }
 
+    @Test("a send in a cancelled task sends nothing")
+    func sendCancelledBefore() async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let connection = try await site.connect(to: server)
+            let task = Task {
+                while !Task.isCancelled { await Task.yield() }
+                try await connection.send(request)
+            }
+            task.cancel()
+            await expectFailure(\.isCancelled) { try await task.value }
+            #expect(await server.ended()[0].applicationBytes.isEmpty)
+        }
+    }
+
     @Test("while connecting")
     func connecting() async throws {
-        let listener = try SilentListener()
-        let endpoint = Endpoint(name: try ServerName("127.0.0.1"), port: listener.port)
-        let before = try openSockets(to: listener.port)
-        try await cancel(once: { try openSockets(to: listener.port) > before }) {
-            _ = try await Transport.shared.dial(endpoint, options: .patient)
-        }
-        #expect(try openSockets(to: listener.port) == before)
+        let dead = try DeadPort(.silent)
+        let endpoint = Endpoint(name: try ServerName("127.0.0.1"), port: dead.port)
+        let before = try openSockets(to: dead.port)
+        let hasStarted = { try openSockets(to: dead.port) > before }
+        try await cancel(once: hasStarted) { _ = try await Transport.shared.dial(endpoint, options: .patient) }
+        #expect(try openSockets(to: dead.port) == before)
     }
 
     @Test("while the server is silent in the handshake")
@@ -84,7 +98,8 @@ import Testing
     @Test("while a response is awaited; the connection is closed for everybody")
     func receiving() async throws {
         let site = try Site()
-        try await LoopbackServer(chain: site.chain, .handle { _ = try $0.read(); _ = try $0.read() }).run { server in
+        let neverAnswers = LoopbackServer.Script.handle { while try $0.read() != nil {} }
+        try await LoopbackServer(chain: site.chain, neverAnswers).run { server in
             let connection = try await site.connect(to: server)
             try await connection.send(request)
             try await cancel(once: { !server.applicationBytes.isEmpty }) { _ = try await connection.receive() }

@@ -26,7 +26,9 @@ import Testing
         "what is no handshake with a certificate is an error",
         arguments: [
             Row("closes at once", \.isLostDuringHandshake) { try LoopbackServer(chain: $0.chain, .closeAfterAccept) },
-            Row("never answers", \.isHandshakeTimeout, limit: .milliseconds(100)) { try LoopbackServer(chain: $0.chain, .stall) },
+            Row("never answers", \.isHandshakeTimeout, limit: .milliseconds(100)) {
+                try LoopbackServer(chain: $0.chain, .stall)
+            },
             Row("speaks no TLS", \.isHandshakeFailed) { _ in
                 try LoopbackServer(plain: .handle { try $0.write(Array("220 mail ESMTP\r\n".utf8)) })
             },
@@ -81,25 +83,26 @@ import Testing
 
     @Test("a refused connection names the address and what the system said")
     func connectionRefused() async throws {
-        let server = try LoopbackServer(plain: .stall)
-        server.stop()
-        let endpoint = Endpoint(name: try ServerName("127.0.0.1"), port: server.port)
-        await expectFailure({ error in
-            let attempt = ConnectAttempt(address: "127.0.0.1:\(server.port)", reason: "Connection refused")
-            return error == .unreachable(peer: "127.0.0.1:\(server.port)", attempts: [attempt])
-        }) { _ = try await Transport.shared.dial(endpoint, options: .patient) }
+        let dead = try DeadPort(.refusing)
+        let address = "127.0.0.1:\(dead.port)"
+        let attempt = ConnectAttempt(address: address, reason: "Connection refused")
+        await expectFailure(.unreachable(peer: address, attempts: [attempt])) {
+            _ = try await Transport.shared.dial(
+                Endpoint(name: try ServerName("127.0.0.1"), port: dead.port), options: .patient)
+        }
     }
 
     @Test("a name that does not exist is an error, also where DNS is out of reach")
     func unresolvable() async throws {
         let name = try ServerName("does-not-exist.invalid")
-        await expectFailure({ error in
+        let isExpected: (TransportError) -> Bool = { error in
             switch error {
             case .unresolvable(name, let reason): !reason.isEmpty
             case .timedOut(.resolve, _, .seconds(1)): true
             default: false
             }
-        }) {
+        }
+        await expectFailure(isExpected) {
             _ = try await Transport.shared.dial(
                 Endpoint(name: name, port: 443), options: .with { $0.resolveTimeout = .seconds(1) })
         }
@@ -115,17 +118,13 @@ import Testing
 
     @Test("an address that never answers runs into the limit of the phase, or of the whole")
     func silentAddress() async throws {
-        let listener = try SilentListener()
-        let endpoint = Endpoint(name: try ServerName("127.0.0.1"), port: listener.port)
+        let dead = try DeadPort(.silent)
+        let endpoint = Endpoint(name: try ServerName("127.0.0.1"), port: dead.port)
         let peer = endpoint.description
-        await expectFailure({
-            $0 == .timedOut(.connect, peer: peer, limit: .milliseconds(50))
-        }) {
+        await expectFailure(.timedOut(.connect, peer: peer, limit: .milliseconds(50))) {
             _ = try await Transport.shared.dial(endpoint, options: .with { $0.connectTimeout = .milliseconds(50) })
         }
-        await expectFailure({
-            $0 == .timedOut(.total, peer: peer, limit: .milliseconds(40))
-        }) {
+        await expectFailure(.timedOut(.total, peer: peer, limit: .milliseconds(40))) {
             _ = try await Transport.shared.dial(endpoint, options: .with { $0.totalTimeout = .milliseconds(40) })
         }
     }
@@ -177,7 +176,7 @@ import Testing
             }
             for limit in stride(from: 0, to: whole, by: 61) + [whole - 1] {
                 try await LoopbackRelay(to: server, passing: limit, then: ending).run { relay in
-                    await expectFailure({ error in
+                    let isExpected: (TransportError) -> Bool = { error in
                         switch error {
                         case .timedOut(.handshake, _, _): ending == .stall
                         case .lostDuringHandshake: ending != .stall
@@ -185,7 +184,8 @@ import Testing
                         case .unreachable: ending == .reset && limit == 0
                         default: false
                         }
-                    }) {
+                    }
+                    await expectFailure(isExpected) {
                         let patience = ending == .stall ? Duration.milliseconds(60) : .seconds(60)
                         let pending = try await Transport.shared.dial(
                             try endpoint(of: site, relay), options: .with { $0.handshakeTimeout = patience })

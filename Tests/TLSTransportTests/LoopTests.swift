@@ -65,7 +65,7 @@ import Testing
     @Test("a resolver that hangs does not hang the dial")
     func hung() async throws {
         let deadline = Deadline(for: .resolve, peer: "peer", limit: .milliseconds(20))
-        await expectFailure({ $0 == .timedOut(.resolve, peer: "peer", limit: .milliseconds(20)) }) {
+        await expectFailure(.timedOut(.resolve, peer: "peer", limit: .milliseconds(20))) {
             _ = try await resolve(name, port: 443, family: .any, until: deadline, on: loop) { _, _, _, _ in }
         }
     }
@@ -88,7 +88,7 @@ import Testing
     @Test("no thread for a lookup is an error")
     func noThread() async throws {
         let deadline = Deadline(for: .resolve, peer: "peer", limit: .seconds(60))
-        await expectFailure({ if case .exhausted = $0 { true } else { false } }) {
+        await expectFailure(\.isExhausted) {
             _ = try await resolve(name, port: 443, family: .any, until: deadline, on: loop) {
                 _, _, _, _ throws(SystemError) in throw SystemError(code: 11)
             }
@@ -124,15 +124,9 @@ import Testing
         try #require(SocketAddress(try ServerName(text), port: port))
     }
 
-    private func refusedPort() throws -> UInt16 {
-        let server = try LoopbackServer(plain: .stall)
-        server.stop()
-        return server.port
-    }
-
     @Test("an address that is silent is overtaken by the next, and let go")
     func overtaken() async throws {
-        let silent = try SilentListener()
+        let silent = try DeadPort(.silent)
         let before = try openSockets(to: silent.port)
         try await LoopbackServer(plain: .stall).run { server in
             let addresses = [try address(port: silent.port), try address(port: server.port)]
@@ -145,10 +139,10 @@ import Testing
 
     @Test("an address that refuses makes way at once; an address family without a route, too")
     func refused() async throws {
-        let refused = try refusedPort()
+        let refused = try DeadPort(.refusing)
         try await LoopbackServer(plain: .stall).run { server in
             let addresses = [
-                try address(port: refused), try address(port: refused, "::1"), try address(port: server.port),
+                try address(port: refused.port), try address(port: refused.port, "::1"), try address(port: server.port),
             ]
             let winner = try await ConnectRace(to: addresses, peer: "peer", on: loop).run(until: deadline)
             #expect(winner.address == addresses[2])
@@ -158,9 +152,10 @@ import Testing
 
     @Test("when all refuse, each is named in order")
     func allRefuse() async throws {
-        let addresses = [try address(port: try refusedPort()), try address(port: try refusedPort())]
+        let dead = [try DeadPort(.refusing), try DeadPort(.refusing)]
+        let addresses = try dead.map { try address(port: $0.port) }
         let attempts = addresses.map { ConnectAttempt(address: $0.description, reason: "Connection refused") }
-        await expectFailure({ $0 == .unreachable(peer: "peer", attempts: attempts) }) {
+        await expectFailure(.unreachable(peer: "peer", attempts: attempts)) {
             _ = try await ConnectRace(to: addresses, peer: "peer", on: loop).run(until: deadline)
         }
     }

@@ -4,7 +4,8 @@ import Testing
 /// How many sockets of this machine are connected or connecting to `port` of the loopback interface and still belong
 /// to somebody: the rows of `/proc/net/tcp` and `tcp6` with that remote port and an inode.
 func openSockets(to port: UInt16) throws -> Int {
-    let suffix = ":" + String(repeating: "0", count: 4 - String(port, radix: 16).count)
+    let suffix =
+        ":" + String(repeating: "0", count: 4 - String(port, radix: 16).count)
         + String(port, radix: 16, uppercase: true)
     return try ["/proc/net/tcp", "/proc/net/tcp6"].reduce(0) { count, path in
         var file = try InputFile(path: path)

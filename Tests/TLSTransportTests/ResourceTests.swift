@@ -33,8 +33,7 @@ import Testing
         // In a process of its own: other tests have descriptors too.
         await #expect(processExitsWith: .success) {
             let site = try Site()
-            let refused = try LoopbackServer(plain: .stall)
-            refused.stop()
+            let refused = try DeadPort(.refusing)
             // The first connection starts the loop, which stays.
             try await LoopbackServer(chain: site.chain).run { server in
                 await (try site.connect(to: server)).close()
@@ -72,7 +71,7 @@ import Testing
 }
 
 /// Uses a connection in one of the ways there are, some of which end it early.
-private func use(_ server: LoopbackServer, _ refused: LoopbackServer, _ site: Site, _ index: Int) async {
+private func use(_ server: LoopbackServer, _ refused: DeadPort, _ site: Site, _ index: Int) async {
     let task = Task {
         switch index % 5 {
         case 0:
@@ -81,7 +80,7 @@ private func use(_ server: LoopbackServer, _ refused: LoopbackServer, _ site: Si
             _ = try await connection.receiveAll()
         case 1: _ = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
         case 2: await (try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)).refuse()
-        case 3: _ = try await site.connect(to: refused)
+        case 3: _ = try await Transport.shared.dial(Endpoint(name: try ServerName("127.0.0.1"), port: refused.port))
         default: _ = try await Transport.shared.dial(Endpoint(name: try ServerName("localhost"), port: refused.port))
         }
     }

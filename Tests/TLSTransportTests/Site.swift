@@ -87,9 +87,18 @@ func expectFailure(
     }
 }
 
+/// Expects `body` to throw exactly this.
+func expectFailure(
+    _ expected: TransportError, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async {
+    let isExpected: (TransportError) -> Bool = { $0 == expected }
+    await expectFailure(isExpected, sourceLocation: sourceLocation, body)
+}
+
 extension TransportError {
     var isCancelled: Bool { self == .cancelled }
     var isClosed: Bool { if case .closed = self { true } else { false } }
+    var isExhausted: Bool { if case .exhausted = self { true } else { false } }
     var isForeignPath: Bool { if case .foreignPath = self { true } else { false } }
     var isHandshakeFailed: Bool { if case .handshakeFailed = self { true } else { false } }
     var isHandshakeTimeout: Bool { if case .timedOut(.handshake, _, _) = self { true } else { false } }

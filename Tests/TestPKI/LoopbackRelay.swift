@@ -30,7 +30,7 @@ package final class LoopbackRelay: Sendable {
     package init(
         to server: LoopbackServer, passing limit: Int = .max, then ending: Ending = .stall
     ) throws(TestPKIError) {
-        (listener, port) = try listenOnLoopback(isIPv6: false)
+        (listener, port) = try listenOnLoopback()
         let (listener, target, passed) = (listener, server.port, Passed())
         self.passed = passed
         thread = try PosixThread {
@@ -57,25 +57,7 @@ package final class LoopbackRelay: Sendable {
     }
 }
 
-/// A port of loopback where connecting takes for ever: it listens, its queue is full, and nobody accepts.
-package final class SilentListener: Sendable {
-    package let port: UInt16
-    private let listener: Int32
-    private let queued: [Int32]
-
-    package init() throws(TestPKIError) {
-        (listener, port) = try listenOnLoopback(isIPv6: false)
-        // A queue of length 0 holds one connection; the ones behind it are not answered.
-        listen(listener, 0)
-        var queued: [Int32] = []
-        for _ in 0..<4 { queued.append(try connectOnLoopback(port: port, waits: queued.isEmpty)) }
-        self.queued = queued
-    }
-
-    deinit { for descriptor in queued + [listener] { close(descriptor) } }
-}
-
-private func connectOnLoopback(port: UInt16, waits: Bool = true) throws(TestPKIError) -> Int32 {
+func connectOnLoopback(port: UInt16, waits: Bool = true) throws(TestPKIError) -> Int32 {
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue) | (waits ? 0 : Int32(SOCK_NONBLOCK.rawValue))
     let descriptor = socket(AF_INET, kind, 0)
     guard descriptor >= 0 else { throw .system("socket") }

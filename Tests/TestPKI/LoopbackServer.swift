@@ -126,7 +126,8 @@ package final class LoopbackServer: Sendable {
     }
 }
 
-func listenOnLoopback(isIPv6: Bool) throws(TestPKIError) -> (Int32, UInt16) {
+/// A socket on a free port with a queue of that length; none does not listen, and connecting is refused.
+func listenOnLoopback(isIPv6: Bool = false, queue: Int32? = 128) throws(TestPKIError) -> (Int32, UInt16) {
     let listener = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard listener >= 0 else { throw .system("socket") }
     var storage = sockaddr_storage()
@@ -146,7 +147,7 @@ func listenOnLoopback(isIPv6: Bool) throws(TestPKIError) -> (Int32, UInt16) {
             unsafe bytes.storeBytes(of: address, as: sockaddr_in.self)
         }
         let address = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
-        return unsafe bind(listener, address, length) == 0 && listen(listener, 128) == 0
+        return unsafe bind(listener, address, length) == 0 && (queue.map { listen(listener, $0) } ?? 0) == 0
             && getsockname(listener, address, &length) == 0
     }
     guard bound else {

@@ -18,12 +18,14 @@ func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
     defer { unsafe pthread_sigmask(SIG_SETMASK, &previous, nil) }
 
     var thread = pthread_t()
-    let code = unsafe pthread_create(&thread, nil, { argument in
-        if let argument = unsafe argument {
-            unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
-        }
-        return nil
-    }, box.toOpaque())
+    let code = unsafe pthread_create(
+        &thread, nil,
+        { argument in
+            if let argument = unsafe argument {
+                unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
+            }
+            return nil
+        }, box.toOpaque())
     guard code == 0 else {
         unsafe box.release()
         throw SystemError(code: code)
