@@ -54,9 +54,10 @@ run_quietly() {
 }
 
 # run_tests ARGUMENT…: builds and runs the tests with these arguments of `swift test`. Shows the compiler's complaints,
-# failures, skipped tests and the runner's closing line, that line last; what goes well is left out.
+# failures, skipped tests and the runner's closing line, that line last; what goes well is left out. One test at a time:
+# on two cores that takes no longer, and what a test measures of time is its own.
 run_tests() {
-    swift test --disable-xctest "$@" 2>&1 |
+    swift test --disable-xctest --no-parallel "$@" 2>&1 |
         sed -uE '/^\[[0-9]+\/[0-9]+\] /d; /^Build(ing| complete)/d; /ld.gold: warning: Cannot export local symbol/d
             /^(◇|↳) /d; /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }'
 }

@@ -8,6 +8,10 @@ struct PolicyReader {
     /// Named pins; nil for one that could not be read.
     private var named: [String: Pin?] = [:]
     private var stores: [[String]: TrustStore] = [:]
+    private var fileCount = 0
+
+    /// Files that are read for one policy, each as often as it is named: naming a large one costs a few bytes.
+    static let maximumFiles = 1000
 
     init(path: String, publicSuffixes: PublicSuffixes, problems: PolicyProblems) {
         self.path = path
@@ -108,6 +112,7 @@ extension PolicyReader {
         // The empty path stands for the system's store.
         let key = files + (includesSystem ? [""] : [])
         if let store = stores[key] { return store }
+        guard mayRead(files.count, at: value) else { return nil }
         do throws(TrustStoreError) {
             var parts: [TrustStore] = []
             if !files.isEmpty { parts.append(try TrustStore(files: files)) }
@@ -119,6 +124,16 @@ extension PolicyReader {
             problems.add(error.description, at: value.position)
             return nil
         }
+    }
+
+    /// Counts files that are to be read for a value.
+    private mutating func mayRead(_ count: Int, at value: JSONValue) -> Bool {
+        fileCount += count
+        guard fileCount > Self.maximumFiles else { return true }
+        problems.add(
+            "the policy names files over \(Self.maximumFiles) times: write pins out, or name them in \"pins\"",
+            at: value.position)
+        return false
     }
 
     /// A path that the file names, from the folder of the file.
@@ -177,7 +192,7 @@ extension PolicyReader {
 
     /// The one key of a certificate, a certificate request or a public key.
     private mutating func keyInFile(_ value: JSONValue) -> PinnedObject? {
-        guard let name = value.string else { return nil }
+        guard let name = value.string, mayRead(1, at: value) else { return nil }
         func fail(_ reason: String) -> PinnedObject? {
             problems.add("\(quoted(name)): \(reason)", at: value.position)
             return nil

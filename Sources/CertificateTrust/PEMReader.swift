@@ -16,6 +16,8 @@ package enum PEMError: Error, Hashable, Sendable {
     case binary(offset: Int)
     /// A block without its END line.
     case unterminated(label: String)
+    /// A block whose BEGIN line is missing, or damaged.
+    case noBegin
     /// An END line with another label than the BEGIN line.
     case labelMismatch(begin: String, end: String)
     /// A character that is not base64, at `line`.
@@ -32,6 +34,7 @@ extension PEMError: CustomStringConvertible {
         case .noBlock: "holds neither PEM nor DER: give a certificate, a certificate request or a key"
         case .binary(let offset): "holds binary data at byte \(offset) that is not DER: give PEM or DER"
         case .unterminated(let label): "has no -----END \(label)----- line: the file may be cut off"
+        case .noBegin: "has no BEGIN line of its own that can be read: repair the block"
         case .labelMismatch(let begin, let end): "begins as \(begin) and ends as \(end): repair the block"
         case .invalidBase64(let line): "is not base64 in line \(line): repair or fetch the block again"
         case .encrypted: "is encrypted: decrypt it first (openssl pkey -in FILE -pubout gives the public key)"
@@ -86,8 +89,10 @@ struct PEMReader {
             }
             if state == .body {
                 index = decoder.decode(chunk, from: index, line: &line, isLineStart: &isLineStart)
-                guard index < chunk.count else { break }
+            } else if state == .broken, !isLineStart {
+                while index < chunk.count, chunk[index] != 0x0A { index += 1 }
             }
+            guard index < chunk.count else { break }
             let byte = chunk[index]
             if isLineStart, byte == UInt8(ascii: "-") {
                 isBoundary = true
@@ -123,15 +128,14 @@ struct PEMReader {
     mutating func finish(_ output: Output) throws(PEMError) {
         let line = boundary
         if isBoundary { endBoundary(line.span, output) }
-        if state != .text { emit(.failure(.unterminated(label: block.label)), output) }
+        if state != .text { emitUnterminated(output) }
         guard count > 0 else { throw .noBlock }
     }
 
     /// Reads on in a line that may be a boundary; returns where it ends, or where it is too long to be one.
     private mutating func readBoundary(_ chunk: Span<UInt8>, from start: Int, _ output: Output) -> Int {
         let limit = min(chunk.count, start + Self.boundaryLimit - boundary.count)
-        var end = start
-        while end < limit, chunk[end] != 0x0A { end += 1 }
+        let end = min(chunk.firstIndex(of: 0x0A, from: start), limit)
         if end == chunk.count {
             boundary += Array(copying: chunk.extracting(start..<end))
             return end
@@ -139,7 +143,8 @@ struct PEMReader {
         isBoundary = false
         if chunk[end] != 0x0A {
             isLineStart = false
-            if state == .body { breakBlock(.invalidBase64(line: line)) }
+            let head = boundary + Array(copying: chunk.extracting(start..<end))
+            loseBoundary(head.span)
         } else if boundary.isEmpty {
             endBoundary(chunk.extracting(start..<end), output)
         } else {
@@ -154,20 +159,32 @@ struct PEMReader {
     private mutating func endBoundary(_ text: Span<UInt8>, _ output: Output) {
         switch text.boundary {
         case .begin(let label):
-            if state != .text { emit(.failure(.unterminated(label: block.label)), output) }
+            if state != .text { emitUnterminated(output) }
             block = PEMBlock(label: text.ascii(label, or: block.label), line: line, index: count)
             decoder.reset()
             state = .body
         case .end(let label):
-            if state == .broken {
+            if state == .text {
+                block = PEMBlock(label: text.ascii(label, or: block.label), line: line, index: count)
+                emit(.failure(.noBegin), output)
+            } else if state == .broken {
                 emit(.failure(breakage), output)
-            } else if state == .body, !text.extracting(label).equals(block.label) {
+            } else if !text.extracting(label).equals(block.label) {
                 emit(.failure(.labelMismatch(begin: block.label, end: text.ascii(label, or: ""))), output)
-            } else if state == .body {
+            } else {
                 emit(decoder.finish() ? .success(()) : .failure(.invalidBase64(line: line)), output)
             }
-        case nil:
-            if state == .body { breakBlock(.invalidBase64(line: line)) }
+        case nil: loseBoundary(text)
+        }
+    }
+
+    /// A line that began with `-` is no boundary; one that was meant to begin a block may not pass for text.
+    private mutating func loseBoundary(_ text: Span<UInt8>) {
+        if state == .body {
+            breakBlock(.invalidBase64(line: line))
+        } else if state == .text, text.count > 11, text.extracting(first: 11).equals("-----BEGIN ") {
+            block = PEMBlock(label: "", line: line, index: count)
+            breakBlock(.noBegin)
         }
     }
 
@@ -175,6 +192,11 @@ struct PEMReader {
         state = .broken
         breakage = error
         isLineStart = false
+    }
+
+    /// A block has no END line; what broke it before tells more.
+    private mutating func emitUnterminated(_ output: Output) {
+        emit(.failure(state == .broken ? breakage : .unterminated(label: block.label)), output)
     }
 
     private mutating func emit(_ result: Result<Void, PEMError>, _ output: Output) {
@@ -193,6 +215,7 @@ private enum PEMBoundary {
 
 extension Span<UInt8> {
     /// What a line is, white space behind it passed over; nil when it is no boundary with a printable ASCII label.
+    /// A label has no two hyphens in a row (RFC 7468, section 3): a key written on one line would pass for one.
     fileprivate var boundary: PEMBoundary? {
         var end = count
         while end > 0, self[end - 1] == 0x0D || self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
@@ -201,7 +224,10 @@ extension Span<UInt8> {
         let isEnd = extracting(first: 9).equals("-----END ")
         let start = isEnd ? 9 : 11
         guard end > start, isEnd || extracting(first: 11).equals("-----BEGIN ") else { return nil }
-        for index in start..<end where !(0x20...0x7E).contains(self[index]) { return nil }
+        for index in start..<end {
+            let isSecondHyphen = self[index] == UInt8(ascii: "-") && self[index - 1] == UInt8(ascii: "-")
+            guard (0x20...0x7E).contains(self[index]), !isSecondHyphen else { return nil }
+        }
         return isEnd ? .end(start..<end) : .begin(start..<end)
     }
 

@@ -122,6 +122,26 @@ struct PolicyFileReadingTests {
         #expect(throws: PolicyFileError.self) { try store(#"{ "files": ["missing.pem"], "system": true }"#) }
     }
 
+    @Test("Naming files without end is refused, not done", arguments: ["pins", "anchors"])
+    func manyFiles(_ key: String) throws {
+        _ = try folder.add(TestCertificate.root("Root").pemText, name: "root.pem")
+        func policy(_ count: Int) throws -> String {
+            let rules = (0..<count).map { number in
+                let slashes = String(repeating: "/", count: number + 1)
+                let pins = key == "pins" ? #"{ "file": "root.pem" }"# : "\"\(PolicyFileTests.pinA)\""
+                let anchors = key == "pins" ? "" : #", "anchors": { "files": [".\#(slashes)root.pem"] }"#
+                return #"{ "host": "a\#(number).test", "pins": [\#(pins)]\#(anchors) }"#
+            }
+            return try folder.add(#"{ "version": 1, "domains": [\#n\#(rules.joined(separator: ",\n"))] }"#)
+        }
+        #expect(problems(try policy(1000)) == [])
+        let path = try policy(1001)
+        let problems = problems(path)
+        #expect(problems.count == 1)
+        #expect(problems.first?.hasPrefix("\(path):1002:") == true)
+        #expect(problems.first?.contains("names files over 1000 times") == true)
+    }
+
     @Test("Two policies that trust other roots have other digests")
     func anchorDigests() throws {
         var digests: Set<[UInt8]> = []

@@ -135,6 +135,7 @@ struct KeyFileTests {
             (folder.path, "is a directory: name the files in it"),
             (folder.path + "/none", "no such file: check the path"),
             ("a\0b", "cannot open it: Invalid argument"),
+            ("a\u{FFFD}b", "its name is not UTF-8: rename it, or give it as standard input"),
         ] {
             let error = #expect(throws: InputFileError.self) { try Self.read(path) }
             #expect(error?.description == reason)

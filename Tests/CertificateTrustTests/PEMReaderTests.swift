@@ -63,6 +63,20 @@ struct PEMReaderTests {
             name: "another label at the end", text: "-----BEGIN A-----\nAAEC\n-----END B-----\n",
             expected: ["0 \(PEMError.labelMismatch(begin: "A", end: "B"))"]),
         Row(
+            name: "a damaged BEGIN line between good blocks",
+            text: block("A") + block("B").replacing("-----BEGIN", with: "----BEGIN") + block("C"),
+            expected: ["0 A:1 12", "1 \(PEMError.noBegin)", "2 C:9 12"]),
+        Row(
+            name: "no line end between blocks", text: block("A").dropLast() + block("B") + block("C"),
+            expected: ["0 \(PEMError.invalidBase64(line: 4))", "1 C:8 12"]),
+        Row(
+            name: "a block on one line", text: block("A") + block("B").replacing("\n", with: "") + "\n" + block("C"),
+            expected: ["0 A:1 12", "1 \(PEMError.noBegin)", "2 C:6 12"]),
+        Row(
+            name: "a BEGIN line with something behind it",
+            text: block("A").replacing("N A-----", with: "N A----- \(String(repeating: "x", count: 200))"),
+            expected: ["0 \(PEMError.noBegin)"]),
+        Row(
             name: "padding inside", text: block("A", body: "AA==AAEC\n"),
             expected: ["0 \(PEMError.invalidBase64(line: 2))"]),
         Row(

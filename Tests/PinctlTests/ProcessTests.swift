@@ -39,13 +39,23 @@ struct ProcessTests {
         ("printf '\\x30\\x81\\x02\\x05\\x00' > in", "invalid DER length"),
         ("printf '\\x30\\x82\\x00\\x02\\x05\\x00' > in", "invalid DER length"),
         ("(openssl x509 -in c.pem -outform DER; printf x) > in", "1 bytes follow the end"),
-        ("truncate -s 1G in", "binary data"), ("printf '\\x30\\x84\\x3f\\xff\\xff\\xff' > in; truncate -s 1G in", "larger than"),
-        ("(printf ' %.0s' {1..999}; truncate -s 1G /dev/stdout 2>/dev/null; true) > in; truncate -s 1G in", "binary data"),
-        ("mkdir in", "is a directory"), ("mkfifo in", "nobody writes to this pipe"), ("ln -s /dev/zero in", "binary data"),
-        ("ln -s nowhere in", "no such file"), ("ln -s in in", "symbolic links"), ("ln -s /proc/self/mem in", "cannot read it"),
+        ("truncate -s 1G in", "binary data"),
+        ("printf '\\x30\\x84\\x3f\\xff\\xff\\xff' > in; truncate -s 1G in", "larger than"),
+        (
+            "(printf ' %.0s' {1..999}; truncate -s 1G /dev/stdout 2>/dev/null; true) > in; truncate -s 1G in",
+            "binary data"
+        ),
+        ("mkdir in", "is a directory"), ("mkfifo in", "nobody writes to this pipe"),
+        ("ln -s /dev/zero in", "binary data"),
+        ("ln -s nowhere in", "no such file"), ("ln -s in in", "symbolic links"),
+        ("ln -s /proc/self/mem in", "cannot read it"),
         ("ln -s /dev/null in", "is empty"), ("head -n 5 c.pem > in", "no -----END CERTIFICATE----- line"),
-        ("(cat c.pem; sed s/^MII/!II/ c.pem) > in", "is not base64"), ("yes > in & sleep 0.1; kill $!", "neither PEM nor DER"),
-        ("(echo -----BEGIN CERTIFICATE-----; yes | head -c 3000000; echo -----END CERTIFICATE-----) > in", "larger than"),
+        ("(cat c.pem; sed s/^MII/!II/ c.pem) > in", "is not base64"),
+        ("yes > in & sleep 0.1; kill $!", "neither PEM nor DER"),
+        (
+            "(echo -----BEGIN CERTIFICATE-----; yes | head -c 3000000; echo -----END CERTIFICATE-----) > in",
+            "larger than"
+        ),
     ]
 
     @Test("CL3: names what is wrong with bad input, exit 2, without a trap or a hang", arguments: badInputs)
@@ -65,6 +75,7 @@ struct ProcessTests {
         for script in [
             "pinctl hash many.pem | head -n 1 > first", "pinctl hash --json many.pem | head -n 1 > first",
             "trap '' PIPE; pinctl hash many.pem | head -n 1 > first",
+            "env --block-signal=PIPE pinctl hash many.pem | head -n 1 > first",
             "(while cat c.pem; do :; done) 2> /dev/null | pinctl hash - | head -n 1 > first",
         ] {
             let run = try shell("\(script); echo ${PIPESTATUS[*]}; wc -l < first", in: folder)
@@ -100,14 +111,25 @@ struct ProcessTests {
         #expect(input.errors == "pinctl: standard input: cannot read it: Bad file descriptor\n")
     }
 
-    @Test("is interrupted with 130, terminated by SIGTERM")
+    @Test("reads no other file for one whose name is not UTF-8")
+    func namesOfOtherBytes() throws {
+        // Arguments arrive as text, in which U+FFFD stands for what is not UTF-8.
+        let run = try shell("cp c.pem $'\\xEF\\xBF\\xBD'; pinctl hash $'\\xFF' c.pem", in: folder)
+        #expect(run.status == 2)
+        #expect(run.lines.count == 1)
+        #expect(run.errors.contains("its name is not UTF-8"))
+    }
+
+    @Test("is interrupted with 130, terminated by SIGTERM and SIGQUIT, and calls a trap a defect of its own")
     func signals() throws {
         // The FIFO has a writer that says nothing: this reader waits for it.
         let wait = "mkfifo quiet; exec 3<>quiet; timeout --preserve-status -s SIGNAL 0.5 pinctl hash quiet"
-        let interrupted = try shell(wait.replacing("SIGNAL", with: "INT"), in: folder)
-        #expect(interrupted.status == 130)
-        #expect(interrupted.output == "")
-        #expect(try shell(wait.replacing("quiet", with: "calm").replacing("SIGNAL", with: "TERM"), in: folder).status == 143)
+        for (signal, status) in [("INT", Int32(130)), ("TERM", 143), ("ILL", 70), ("TRAP", 70)] {
+            let run = try shell(wait.replacing("SIGNAL", with: signal).replacing("quiet", with: signal), in: folder)
+            #expect(run.status == status)
+            #expect(run.output == "")
+            #expect((status == 70) == run.errors.hasPrefix("pinctl: internal error: "))
+        }
     }
 
     @Test("CL9: takes five thousand operands")

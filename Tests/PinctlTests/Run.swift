@@ -13,10 +13,21 @@ struct Run: Sendable {
     let errors: String
 
     var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) }
+
+    /// The JSON document on standard output.
+    func decoded<Document: Decodable>(as type: Document.Type) throws -> Document {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(type, from: Data(output.utf8))
+    }
 }
+
+/// Without this, commands would find the policy of the folder that the tests run in.
+private let noPolicy = ["PINCTL_POLICY": "/no/such/pins.jsonc"]
 
 /// Runs a command line inside this process.
 func pinctl(_ words: [String], variables: [String: String] = [:], now: Date = testTime) async -> Run {
+    let variables = noPolicy.merging(variables) { $1 }
     let output = Sink()
     let errors = Sink()
     let status = await Pinctl.run(

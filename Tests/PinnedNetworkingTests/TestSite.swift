@@ -35,6 +35,8 @@ struct TestSite: Sendable {
         configuration.route = (try ServerName(server.address), server.port)
         configuration.trustStore = store
         configuration.pinning = policy
+        // A machine busy with other tests does not reach it.
+        configuration.timeoutIntervalForRequest = 600
         adjust(configuration)
         return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }

@@ -73,7 +73,7 @@ import Testing
     func weakKey() async throws {
         let site = try Site(key: try TestKey(.rsa(bits: 1024)))
         try await LoopbackServer(chain: site.chain).run { server in
-            let pending = try await Transport.shared.dial(try site.endpoint(on: server))
+            let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
             #expect(pending.presented.leaf.derBytes == site.chain[0].derBytes)
             await pending.refuse()
         }
@@ -87,7 +87,7 @@ import Testing
         await expectFailure({ error in
             let attempt = ConnectAttempt(address: "127.0.0.1:\(server.port)", reason: "Connection refused")
             return error == .unreachable(peer: "127.0.0.1:\(server.port)", attempts: [attempt])
-        }) { _ = try await Transport.shared.dial(endpoint) }
+        }) { _ = try await Transport.shared.dial(endpoint, options: .patient) }
     }
 
     @Test("a name that does not exist is an error, also where DNS is out of reach")
@@ -166,7 +166,7 @@ import Testing
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
             let whole = try await LoopbackRelay(to: server).run { relay in
-                let pending = try await Transport.shared.dial(try endpoint(of: site, relay))
+                let pending = try await Transport.shared.dial(try endpoint(of: site, relay), options: .patient)
                 // In TLS 1.3 the server's part is done and tickets follow; in TLS 1.2 its Finished is still to come.
                 let asked = relay.passedCount
                 let path = try site.path(pending.presented)

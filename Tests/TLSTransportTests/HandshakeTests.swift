@@ -9,7 +9,7 @@ import Testing
         let site = try Site()
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
-            let pending = try await Transport.shared.dial(try site.endpoint(on: server))
+            let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
             #expect(pending.presented.certificates.map(\.derBytes) == site.chain.map(\.derBytes))
             #expect(pending.remoteAddress == "127.0.0.1:\(server.port)")
             let path = try site.path(pending.presented)
@@ -49,7 +49,7 @@ import Testing
         let site = try Site()
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
-            let pending = try await Transport.shared.dial(try site.endpoint(on: server))
+            let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
             await pending.refuse()
             try await Self.expectRefused(server)
         }
@@ -59,7 +59,7 @@ import Testing
     func dropped() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
-            _ = try await Transport.shared.dial(try site.endpoint(on: server))
+            _ = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
             try await Self.expectRefused(server)
         }
     }
@@ -68,7 +68,7 @@ import Testing
     func undecided() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
-            let pending = try await Transport.shared.dial(try site.endpoint(on: server))
+            let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
             // Other connections come and go meanwhile.
             for _ in 0..<3 { await (try site.connect(to: server)).close() }
             let first = try #require(server.records.first)
@@ -87,10 +87,10 @@ import Testing
         let other = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
             try await LoopbackServer(chain: other.chain).run { otherServer in
-                let theirs = try await Transport.shared.dial(try other.endpoint(on: otherServer))
+                let theirs = try await Transport.shared.dial(try other.endpoint(on: otherServer), options: .patient)
                 let path = try other.path(theirs.presented)
                 await expectFailure(\.isForeignPath) {
-                    let pending = try await Transport.shared.dial(try site.endpoint(on: server))
+                    let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
                     _ = try await pending.accept(path, approval: approval)
                 }
                 try await Self.expectRefused(server)
@@ -136,7 +136,8 @@ import Testing
     func ipv6() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain, .respond(.init())) { $0.isIPv6 = true }.run { server in
-            let pending = try await Transport.shared.dial(Endpoint(name: try ServerName("::1"), port: server.port))
+            let pending = try await Transport.shared.dial(
+                Endpoint(name: try ServerName("::1"), port: server.port), options: .patient)
             #expect(pending.remoteAddress == "[::1]:\(server.port)")
             let connection = try await pending.acceptUnverified(approval: approval)
             await connection.close()

@@ -1,6 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import Glibc
+import OpenSSLBridge
 import Synchronization
 import TLSTransport
 import TestPKI
@@ -73,6 +74,8 @@ import Testing
     @Test("a process ends while connections are open and handshakes wait")
     func exit() async {
         await #expect(processExitsWith: .success) {
+            // Before the test PKI starts OpenSSL in its own way.
+            try #require(OpenSSLLibrary.isStarted)
             let site = try Site()
             let server = try LoopbackServer(chain: site.chain, .stall)
             let open = try LoopbackServer(chain: site.chain, .handle { _ = try $0.read() })
@@ -109,8 +112,8 @@ private func use(_ server: LoopbackServer, _ refused: LoopbackServer, _ site: Si
             let connection = try await site.connect(to: server)
             try await connection.send(request)
             _ = try await connection.receiveAll()
-        case 1: _ = try await Transport.shared.dial(try site.endpoint(on: server))
-        case 2: await (try await Transport.shared.dial(try site.endpoint(on: server))).refuse()
+        case 1: _ = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
+        case 2: await (try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)).refuse()
         case 3: _ = try await site.connect(to: refused)
         default: _ = try await Transport.shared.dial(Endpoint(name: try ServerName("localhost"), port: refused.port))
         }

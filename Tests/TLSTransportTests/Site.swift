@@ -32,7 +32,7 @@ struct Site {
     }
 
     /// Dials, verifies, accepts.
-    func connect(to server: LoopbackServer, _ options: DialOptions = DialOptions()) async throws -> VerifiedConnection {
+    func connect(to server: LoopbackServer, _ options: DialOptions = .patient) async throws -> VerifiedConnection {
         let pending = try await Transport.shared.dial(try endpoint(on: server), options: options)
         let path = try path(pending.presented)
         return try await pending.accept(path, approval: approval)
@@ -54,8 +54,19 @@ extension VerifiedConnection {
 }
 
 extension DialOptions {
-    static func with(_ change: (inout DialOptions) -> Void) -> DialOptions {
+    /// Limits that a machine busy with other tests does not reach.
+    static let patient: DialOptions = {
         var options = DialOptions()
+        options.resolveTimeout = .seconds(600)
+        options.connectTimeout = .seconds(600)
+        options.handshakeTimeout = .seconds(600)
+        options.totalTimeout = .seconds(600)
+        return options
+    }()
+
+    /// Patient but for what is changed.
+    static func with(_ change: (inout DialOptions) -> Void) -> DialOptions {
+        var options = patient
         change(&options)
         return options
     }

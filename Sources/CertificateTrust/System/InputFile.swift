@@ -15,6 +15,10 @@ package struct InputFile: ~Copyable {
         guard !path.utf8.contains(0) else {
             throw InputFileError(path: path, reason: .failed(operation: "open", errno: EINVAL))
         }
+        // What stands where a name had other bytes would open another file.
+        guard !path.unicodeScalars.contains("\u{FFFD}") else {
+            throw InputFileError(path: path, reason: .notUTF8)
+        }
         let opened = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard opened >= 0 else {
             throw InputFileError(path: path, reason: .failed(operation: "open", errno: errno))
@@ -108,6 +112,7 @@ package struct InputFile: ~Copyable {
 package struct InputFileError: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         case directory
+        case notUTF8
         case noWriter
         case tooLarge(limit: Int)
         case failed(operation: String, errno: Int32)
@@ -122,6 +127,7 @@ extension InputFileError: CustomStringConvertible {
     package var description: String {
         switch reason {
         case .directory: "is a directory: name the files in it"
+        case .notUTF8: "its name is not UTF-8: rename it, or give it as standard input"
         case .noWriter: "nobody writes to this pipe: start the writer first"
         case .tooLarge(let limit): "larger than \(limit) bytes, the most that is read: split it"
         case .failed(_, ENOENT): "no such file: check the path"

@@ -23,6 +23,8 @@ enum StandardStreams {
                 // End as a program that knows nothing of pipes does: quietly, and so that the shell knows why.
                 _ = signal(SIGPIPE, SIG_DFL)
                 _ = raise(SIGPIPE)
+                // The signal is blocked.
+                exit(128 + SIGPIPE)
             case let code:
                 let message = "pinctl: standard output cannot be written: \(systemErrorText(code))\n"
                 _ = write(Array(message.utf8), to: 2)
