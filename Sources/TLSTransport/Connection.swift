@@ -161,6 +161,7 @@ actor Connection {
     /// Waits for ciphertext and feeds the engine.
     private func fill() async throws(TransportError) {
         while true {
+            await takeTurns()
             switch socket?.read(atMost: Self.readChunk) {
             case .bytes(let bytes):
                 do throws(OpenSSLError) { return try engine.feed(bytes.span) } catch { throw failure(error) }
@@ -172,6 +173,12 @@ actor Connection {
             case nil: throw ended
             }
         }
+    }
+
+    /// Lets timers, cancellations and other connections have their turn: a peer that sends faster than it is read would
+    /// otherwise have the loop to itself.
+    private func takeTurns() async {
+        await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
     }
 
     private func ready(for wanted: Readiness) async throws(TransportError) {

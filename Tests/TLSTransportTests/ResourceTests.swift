@@ -2,6 +2,7 @@ import CertificateTrust
 import FoundationEssentials
 import Glibc
 import OpenSSLBridge
+import Synchronization
 import TLSTransport
 import TestPKI
 import Testing
@@ -53,6 +54,22 @@ import Testing
         }
     }
 
+    @Test("TC15: a flood of HelloRequests keeps no other connection waiting, and can be cancelled")
+    func flood() async throws {
+        let site = try Site()
+        let flood = Flood()
+        try await LoopbackServer(plain: .handle(flood.pour)).run { flooding in
+            let dial = Task { _ = try await Transport.shared.dial(try site.endpoint(on: flooding)) }
+            while flood.poured.load(ordering: .relaxed) < 8 << 20 { await Task.yield() }
+            try await LoopbackServer(chain: site.chain).run { server in
+                await (try site.connect(to: server)).close()
+            }
+            dial.cancel()
+            await expectFailure(\.isCancelled) { try await dial.value }
+            #expect(flood.poured.load(ordering: .relaxed) < Flood.limit)
+        }
+    }
+
     @Test("a process ends while connections are open and handshakes wait")
     func exit() async {
         await #expect(processExitsWith: .success) {
@@ -66,6 +83,22 @@ import Testing
             while server.records.isEmpty { await Task.yield() }
             #expect(connection.path != nil)
             Glibc.exit(0)
+        }
+    }
+}
+
+/// HelloRequests, which a client skips without an answer (RFC 5246, section 7.4.1.1), until it goes away.
+private final class Flood: Sendable {
+    /// Bytes after which the flood ends, so that a client that drowns in it comes up again.
+    static let limit = 512 << 20
+
+    let poured = Atomic(0)
+
+    @Sendable func pour(_ connection: LoopbackServer.Connection) throws {
+        let record = [22, 3, 3, 0x40, 0] + [UInt8](repeating: 0, count: 0x4000)
+        while poured.load(ordering: .relaxed) < Self.limit {
+            try connection.write(record)
+            poured.add(record.count, ordering: .relaxed)
         }
     }
 }
