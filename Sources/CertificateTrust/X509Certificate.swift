@@ -1,6 +1,5 @@
 public import FoundationEssentials
 import OpenSSLBridge
-import Synchronization
 
 /// An X.509 certificate: parsed, nothing verified.
 ///
@@ -146,7 +145,7 @@ extension X509Certificate {
     private final class Storage: Sendable {
         let derBytes: [UInt8]
         let contents: Contents
-        private let parsed = Mutex<OpenSSLCertificate?>(nil)
+        private let parsed = Locked<OpenSSLCertificate?>(nil)
 
         init(derBytes: [UInt8], contents: Contents) {
             self.derBytes = derBytes
