@@ -13,7 +13,7 @@ struct ArgumentsTests {
             #expect(help.status == 0)
             #expect(help.errors.isEmpty)
             for flag in command.allFlags {
-                #expect(help.output.contains("\(flag.spelling)\(flag.valueName.map { " \($0)" } ?? "") "))
+                #expect(help.output.contains("\(flag.dashed)\(flag.valueName.map { " \($0)" } ?? "") "))
                 #expect(help.output.contains(flag.help))
             }
             #expect(help.lines.allSatisfy { $0.count <= 120 })

@@ -183,6 +183,7 @@ struct CheckTests {
         struct Result: Decodable {
             let target: String
             let verdict: String
+            let trusted: Bool?
         }
         struct Summary: Decodable {
             let checked: Int
@@ -203,6 +204,7 @@ struct CheckTests {
             let run = await check("--json", "--pin", try site.leaf.key.pin, closed.target(), server.target())
             let document = try run.decoded(as: Document.self)
             #expect(document.results.map(\.verdict) == ["unreachable", "ok"])
+            #expect(document.results.map(\.trusted) == [nil, true])
             #expect(document.results[0].target == "api.test:\(closed.port) via 127.0.0.1:\(closed.port)")
             #expect(document.summary.checked == 2)
             #expect(document.summary.good == 1)

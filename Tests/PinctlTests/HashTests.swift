@@ -67,6 +67,13 @@ struct HashTests {
         #expect(expired.lines.allSatisfy { $0.hasSuffix("expired 2036-01-01") })
     }
 
+    @Test("calls standard input - in lists")
+    func standardInput() throws {
+        _ = try folder.add(leaf.pemText, name: "a.pem")
+        let run = try shell("cat a.pem | pinctl hash - a.pem", in: folder)
+        #expect(run.lines.map { $0.split(separator: " ")[1] } == ["-", "a.pem"])
+    }
+
     @Test("spells pins as other systems do")
     func spellings() async throws {
         let file = try folder.add(root.pemText)

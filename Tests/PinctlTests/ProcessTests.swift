@@ -110,16 +110,16 @@ struct ProcessTests {
         #expect(input.errors == "pinctl: standard input: cannot read it: Bad file descriptor\n")
     }
 
-    @Test("is interrupted with 130, terminated by SIGTERM")
+    @Test("is interrupted with 130, terminated by SIGTERM, and calls a trap a defect of its own")
     func signals() throws {
         // The FIFO has a writer that says nothing: this reader waits for it.
         let wait = "mkfifo quiet; exec 3<>quiet; timeout --preserve-status -s SIGNAL 0.5 pinctl hash quiet"
-        let interrupted = try shell(wait.replacing("SIGNAL", with: "INT"), in: folder)
-        #expect(interrupted.status == 130)
-        #expect(interrupted.output == "")
-        #expect(
-            try shell(wait.replacing("quiet", with: "calm").replacing("SIGNAL", with: "TERM"), in: folder).status == 143
-        )
+        for (signal, status) in [("INT", Int32(130)), ("TERM", 143), ("ILL", 70), ("TRAP", 70)] {
+            let run = try shell(wait.replacing("SIGNAL", with: signal).replacing("quiet", with: signal), in: folder)
+            #expect(run.status == status)
+            #expect(run.output == "")
+            #expect((status == 70) == run.errors.hasPrefix("pinctl: internal error: "))
+        }
     }
 
     @Test("CL9: takes five thousand operands")

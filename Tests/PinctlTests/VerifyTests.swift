@@ -133,7 +133,7 @@ struct VerifyTests {
                 let matched: Bool
             }
             let verdict: String
-            let trusted: Bool
+            let trusted: Bool?
             let chain: [Element]?
             let pins: [Pin]?
             let reason: String?

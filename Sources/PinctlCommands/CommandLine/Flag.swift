@@ -23,7 +23,7 @@ package struct Flag: Sendable, Hashable {
     }
 
     /// As it is typed: `--host`.
-    package var spelling: String { "--\(long)" }
+    package var dashed: String { "--\(long)" }
 }
 
 extension Flag {

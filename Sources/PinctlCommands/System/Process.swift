@@ -8,6 +8,8 @@ extension Pinctl {
         // A write to a closed pipe is to fail, not to kill: connections break in the same way.
         _ = signal(SIGPIPE, SIG_IGN)
         _ = signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
+        // What Swift's traps raise.
+        for trap in [SIGILL, SIGTRAP] { _ = signal(trap) { _ in endWithDefect() } }
         let environment = CommandEnvironment(
             variables: { ProcessInfo.processInfo.environment }, now: { Date() })
         let status = await run(
@@ -15,4 +17,11 @@ extension Pinctl {
             diagnostics: StandardStreams.diagnostics)
         exit(status.rawValue)
     }
+}
+
+/// Says that it was no fault of the input, in what a signal handler may call.
+private func endWithDefect() -> Never {
+    let message: StaticString = "pinctl: internal error: this is a defect of pinctl, please report it\n"
+    _ = unsafe write(2, message.utf8Start, message.utf8CodeUnitCount)
+    _exit(ExitCode.internalError.rawValue)
 }
