@@ -108,14 +108,14 @@ struct CheckTests {
     }
 
     @Test("finds the policy in pins/pins.jsonc, or says that there is none")
-    func lookup() throws {
-        let none = try shell("pinctl check", in: site.folder)
+    func lookup() async throws {
+        let none = try await shell("pinctl check", in: site.folder)
         #expect(none.errors.hasPrefix("pinctl: pins/pins.jsonc: error: no such file"))
         #expect(none.errors.contains("give --policy FILE, or --pin, or write one with pinctl init"))
         #expect(none.output == "")
         #expect(none.status == 2)
         let policy = try site.policy("\"\(strangePin)\"", host: "unlisted.test")
-        let run = try shell("mkdir pins; cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.folder)
+        let run = try await shell("mkdir pins; cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.folder)
         #expect(
             run.lines == [
                 "FAIL  api.test:443  not covered: pins/pins.jsonc has no rule for it, add one", "1 checked: 1 failed",

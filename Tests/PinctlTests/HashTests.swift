@@ -68,9 +68,9 @@ struct HashTests {
     }
 
     @Test("calls standard input - in lists")
-    func standardInput() throws {
+    func standardInput() async throws {
         _ = try folder.add(leaf.pemText, name: "a.pem")
-        let run = try shell("cat a.pem | pinctl hash - a.pem", in: folder)
+        let run = try await shell("cat a.pem | pinctl hash - a.pem", in: folder)
         #expect(run.lines.map { $0.split(separator: " ")[1] } == ["-", "a.pem"])
     }
 

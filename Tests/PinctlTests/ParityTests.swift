@@ -2,7 +2,9 @@ import TestPKI
 import Testing
 
 /// `pinctl hash` against `openssl … | openssl dgst`: the same pin, or both refuse.
-@Suite("CL7: pinctl hash equals the openssl pipeline", .enabled(if: TestCommand.isPresent("openssl", "version")))
+@Suite(
+    "CL7: pinctl hash equals the openssl pipeline", .serialized,
+    .enabled(if: TestCommand.isPresent("openssl", "version")))
 struct ParityTests {
     let folder: TestFolder
 
@@ -12,13 +14,13 @@ struct ParityTests {
     private static let digest = "openssl dgst -sha256 -binary | openssl enc -base64"
 
     @Test("for every certificate of the system's store")
-    func systemStore() throws {
+    func systemStore() async throws {
         let store = "/etc/ssl/certs/ca-certificates.crt"
-        guard try shell("test -r \(store)").status == 0 else {
+        guard try await shell("test -r \(store)").status == 0 else {
             print("SKIPPED: no \(store) on this machine")
             return
         }
-        let run = try shell(
+        let run = try await shell(
             """
             csplit -z -s -n 4 -f c. \(store) '/-----BEGIN CERTIFICATE-----/' '{*}'
             for c in c.*; do
@@ -45,14 +47,14 @@ struct ParityTests {
         ]
 
     @Test("for certificates, requests, public and private keys of every kind", arguments: keys)
-    func kinds(key: String) throws {
-        try compare(
+    func kinds(key: String) async throws {
+        try await compare(
             "openssl genpkey -algorithm \(key) -out key.pem", traditional: !key.contains("ED") && !key.contains("PSS"))
     }
 
     @Test("for DSA")
-    func dsa() throws {
-        try compare(
+    func dsa() async throws {
+        try await compare(
             """
             openssl genpkey -genparam -algorithm DSA -pkeyopt dsa_paramgen_bits:2048 -out dsa.pem
             openssl genpkey -paramfile dsa.pem -out key.pem
@@ -60,12 +62,12 @@ struct ParityTests {
     }
 
     @Test("for a key that OpenSSL cannot decode: the digest of the slice that asn1parse shows")
-    func unknownKey() throws {
+    func unknownKey() async throws {
         var settings = TestCertificate.Settings.server(["api.test"])
         settings.subjectPublicKeyInfo = TestKey.unknownPublicKeyDER()
         let certificate = try TestCertificate.root("Test Root").issue(settings)
         _ = try folder.add(certificate.derBytes, name: "cert.der")
-        let run = try shell(
+        let run = try await shell(
             """
             openssl x509 -inform DER -in cert.der -noout -pubkey && exit 3
             # Algorithm, issuer, validity, subject, and then the key.
@@ -79,10 +81,10 @@ struct ParityTests {
         #expect(run.lines.last == "sha256/\(run.lines[0])")
     }
 
-    private func compare(_ generate: String, traditional: Bool) throws {
+    private func compare(_ generate: String, traditional: Bool) async throws {
         let forms =
             "key.pem key.der pub.pem pub.der cert.pem cert.der csr.pem csr.der" + (traditional ? " old.pem" : "")
-        let run = try shell(
+        let run = try await shell(
             """
             set -e
             \(generate)

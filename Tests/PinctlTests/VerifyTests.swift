@@ -97,11 +97,11 @@ struct VerifyTests {
     }
 
     @Test("takes the chain from standard input, in any order behind the leaf, with other blocks in it")
-    func inputs() throws {
+    func inputs() async throws {
         let noise = TestPEM.block("DH PARAMETERS", [0x30, 0]) + (try site.leaf.key.privateKeyPEM)
         let shuffled = try site.folder.add(
             site.leaf.pemText + noise + site.root.pemText + site.intermediate.pemText, name: "shuffled.pem")
-        let run = try shell(
+        let run = try await shell(
             "pinctl verify - --host api.test --ca-file root.pem --at 2026-11-20 < \(shuffled)", in: site.folder)
         #expect(run.status == 0)
         #expect(run.lines.count == 4)
