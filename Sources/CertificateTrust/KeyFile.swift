@@ -60,17 +60,18 @@ package enum KeyFile {
         _ file: consuming InputFile,
         _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
     ) throws(Failure) {
-        var buffer = [UInt8](repeating: 0, count: 256 << 10)
-        var start = 0
+        // Larger ones read no faster, and every page of it costs a program that reads one certificate.
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var start = try Self.read(&file, into: &buffer)
+        guard start > 0 else { throw .empty }
         // The first bytes tell DER from text; a pipe may bring them one at a time.
         while start < 3 {
-            var chunk = [UInt8](repeating: 0, count: buffer.count - start)
-            let count = try Self.read(&file, into: &chunk)
+            var more = [UInt8](repeating: 0, count: 64)
+            let count = try Self.read(&file, into: &more)
             if count == 0 { break }
-            buffer.replaceSubrange(start..<start + count, with: chunk[..<count])
+            buffer.replaceSubrange(start..<start + count, with: more[..<count])
             start += count
         }
-        guard start > 0 else { throw .empty }
         if Self.looksLikeDER(buffer[..<start]) {
             let der = try Self.readRest(&file, after: buffer[..<start])
             output(nil, PEMBlock(label: "", line: 0, index: 0), .success(()), der.span)

@@ -135,8 +135,7 @@ struct PEMReader {
     /// Reads on in a line that may be a boundary; returns where it ends, or where it is too long to be one.
     private mutating func readBoundary(_ chunk: Span<UInt8>, from start: Int, _ output: Output) -> Int {
         let limit = min(chunk.count, start + Self.boundaryLimit - boundary.count)
-        var end = start
-        while end < limit, chunk[end] != 0x0A { end += 1 }
+        let end = min(chunk.firstIndex(of: 0x0A, from: start), limit)
         if end == chunk.count {
             boundary += Array(copying: chunk.extracting(start..<end))
             return end

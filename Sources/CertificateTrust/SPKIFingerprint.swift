@@ -97,15 +97,6 @@ private func digest(in text: String, prefix: String) -> [32 of UInt8]? {
     return [32 of UInt8] { decoded[$0] }
 }
 
-extension Span<UInt8> {
-    /// Whether both hold the same bytes.
-    func elementsEqual(_ other: Span<UInt8>) -> Bool {
-        guard count == other.count else { return false }
-        for index in indices where self[index] != other[index] { return false }
-        return true
-    }
-}
-
 /// SHA-256 of any bytes, 32 bytes, for modules that cannot see OpenSSL.
 package func sha256Digest(_ bytes: Span<UInt8>) -> [UInt8] {
     let digest = sha256(bytes)

@@ -70,7 +70,8 @@ extension X509Name: CustomStringConvertible {
 /// Text from outside with every character escaped that would not show as itself: controls, line breaks, bidirectional
 /// and zero-width marks (`\u{202E}`). What a certificate says must not move a cursor or reorder a verdict.
 package func visibleText(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: isInvisible) else { return text }
+    // Plain ASCII is the rule, and asks for no look at each character's properties.
+    if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
     var result = ""
     for scalar in text.unicodeScalars {
         if isInvisible(scalar) {

@@ -14,8 +14,11 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// Empties the queue before a call.
-    static func clear() { ERR_clear_error() }
+    /// Empties the queue before a call, and starts the library before the first.
+    static func clear() {
+        _ = OpenSSLLibrary.isStarted
+        ERR_clear_error()
+    }
 
     /// Takes the oldest entry and empties the queue.
     static func take() -> OpenSSLError {

@@ -12,8 +12,7 @@ import COpenSSL
 
     package init() throws(OpenSSLError) {
         OpenSSLError.clear()
-        guard OpenSSLLibrary.isStarted, TLSVerdict.index >= 0,
-            let pointer = unsafe SSL_CTX_new(TLS_client_method())
+        guard TLSVerdict.index >= 0, let pointer = unsafe SSL_CTX_new(TLS_client_method())
         else { throw OpenSSLError.take() }
         unsafe self.pointer = pointer
 

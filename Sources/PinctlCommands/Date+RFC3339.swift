@@ -52,7 +52,9 @@ private struct DigitScanner {
     /// Steps over one character; letters may be lower case (RFC 3339, section 5.6).
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
         let wanted = UInt8(ascii: character)
-        guard let first = rest.first, first == wanted || (wanted >= 0x41 && first == wanted | 0x20) else { return false }
+        guard let first = rest.first, first == wanted || (wanted >= 0x41 && first == wanted | 0x20) else {
+            return false
+        }
         rest.removeFirst()
         return true
     }

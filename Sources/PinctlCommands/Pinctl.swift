@@ -7,7 +7,7 @@ package enum Pinctl {
         let name = words.first.flatMap(CommandDefinition.named)?.name
         // Before the flags are parsed, so that a wrong flag is told in the form that was asked for.
         let flags = words.prefix { $0 != "--" }
-        let format: Console.Format = flags.contains(Flag.json.spelling) ? .json : .text
+        let format: Console.Format = flags.contains(Flag.json.dashed) ? .json : .text
         var console = Console(
             schema: "pinctl.\(name ?? "usage")/1", format: format, output: output, diagnostics: diagnostics)
         do throws(UsageError) {
@@ -24,8 +24,8 @@ package enum Pinctl {
     ) async throws(UsageError) {
         guard let first = words.first else { throw .missingCommand }
         switch first {
-        case Flag.help.spelling, "-h": console.text(HelpText.overview)
-        case Flag.version.spelling: console.text(["pinctl \(Version.current)"])
+        case Flag.help.dashed, "-h": console.text(HelpText.overview)
+        case Flag.version.dashed: console.text(["pinctl \(Version.current)"])
         case "help": try help(words.dropFirst(), &console)
         default:
             guard let command = CommandDefinition.named(first) else { throw .unknownCommand(first) }

@@ -1,3 +1,4 @@
+import CertificateTrust
 import Synchronization
 
 /// One thread that waits for sockets and timers, and runs the actors that are bound to it.
@@ -23,7 +24,7 @@ final class EventLoop: SerialExecutor {
         var isAsleep = false
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let poller: Poller
     private let thread = Atomic<UInt>(0)
 
@@ -90,7 +91,7 @@ final class EventLoop: SerialExecutor {
 
     // MARK: Thread
 
-    private func change<Result: Sendable>(_ body: (inout sending State) -> Result) -> Result {
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, wasAsleep) = state.withLock { state in
             let result = body(&state)
             defer { state.isAsleep = false }

@@ -1,8 +1,15 @@
 import CertificateTrust
 
+/// A resolver that blocks, or calls back from elsewhere; ``NameLookup`` is the system's.
+typealias LookUp = (
+    _ host: ServerName, _ port: UInt16, _ family: DialOptions.AddressFamily,
+    _ answer: @escaping @Sendable (Result<[SocketAddress], NameLookup.Failure>) -> Void
+) throws(SystemError) -> Void
+
 /// The addresses of a host, in the order in which to try them. An IP address is its own; a name is looked up.
 func resolve(
-    _ host: ServerName, port: UInt16, family: DialOptions.AddressFamily, until deadline: Deadline, on loop: EventLoop
+    _ host: ServerName, port: UInt16, family: DialOptions.AddressFamily, until deadline: Deadline, on loop: EventLoop,
+    lookUp: LookUp = NameLookup.shared.lookUp
 ) async throws(TransportError) -> [SocketAddress] {
     if let address = SocketAddress(host, port: port) {
         guard family == .any || (family == .ipv6) == address.isIPv6 else {
@@ -14,7 +21,7 @@ func resolve(
     let timer = loop.schedule(at: deadline.instant) { answer.give(.failure(deadline.error)) }
     defer { loop.cancel(timer) }
     do throws(SystemError) {
-        try NameLookup.shared.lookUp(host, port: port, family: family) { result in
+        try lookUp(host, port, family) { result in
             answer.give(result.mapError { .unresolvable(host: host, reason: $0.reason) })
         }
     } catch {

@@ -1,4 +1,4 @@
-import Synchronization
+import CertificateTrust
 
 /// A result that several may give and the first one does; one caller waits for it.
 final class OneShot<Value: Sendable>: Sendable {
@@ -8,7 +8,7 @@ final class OneShot<Value: Sendable>: Sendable {
         case given(Result<Value, TransportError>)
     }
 
-    private let state = Mutex(State.empty)
+    private let state = Locked(State.empty)
 
     /// Gives the result; without effect when there is one.
     func give(_ result: Result<Value, TransportError>) {

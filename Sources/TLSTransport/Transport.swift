@@ -1,6 +1,5 @@
 import CertificateTrust
 import OpenSSLBridge
-import Synchronization
 
 /// Makes connections: all of them on one event loop, which starts with the first.
 package final class Transport: Sendable {
@@ -12,7 +11,7 @@ package final class Transport: Sendable {
         let context: TLSContext
     }
 
-    private let running = Mutex<Running?>(nil)
+    private let running = Locked<Running?>(nil)
 
     private init() {}
 

@@ -13,7 +13,7 @@ struct ArgumentsTests {
             #expect(help.status == 0)
             #expect(help.errors.isEmpty)
             for flag in command.allFlags {
-                #expect(help.output.contains("\(flag.spelling)\(flag.valueName.map { " \($0)" } ?? "") "))
+                #expect(help.output.contains("\(flag.dashed)\(flag.valueName.map { " \($0)" } ?? "") "))
                 #expect(help.output.contains(flag.help))
             }
             #expect(help.lines.allSatisfy { $0.count <= 120 })
@@ -89,9 +89,10 @@ struct ArgumentsTests {
         Refused(words: ["check", "a", "--pin", "x"], message: "--pin: \"x\" is no pin: write sha256/"),
         Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" is no time limit"),
         Refused(words: ["check", "a", "--timeout", "1e9"], message: "--timeout: \"1e9\" is no time limit"),
-        Refused(words: ["check", "a"], message: "pins/pins.jsonc: error: no such file"),
+        Refused(words: ["check", "a"], message: "/no/such/pins.jsonc: error: no such file"),
         Refused(words: ["check", "ftp://a"], message: "ftp://a: scheme \"ftp\" is not supported"),
-        Refused(words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" is no time"),
+        Refused(
+            words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" is no time"),
     ]
 
     @Test("is refused with what to do, exit 2, and nothing on standard output", arguments: refused)

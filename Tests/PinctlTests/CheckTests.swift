@@ -71,7 +71,9 @@ struct CheckTests {
             let pin = try site.leaf.key.pin
             let backup = try site.policy("{ \"pin\": \"\(pin)\", \"backup\": true }, \"\(strangePin)\"")
             let onBackup = await check("--policy", backup, server.target())
-            #expect(onBackup.lines[0].hasSuffix("matched \(pin) (leaf), a backup only: pin the key after it as the next backup"))
+            #expect(
+                onBackup.lines[0].hasSuffix(
+                    "matched \(pin) (leaf), a backup only: pin the key after it as the next backup"))
             #expect(onBackup.status == 0)
             let off = await check(
                 "--policy", try site.policy("\"\(strangePin)\"", rule: "\"mode\": \"off\","), server.target())
@@ -106,16 +108,18 @@ struct CheckTests {
     }
 
     @Test("finds the policy in pins/pins.jsonc, or says that there is none")
-    func lookup() throws {
-        let none = try shell("pinctl check", in: site.folder)
+    func lookup() async throws {
+        let none = try await shell("pinctl check", in: site.folder)
         #expect(none.errors.hasPrefix("pinctl: pins/pins.jsonc: error: no such file"))
         #expect(none.errors.contains("give --policy FILE, or --pin, or write one with pinctl init"))
         #expect(none.output == "")
         #expect(none.status == 2)
         let policy = try site.policy("\"\(strangePin)\"", host: "unlisted.test")
-        let run = try shell("mkdir pins; cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.folder)
+        let run = try await shell("mkdir pins; cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.folder)
         #expect(
-            run.lines == ["FAIL  api.test:443  not covered: pins/pins.jsonc has no rule for it, add one", "1 checked: 1 failed"])
+            run.lines == [
+                "FAIL  api.test:443  not covered: pins/pins.jsonc has no rule for it, add one", "1 checked: 1 failed",
+            ])
         #expect(run.status == 1)
     }
 
@@ -133,7 +137,8 @@ struct CheckTests {
             #expect(run.lines[3] == "3 checked: 1 ok, 1 not trusted, 1 unreachable")
             #expect(run.status == 4)
             #expect(await check("--pin", try site.leaf.key.pin, closed.target(), server.target()).status == 3)
-            #expect(await check("--pin", strangePin, closed.target(), server.target(), server.target("x.test")).status == 1)
+            #expect(
+                await check("--pin", strangePin, closed.target(), server.target(), server.target("x.test")).status == 1)
         }
     }
 
@@ -178,13 +183,14 @@ struct CheckTests {
         struct Result: Decodable {
             let target: String
             let verdict: String
+            let trusted: Bool?
         }
         struct Summary: Decodable {
             let checked: Int
             let good: Int
-            let could_not_check: Int
+            let couldNotCheck: Int
             let verdict: String
-            let exit_code: Int32
+            let exitCode: Int32
         }
         let results: [Result]
         let summary: Summary
@@ -196,14 +202,15 @@ struct CheckTests {
         closed.stop()
         try await site.serve { server in
             let run = await check("--json", "--pin", try site.leaf.key.pin, closed.target(), server.target())
-            let document = try JSONDecoder().decode(Document.self, from: Data(run.output.utf8))
+            let document = try run.decoded(as: Document.self)
             #expect(document.results.map(\.verdict) == ["unreachable", "ok"])
+            #expect(document.results.map(\.trusted) == [nil, true])
             #expect(document.results[0].target == "api.test:\(closed.port) via 127.0.0.1:\(closed.port)")
             #expect(document.summary.checked == 2)
             #expect(document.summary.good == 1)
-            #expect(document.summary.could_not_check == 1)
+            #expect(document.summary.couldNotCheck == 1)
             #expect(document.summary.verdict == "could_not_check")
-            #expect(document.summary.exit_code == run.status)
+            #expect(document.summary.exitCode == run.status)
             #expect(run.status == 3)
         }
     }

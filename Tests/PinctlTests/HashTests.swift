@@ -22,7 +22,8 @@ struct HashTests {
         let pin = try key.pin
         let inputs = [
             leaf.pemText, "Subject: api.test\n\n" + leaf.pemText + "trailing words\n",
-            leaf.pemText.replacing("\n", with: "\r\n"), leaf.pemText.replacing("CERTIFICATE", with: "TRUSTED CERTIFICATE"),
+            leaf.pemText.replacing("\n", with: "\r\n"),
+            leaf.pemText.replacing("CERTIFICATE", with: "TRUSTED CERTIFICATE"),
             request.pemText, try key.publicKeyPEM, try key.privateKeyPEM, try key.traditionalPrivateKeyPEM,
             TestPEM.block("EC PARAMETERS", TestDER.objectIdentifier("1.2.840.10045.3.1.7"))
                 + (try key.traditionalPrivateKeyPEM),
@@ -64,6 +65,13 @@ struct HashTests {
         #expect(long.lines == ["\(try leaf.key.pin)  \(request)  CSR          EC P-256  CN=csr.test"])
         let expired = await pinctl("hash", chain, now: Date(timeIntervalSince1970: 2_100_000_000))
         #expect(expired.lines.allSatisfy { $0.hasSuffix("expired 2036-01-01") })
+    }
+
+    @Test("calls standard input - in lists")
+    func standardInput() async throws {
+        _ = try folder.add(leaf.pemText, name: "a.pem")
+        let run = try await shell("cat a.pem | pinctl hash - a.pem", in: folder)
+        #expect(run.lines.map { $0.split(separator: " ")[1] } == ["-", "a.pem"])
     }
 
     @Test("spells pins as other systems do")
@@ -160,7 +168,8 @@ struct HashTests {
         let crl = await pinctl("hash", try folder.add(TestPEM.block("X509 CRL", [0x30, 0]), name: "crl.pem"))
         #expect(crl.errors.contains("crl.pem: holds a PEM block \"X509 CRL\", which has no key to pin"))
         #expect(crl.status == 2)
-        let parameters = await pinctl("hash", try folder.add(TestPEM.block("DH PARAMETERS", [0x30, 0]), name: "dh.pem"))
+        let parameters = await pinctl(
+            "hash", try folder.add(TestPEM.block("DH PARAMETERS", [0x30, 0]), name: "dh.pem"))
         #expect(parameters.errors.contains("dh.pem: holds parameters and no key"))
         #expect(parameters.status == 2)
     }
@@ -174,7 +183,7 @@ struct HashTests {
         #expect(run.lines.count == 1)
         #expect(run.output.dropLast().unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) })
         let json = await pinctl("hash", "--json", file)
-        let document = try JSONDecoder().decode(Document.self, from: Data(json.output.utf8))
+        let document = try json.decoded(as: Document.self)
         #expect(document.results.count == 1)
         #expect(json.output.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) || $0 == "\n" })
 
@@ -194,12 +203,12 @@ struct HashTests {
             let hex: String?
             let subject: String?
             let role: String?
-            let not_after: String?
+            let notAfter: String?
             let error: String?
         }
         struct Summary: Decodable {
             let verdict: String
-            let exit_code: Int
+            let exitCode: Int
         }
         let schema: String
         let tool: [String: String]
@@ -211,7 +220,7 @@ struct HashTests {
     func json() async throws {
         let file = try folder.add(leaf.pemText + TestPEM.block("X509 CRL", [0x30, 0]) + (try root.key.publicKeyPEM))
         let run = await pinctl("hash", file, "/no/such", "--json", "--as", "hex")
-        let document = try JSONDecoder().decode(Document.self, from: Data(run.output.utf8))
+        let document = try run.decoded(as: Document.self)
         #expect(document.schema == "pinctl.hash/1")
         #expect(document.tool["name"] == "pinctl")
         #expect(document.results.map(\.index) == [0, 1, 2, nil])
@@ -219,18 +228,18 @@ struct HashTests {
         #expect(document.results.map(\.kind) == ["certificate", nil, "public_key", nil])
         #expect(document.results[0].role == "leaf")
         #expect(document.results[0].subject == "CN=api.test")
-        #expect(document.results[0].not_after == "2036-01-01T00:00:00Z")
+        #expect(document.results[0].notAfter == "2036-01-01T00:00:00Z")
         #expect(document.results[0].hex?.count == 64)
         #expect(document.results[1].error?.contains("X509 CRL") == true)
         #expect(document.results[3].input == "/no/such")
-        #expect(document.summary.exit_code == 2)
+        #expect(document.summary.exitCode == 2)
         #expect(document.summary.verdict == "bad_input")
         #expect(run.status == 2)
 
         for words in [["hash", "--json"], ["hash", "--json", "--no-such-flag"], ["--json"], ["no-such", "--json"]] {
             let failed = await pinctl(words)
-            let document = try JSONDecoder().decode(Document.self, from: Data(failed.output.utf8.map { $0 }))
-            #expect(document.summary.exit_code == 2)
+            let document = try failed.decoded(as: Document.self)
+            #expect(document.summary.exitCode == 2)
             #expect(failed.status == 2)
         }
     }

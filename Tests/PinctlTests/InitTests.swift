@@ -28,11 +28,13 @@ struct InitTests {
                 #expect(printed.output.contains(try certificate.key.pin))
             }
             let json = await initialize(server.target(), "--json")
-            let document = try JSONDecoder().decode(Document.self, from: Data(json.output.utf8))
+            let document = try json.decoded(as: Document.self)
             #expect(document.results[0].policy == printed.output)
 
             let checked = await pinctl("check", "--ca-file", site.anchors, "--policy", file, server.target())
-            #expect(checked.lines[0].contains("matched api.test-leaf (leaf), test-intermediate (intermediate), test-root (root)"))
+            #expect(
+                checked.lines[0].contains(
+                    "matched api.test-leaf (leaf), test-intermediate (intermediate), test-root (root)"))
             #expect(checked.status == 0)
 
             let lint = await pinctl("lint", file)

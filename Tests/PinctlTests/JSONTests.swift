@@ -7,7 +7,8 @@ struct JSONTests {
     @Test("comes back from a strict reader as it went in, in printable ASCII")
     func roundTrip() throws {
         let texts = [
-            "", "plain", "\"quoted\\\"", "\u{0}\u{1}\u{1B}[2J\u{7F}\u{9B}\r\n\t", "\u{202E}gnp.exe", "zero\u{200B}width", "😀 München",
+            "", "plain", "\"quoted\\\"", "\u{0}\u{1}\u{1B}[2J\u{7F}\u{9B}\r\n\t", "\u{202E}gnp.exe",
+            "zero\u{200B}width", "😀 München",
             "\u{2028}\u{FEFF}", "</script>",
         ]
         let json = JSON.object(texts.map { ($0, .string($0)) }).text

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import PinctlCommands
 import Synchronization
@@ -13,14 +14,27 @@ struct Run: Sendable {
     let errors: String
 
     var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) }
+
+    /// The JSON document on standard output.
+    func decoded<Document: Decodable>(as type: Document.Type) throws -> Document {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(type, from: Data(output.utf8))
+    }
 }
 
-/// Runs a command line inside this process.
+/// Without this, commands would find the policy of the folder that the tests run in.
+private let noPolicy = ["PINCTL_POLICY": "/no/such/pins.jsonc"]
+
+/// Runs a command line inside this process; connections get the time that a busy machine needs, unless told otherwise.
 func pinctl(_ words: [String], variables: [String: String] = [:], now: Date = testTime) async -> Run {
+    let variables = noPolicy.merging(variables) { $1 }
+    let isPatient = ["check", "init"].contains(words.first) && !words.contains("--timeout")
+    let words = words.prefix(1) + (isPatient ? ["--timeout=60", "--connect-timeout=60"] : []) + words.dropFirst()
     let output = Sink()
     let errors = Sink()
     let status = await Pinctl.run(
-        words, in: CommandEnvironment(variables: { variables }, now: { now }), output: output.buffer,
+        Array(words), in: CommandEnvironment(variables: { variables }, now: { now }), output: output.buffer,
         diagnostics: errors.buffer)
     return Run(status: status.rawValue, output: output.text, errors: errors.text)
 }
@@ -30,11 +44,18 @@ func pinctl(_ words: String..., variables: [String: String] = [:], now: Date = t
 }
 
 /// Runs a script of bash, in which `pinctl` is the program as it was built; what hangs is ended with status 124.
-func shell(_ script: String, in folder: TestFolder? = nil, patience seconds: Int = 20) throws -> Run {
+func shell(_ script: String, in folder: TestFolder? = nil, patience seconds: Int = 60) async throws -> Run {
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let folderOfPrograms = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
     let setUp = "PATH=\(folderOfPrograms):$PATH; \(folder.map { "cd \($0.path); " } ?? "")"
-    let result = try TestCommand.run(["timeout", "\(seconds)", "bash", "-c", setUp + script])
+    // Waiting for a program takes a thread, and those of Swift's tasks are few: with all of them waiting, no server
+    // and no client in this process would get on.
+    let result = try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async {
+            continuation.resume(
+                with: Result { try TestCommand.run(["timeout", "\(seconds)", "bash", "-c", setUp + script]) })
+        }
+    }
     return Run(
         status: result.status, output: String(decoding: result.output, as: UTF8.self),
         errors: String(decoding: result.errors, as: UTF8.self))

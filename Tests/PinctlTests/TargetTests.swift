@@ -6,7 +6,8 @@ import Testing
 @Suite("A target")
 struct TargetTests {
     static let good = [
-        ("example.com", "example.com:443"), ("EXAMPLE.com.", "example.com:443"), ("example.com:8443", "example.com:8443"),
+        ("example.com", "example.com:443"), ("EXAMPLE.com.", "example.com:443"),
+        ("example.com:8443", "example.com:8443"),
         ("192.0.2.1", "192.0.2.1:443"), ("192.0.2.1:1", "192.0.2.1:1"), ("[2001:db8::1]", "[2001:db8::1]:443"),
         ("[2001:DB8:0::1]:65535", "[2001:db8::1]:65535"), ("2001:db8::1", "[2001:db8::1]:443"),
         ("https://example.com", "example.com:443"), ("HTTPS://example.com:8443/a@b?c#d", "example.com:8443"),
@@ -28,8 +29,10 @@ struct TargetTests {
         ("example.com:+1", .port("+1")), ("example.com:443 ", .port("443 ")), ("example.com:https", .port("https")),
         ("http://example.com", .scheme("http")), ("smtp://example.com", .scheme("smtp")),
         ("https://user@example.com/", .userPart), ("*.example.com", .name(.malformed("*.example.com"))),
-        ("example.com/path", .name(.malformed("example.com/path"))), ("münchen.example", .name(.notASCII("münchen.example"))),
-        ("127.1", .name(.malformedAddress("127.1"))), ("[::1", .name(.malformed("[:"))), ("-q", .name(.malformed("-q"))),
+        ("example.com/path", .name(.malformed("example.com/path"))),
+        ("münchen.example", .name(.notASCII("münchen.example"))),
+        ("127.1", .name(.malformedAddress("127.1"))), ("[::1", .name(.malformed("[:"))),
+        ("-q", .name(.malformed("-q"))),
     ]
 
     @Test("is nothing else", arguments: bad)

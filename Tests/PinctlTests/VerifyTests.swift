@@ -56,7 +56,9 @@ struct VerifyTests {
     @Test("says why a chain is not trusted, and shows what was presented")
     func untrusted() async throws {
         let run = await verify("--host", "www.test", "--pin", try site.leaf.key.pin)
-        #expect(run.lines[0].hasPrefix("FAIL  www.test  not trusted: leaf (CN=api.test): is valid for api.test, not for www.test"))
+        #expect(
+            run.lines[0].hasPrefix(
+                "FAIL  www.test  not trusted: leaf (CN=api.test): is valid for api.test, not for www.test"))
         #expect(run.lines[1] == "  presented, not verified:")
         #expect(run.lines.count == 4)
         #expect(run.status == 4)
@@ -95,11 +97,11 @@ struct VerifyTests {
     }
 
     @Test("takes the chain from standard input, in any order behind the leaf, with other blocks in it")
-    func inputs() throws {
+    func inputs() async throws {
         let noise = TestPEM.block("DH PARAMETERS", [0x30, 0]) + (try site.leaf.key.privateKeyPEM)
         let shuffled = try site.folder.add(
             site.leaf.pemText + noise + site.root.pemText + site.intermediate.pemText, name: "shuffled.pem")
-        let run = try shell(
+        let run = try await shell(
             "pinctl verify - --host api.test --ca-file root.pem --at 2026-11-20 < \(shuffled)", in: site.folder)
         #expect(run.status == 0)
         #expect(run.lines.count == 4)
@@ -124,19 +126,19 @@ struct VerifyTests {
                 let pin: String
                 let subject: String
                 let source: String
-                let not_after: String
+                let notAfter: String
             }
             struct Pin: Decodable {
                 let pin: String
                 let matched: Bool
             }
             let verdict: String
-            let trusted: Bool
+            let trusted: Bool?
             let chain: [Element]?
             let pins: [Pin]?
             let reason: String?
         }
-        struct Summary: Decodable { let exit_code: Int32 }
+        struct Summary: Decodable { let exitCode: Int32 }
         let schema: String
         let results: [Result]
         let summary: Summary
@@ -149,11 +151,11 @@ struct VerifyTests {
             (["--host", "www.test"], "untrusted", 4),
         ] {
             let run = await pinctl(["verify", site.chain, "--json", "--ca-file", site.anchors] + words)
-            let document = try JSONDecoder().decode(Document.self, from: Data(run.output.utf8))
+            let document = try run.decoded(as: Document.self)
             #expect(document.schema == "pinctl.verify/1")
             #expect(document.results.map(\.verdict) == [verdict])
             #expect(document.results[0].trusted == (status != 4))
-            #expect(document.summary.exit_code == status)
+            #expect(document.summary.exitCode == status)
             #expect(run.status == status)
             if verdict == "pin_mismatch" {
                 #expect(document.results[0].pins?.map(\.matched) == [false])
@@ -161,7 +163,7 @@ struct VerifyTests {
                     document.results[0].chain?.last
                         == Document.Result.Element(
                             role: "root", pin: try site.root.key.pin, subject: "CN=Test Root", source: "store",
-                            not_after: "2036-01-01T00:00:00Z"))
+                            notAfter: "2036-01-01T00:00:00Z"))
             }
             if verdict == "untrusted" { #expect(document.results[0].reason?.contains("www.test") == true) }
         }

@@ -264,7 +264,7 @@ struct ServerTrustChallengeTests {
         let handlers = Collected<DeferringDelegate.Handler>()
         try await LoopbackServer(chain: site.chain).run { server in
             let silent = DeferringDelegate { _, _, handler in handlers.append(handler) }
-            let session = try site.session(server) { $0.timeoutIntervalForRequest = 3 }
+            let session = try site.session(server) { $0.timeoutIntervalForRequest = 10 }
             let error = try await session.failure(delegate: silent)
             #expect(error.code == .timedOut)
             #expect(error.localizedDescription.contains("a delegate's answer"))
@@ -284,7 +284,7 @@ struct ServerTrustChallengeTests {
         }
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
-            let session = try site.session(server, delegate: Sleeper()) { $0.timeoutIntervalForRequest = 3 }
+            let session = try site.session(server, delegate: Sleeper()) { $0.timeoutIntervalForRequest = 10 }
             #expect(try await session.failure().code == .timedOut)
             #expect(await server.ended()[0].applicationBytes.isEmpty)
         }

@@ -14,6 +14,7 @@ func openSockets(to port: UInt16) throws -> Int {
         let rows = String(decoding: text, as: UTF8.self).split(separator: "\n").dropFirst()
         return count
             + rows.count { row in
+                guard row.contains(suffix) else { return false }
                 let fields = row.split(separator: " ")
                 return fields[2].hasSuffix(suffix) && fields[9] != "0"
             }

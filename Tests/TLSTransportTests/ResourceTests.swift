@@ -1,6 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import Glibc
+import OpenSSLBridge
 import TLSTransport
 import TestPKI
 import Testing
@@ -56,6 +57,8 @@ import Testing
     @Test("a process ends while connections are open and handshakes wait")
     func exit() async {
         await #expect(processExitsWith: .success) {
+            // Before the test PKI starts OpenSSL in its own way.
+            try #require(OpenSSLLibrary.isStarted)
             let site = try Site()
             let server = try LoopbackServer(chain: site.chain, .stall)
             let open = try LoopbackServer(chain: site.chain, .handle { _ = try $0.read() })

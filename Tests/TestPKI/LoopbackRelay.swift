@@ -116,15 +116,14 @@ private func relay(
             guard unsafe send(client, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
         }
     }
-    switch ending {
-    case .stall:
-        while unsafe recv(client, &buffer, buffer.count, 0) > 0 {}
-    case .close:
-        // Unread bytes would make a reset of it.
-        shutdown(client, Int32(SHUT_WR))
-        while unsafe recv(client, &buffer, buffer.count, 0) > 0 {}
-    case .reset:
+    if ending == .reset {
         var immediately = linger(l_onoff: 1, l_linger: 0)
         unsafe setsockopt(client, SOL_SOCKET, SO_LINGER, &immediately, socklen_t(MemoryLayout<linger>.size))
+        return
+    }
+    if ending == .close { shutdown(client, Int32(SHUT_WR)) }
+    // What the client still says goes through; left unread, it would make a reset of the close.
+    while case let read = unsafe recv(client, &buffer, buffer.count, 0), read > 0 {
+        unsafe send(server, buffer, read, Int32(MSG_NOSIGNAL))
     }
 }

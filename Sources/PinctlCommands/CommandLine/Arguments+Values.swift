@@ -29,7 +29,9 @@ extension Arguments {
     /// The spelling of `--as`, this project's own by default.
     func spelling() throws(UsageError) -> PinSpelling {
         guard let name = self[.spelling] else { return .okhttp }
-        guard let spelling = PinSpelling(rawValue: name) else { throw .unknownChoice(.spelling, name, known: PinSpelling.allCases.map(\.rawValue)) }
+        guard let spelling = PinSpelling(rawValue: name) else {
+            throw .unknownChoice(.spelling, name, known: PinSpelling.allCases.map(\.rawValue))
+        }
         return spelling
     }
 
@@ -82,7 +84,9 @@ extension Arguments {
             return try policyFile(path)
         } catch .unusable(let messages) {
             throw .unusable(
-                messages + ["the policy is \(path) as none is named: give --policy FILE, or --pin, or write one with pinctl init"])
+                messages + [
+                    "the policy is \(path) as none is named: give --policy FILE, or --pin, or write one with pinctl init"
+                ])
         }
     }
 

@@ -9,8 +9,7 @@ package struct CommandDefinition: Sendable {
     package let flags: [Flag]
     /// What the help says below the flags: lines of at most 80 columns.
     package let notes: [String]
-    let run:
-         @Sendable (Arguments, CommandEnvironment, inout Console) async throws(UsageError) -> Void
+    let run: @Sendable (Arguments, CommandEnvironment, inout Console) async throws(UsageError) -> Void
 
     /// Its own flags and those every command has.
     package var allFlags: [Flag] { flags + [.json, .quiet, .help] }

@@ -23,7 +23,7 @@ package struct Flag: Sendable, Hashable {
     }
 
     /// As it is typed: `--host`.
-    package var spelling: String { "--\(long)" }
+    package var dashed: String { "--\(long)" }
 }
 
 extension Flag {
@@ -42,7 +42,8 @@ extension Flag {
     static let caFile = Flag(
         "ca-file", value: "FILE", repeatable: true, "trust the certificates in FILE instead of the system's")
     static let at = Flag("at", value: "TIME", "verify at this time (RFC 3339, or a date) instead of now")
-    static let pin = Flag("pin", value: "PIN", repeatable: true, "expect this pin, sha256/BASE64, anywhere in the chain")
+    static let pin = Flag(
+        "pin", value: "PIN", repeatable: true, "expect this pin, sha256/BASE64, anywhere in the chain")
     static let policy = Flag("policy", value: "FILE", "judge by this policy file")
 
     static let connectTimeout = Flag("connect-timeout", value: "SECONDS", "time to connect to a target (5)")

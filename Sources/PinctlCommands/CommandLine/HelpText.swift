@@ -44,7 +44,7 @@ enum HelpText {
 
     private static func column(_ flag: Flag) -> String {
         let short = flag.short.map { "-\($0), " } ?? "    "
-        return short + flag.spelling + (flag.valueName.map { " \($0)" } ?? "")
+        return short + flag.dashed + (flag.valueName.map { " \($0)" } ?? "")
     }
 }
 

@@ -36,7 +36,6 @@ private struct PinListing {
     }
 
     mutating func hash(_ operand: String, _ console: inout Console) {
-        let name = operand == "-" ? "standard input" : operand
         // An object is alone in its file when no other follows: the first is held until that is known.
         var held: KeyFile.Item?
         var isAlone = true
@@ -44,18 +43,18 @@ private struct PinListing {
             try KeyFile.read(Self.open(operand)) { item in
                 if let held {
                     isAlone = false
-                    show(held, of: name, isAlone: false, &console)
+                    show(held, of: operand, isAlone: false, &console)
                 }
                 held = item
             }
             if let held {
-                show(held, of: name, isAlone: isAlone, &console)
+                show(held, of: operand, isAlone: isAlone, &console)
             } else {
-                Self.complain(name, "holds parameters and no key: give the key they belong to", &console)
+                Self.complain(operand, "", "holds parameters and no key: give the key they belong to", &console)
             }
         } catch {
-            if let held { show(held, of: name, isAlone: false, &console) }
-            Self.complain(name, error.description, &console)
+            if let held { show(held, of: operand, isAlone: false, &console) }
+            Self.complain(operand, "", error.description, &console)
         }
     }
 
@@ -65,20 +64,24 @@ private struct PinListing {
     }
 
     private static func complain(
-        _ name: String, _ reason: String, _ console: inout Console, _ members: [(String, JSON)] = []
+        _ operand: String, _ place: String, _ reason: String, _ console: inout Console,
+        _ members: [(String, JSON)] = []
     ) {
-        console.problem("\(name): \(reason)", .badInput, members: [("input", .string(name))] + members)
+        console.problem(
+            "\(operand == "-" ? "standard input" : operand)\(place): \(reason)", .badInput,
+            members: [("input", .string(operand))] + members)
     }
 
-    private mutating func show(_ item: KeyFile.Item, of name: String, isAlone: Bool, _ console: inout Console) {
+    private mutating func show(_ item: KeyFile.Item, of operand: String, isAlone: Bool, _ console: inout Console) {
+        let index = isAlone ? "" : "[\(item.index)]"
         switch item.content {
         case .failure(let error):
-            let place = item.line.map { isAlone ? name : "\(name)[\(item.index)], line \($0)" } ?? name
-            Self.complain(place, error.description, &console, [("index", .integer(item.index))])
+            let place = item.line.map { isAlone ? "" : "\(index), line \($0)" } ?? ""
+            Self.complain(operand, place, error.description, &console, [("index", .integer(item.index))])
         case .success(let key) where isAlone && !isLabelled:
-            console.result([text(key, key.parsedCertificate)], json(key, item, of: name))
+            console.result([pin(key, key.parsedCertificate)], json(key, item, of: operand))
         case .success(let key):
-            console.result([line(key, isAlone ? name : "\(name)[\(item.index)]")], json(key, item, of: name))
+            console.result([line(key, operand + index)], json(key, item, of: operand))
         }
     }
 
@@ -90,23 +93,26 @@ private struct PinListing {
         keyWidth = max(keyWidth, kind.count)
         subjectWidth = min(48, max(subjectWidth, subject.count))
         let columns = [
-            text(key, certificate), padded(name, nameWidth), padded(key.kindText(certificate), 11),
+            pin(key, certificate), padded(name, nameWidth), padded(key.kindText(certificate), 11),
             padded(kind, keyWidth), padded(subject, subjectWidth), certificate.map { expiry($0, now: now) } ?? "",
         ]
         let line = columns.joined(separator: "  ")
         return String(line[...(line.lastIndex { $0 != " " } ?? line.startIndex)])
     }
 
-    private func text(_ key: KeyMaterial, _ certificate: X509Certificate?) -> String {
-        spelling.text(key.fingerprint, isAuthority: certificate?.isCertificateAuthority ?? false)
+    private func pin(_ key: KeyMaterial, _ certificate: @autoclosure () -> X509Certificate?) -> String {
+        // TLSA alone tells whose key it is.
+        let isAuthority = spelling == .tlsa && certificate()?.isCertificateAuthority == true
+        return spelling.text(key.fingerprint, isAuthority: isAuthority)
     }
 
-    private func json(_ key: KeyMaterial, _ item: KeyFile.Item, of name: String) -> JSON {
+    private func json(_ key: KeyMaterial, _ item: KeyFile.Item, of operand: String) -> JSON {
         let certificate = key.parsedCertificate
         var members: [(String, JSON)] = [
-            ("input", .string(name)), ("index", .integer(item.index)), ("kind", .string(key.kind.word)),
-            ("pin", .string(key.fingerprint.description)), (spelling.rawValue, .string(text(key, certificate))),
+            ("input", .string(operand)), ("index", .integer(item.index)), ("kind", .string(key.kind.word)),
+            ("pin", .string(key.fingerprint.description)),
         ]
+        if spelling != .okhttp { members.append((spelling.rawValue, .string(pin(key, certificate)))) }
         if let kind = key.keyKind { members.append(("key", .string(kind.description))) }
         if let subject = key.subject { members.append(("subject", .string(subject.description))) }
         if let certificate { members += certificateMembers(certificate) }

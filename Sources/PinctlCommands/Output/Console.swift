@@ -60,14 +60,14 @@ package struct Console {
     /// Says something on standard error that is no problem of its own.
     mutating func note(_ message: String) {
         output.flush()
-        diagnostics.write("pinctl: \(visible(message))\n")
+        diagnostics.write("pinctl: \(visibleText(message))\n")
         diagnostics.flush()
     }
 
     /// Prints text that is no result of its own, such as a help page; not in JSON.
     mutating func text(_ lines: [String]) {
         guard format == .text else { return }
-        for line in lines { output.write(visible(line) + "\n") }
+        for line in lines { output.write(visibleText(line) + "\n") }
     }
 
     /// Prints the line that ends a list, and keeps what the document's `summary` says besides the exit code.
@@ -97,10 +97,5 @@ package struct Console {
     private mutating func writeElement(_ element: JSON) {
         output.write((elementCount == 0 ? "\n" : ",\n") + element.text)
         elementCount += 1
-    }
-
-    /// Most lines are plain ASCII and need no look at each character's properties.
-    private func visible(_ line: String) -> String {
-        line.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? line : visibleText(line)
     }
 }

@@ -49,9 +49,12 @@ struct VerdictText {
             return ["  presented, not verified:"] + presented.map { "  " + certificateLine($0) }
         }
         return path.roles.map { role, certificate in
-            let origin = presented.contains(certificate) ? source : "store"
-            return "  \(padded(role.rawValue, 12))  \(certificateLine(certificate))  \(origin)"
+            "  \(padded(role.rawValue, 12))  \(certificateLine(certificate))  \(origin(of: certificate))"
         }
+    }
+
+    private func origin(of certificate: X509Certificate) -> String {
+        presented.contains(certificate) ? source : "store"
     }
 
     private func certificateLine(_ certificate: X509Certificate) -> String {
@@ -85,9 +88,8 @@ struct VerdictText {
 
     private func certificates(_ mismatch: PinMismatch) -> [String] {
         mismatch.path.roles.map { role, certificate in
-            let origin = presented.contains(certificate) ? source : "store"
-            return "  \(padded(role.rawValue, 12))  \(certificate.subject), since \(certificate.notBefore.day), "
-                + "until \(expiry(certificate, now: now)), \(origin)"
+            "  \(padded(role.rawValue, 12))  \(certificate.subject), since \(certificate.notBefore.day), "
+                + "until \(expiry(certificate, now: now)), \(origin(of: certificate))"
         }
     }
 
@@ -104,42 +106,43 @@ struct VerdictText {
 extension VerdictText {
     /// The result as JSON, with `members` in front.
     func json(_ members: [(String, JSON)]) -> JSON {
-        var members = members + [("verdict", .string(verdict.word)), ("trusted", .bool(verdict.path != nil))]
+        var members = members + [("verdict", .string(verdict.word)), ("trusted", isTrusted)]
         switch verdict {
-        case .matched(_, let matches, let rule):
-            members += Self.rule(rule) { pin in matches.contains { $0.pin == pin } }
-        case .mismatch(let mismatch):
-            members += Self.rule(mismatch.rule) { pin in mismatch.matches.contains { $0.pin == pin } }
+        case .matched(_, let matches, let rule): members += Self.members(of: rule, matches)
+        case .mismatch(let mismatch): members += Self.members(of: mismatch.rule, mismatch.matches)
         case .untrusted(let error): members.append(("reason", .string(error.description)))
         case .unreachable(let reason): members.append(("reason", .string(reason)))
         case .unlisted(let policy): members.append(("policy", .string(policy)))
         case .trusted: break
         }
-        if let path = verdict.path {
-            members.append(
-                (
-                    "chain",
-                    .array(
-                        path.roles.map { role, certificate in
-                            .object([
-                                ("role", .string(role.rawValue)),
-                                ("pin", .string(certificate.spkiFingerprint.description)),
-                                ("subject", .string(certificate.subject.description)),
-                                ("source", .string(presented.contains(certificate) ? source : "store")),
-                                ("not_after", .string(certificate.notAfter.rfc3339)),
-                            ])
-                        })
-                ))
-        }
+        if let path = verdict.path { members.append(("chain", .array(path.roles.map(element)))) }
         return .object(members)
     }
 
-    private static func rule(_ rule: PinningRule, isMatched: (Pin) -> Bool) -> [(String, JSON)] {
-        let pins = rule.pins.map { pin in
-            JSON.object([
-                ("name", pin.name.map { .string($0) } ?? .null), ("pin", .string(pin.object.description)),
-                ("role", .string(pin.role.rawValue)), ("backup", .bool(pin.isBackup)), ("matched", .bool(isMatched(pin))),
-            ])
+    /// Null where no chain was judged.
+    private var isTrusted: JSON {
+        switch verdict {
+        case .matched, .trusted, .mismatch: true
+        case .untrusted: false
+        case .unlisted, .unreachable: .null
+        }
+    }
+
+    private func element(_ role: PinRole, _ certificate: X509Certificate) -> JSON {
+        [
+            "role": .string(role.rawValue), "pin": .string(certificate.spkiFingerprint.description),
+            "subject": .string(certificate.subject.description), "source": .string(origin(of: certificate)),
+            "not_after": .string(certificate.notAfter.rfc3339),
+        ]
+    }
+
+    private static func members(of rule: PinningRule, _ matches: [PinMatch]) -> [(String, JSON)] {
+        let pins = rule.pins.map { pin -> JSON in
+            [
+                "name": pin.name.map { .string($0) } ?? .null, "pin": .string(pin.object.description),
+                "role": .string(pin.role.rawValue), "backup": .bool(pin.isBackup),
+                "matched": .bool(matches.contains { $0.pin == pin }),
+            ]
         }
         return [("rule", .string(rule.origin)), ("mode", .string(rule.mode.rawValue)), ("pins", .array(pins))]
     }
@@ -166,7 +169,8 @@ extension PinMismatch {
     /// How far the pins are from what the rule asks for.
     fileprivate var finding: String {
         let count = "\(Set(matches.map(\.pin)).count) of \(rule.pins.count) pins match"
-        return unmetRoles == [.any] ? count : "no match as \(unmetRoles.map(\.rawValue).joined(separator: " and ")), \(count)"
+        return unmetRoles == [.any]
+            ? count : "no match as \(unmetRoles.map(\.rawValue).joined(separator: " and ")), \(count)"
     }
 
     /// What a pin has to do with the path.

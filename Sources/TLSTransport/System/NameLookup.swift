@@ -1,6 +1,5 @@
 import CertificateTrust
 import Glibc
-import Synchronization
 
 /// Names to addresses through the system's resolver (`getaddrinfo`), which blocks and so has threads of its own.
 final class NameLookup: Sendable {
@@ -26,7 +25,7 @@ final class NameLookup: Sendable {
     /// Lookups under way at once. A resolver that hangs takes one of them until it gives up; the others wait in line.
     private static let threadLimit = 64
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Looks a DNS name up and calls `answer` once, on a thread of the lookup's. Throws when it cannot have a thread.
     func lookUp(

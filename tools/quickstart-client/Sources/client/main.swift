@@ -2,8 +2,8 @@ import PinnedNetworking
 
 let configuration = URLSessionConfiguration.default
 configuration.pinning = try PinningPolicy(contentsOfFile: CommandLine.arguments[1])
+guard let url = URL(string: CommandLine.arguments[2]) else { exit(2) }
 do {
-    let (body, _) = try await URLSession(configuration: configuration).data(
-        from: URL(string: CommandLine.arguments[2])!)
+    let (body, _) = try await URLSession(configuration: configuration).data(from: url)
     print("served:", String(decoding: body, as: UTF8.self))
 } catch { print("refused:", error.localizedDescription) }

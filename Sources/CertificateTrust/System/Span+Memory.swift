@@ -1,0 +1,27 @@
+import Glibc
+
+/// What the C library does over bytes many at a time. The pointers live as long as the call, and the counts are the
+/// spans' own.
+extension Span<UInt8> {
+    /// Whether both hold the same bytes (`memcmp`).
+    func elementsEqual(_ other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in
+                guard let left = left.baseAddress, let right = right.baseAddress else { return true }
+                return unsafe memcmp(left, right, count) == 0
+            }
+        }
+    }
+
+    /// Where `byte` stands first at or behind `start`; the end when it does not (`memchr`).
+    func firstIndex(of byte: UInt8, from start: Int) -> Int {
+        let rest = extracting(start..<count)
+        return unsafe rest.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, let found = unsafe memchr(base, Int32(byte), bytes.count) else {
+                return count
+            }
+            return unsafe start + (UnsafeRawPointer(found) - base)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import CertificateTrust
+import Synchronization
+import TestPKI
+import Testing
+
+@testable import TLSTransport
+
+@Suite struct TimerQueueTests {
+    @Test("what is due comes in the order of deadlines, equal ones in the order of arrival")
+    func order() {
+        let start = ContinuousClock.now
+        let called = Mutex<[Int]>([])
+        var queue = TimerQueue()
+        var identifiers: [TimerQueue.Identifier] = []
+        for (index, seconds) in [5, 1, 3, 1, 4].enumerated() {
+            let deadline = start + .seconds(seconds)
+            identifiers.append(queue.add(at: deadline) { called.withLock { $0.append(index) } })
+        }
+        #expect(queue.next == start + .seconds(1))
+        queue.remove(identifiers[2])
+        queue.remove(identifiers[2])
+        #expect(queue.takeDue(at: start).isEmpty)
+        for action in queue.takeDue(at: start + .seconds(4)) { action() }
+        #expect(called.withLock { $0 } == [1, 3, 4])
+        queue.remove(identifiers[1])
+        #expect(queue.next == start + .seconds(5))
+        #expect(queue.takeDue(at: start + .seconds(5)).count == 1)
+        #expect(queue.next == nil)
+    }
+}
+
+@Suite struct EventLoopTests {
+    @Test("calls run on the loop's thread in order, timers behind them")
+    func order() async throws {
+        let loop = try EventLoop()
+        let called = Mutex<[String]>([])
+        let isIsolated = await withCheckedContinuation { continuation in
+            let timer = loop.schedule(at: .now + .seconds(3600)) { called.withLock { $0.append("cancelled") } }
+            loop.cancel(timer)
+            _ = loop.schedule(at: .now + .milliseconds(20)) {
+                called.withLock { $0.append("timer") }
+                continuation.resume(returning: loop.isIsolatingCurrentContext())
+            }
+            for index in 0..<3 { loop.execute { called.withLock { $0.append("\(index)") } } }
+        }
+        #expect(isIsolated == true)
+        #expect(loop.isIsolatingCurrentContext() == false)
+        #expect(called.withLock { $0 } == ["0", "1", "2", "timer"])
+    }
+}
+
+@Suite struct NameResolutionTests {
+    private let loop: EventLoop
+    private let name: ServerName
+
+    init() throws {
+        loop = try EventLoop()
+        name = try ServerName("api.example.test")
+    }
+
+    private func address(_ text: String) throws -> SocketAddress {
+        try #require(SocketAddress(try ServerName(text), port: 443))
+    }
+
+    @Test("a resolver that hangs does not hang the dial")
+    func hung() async throws {
+        let deadline = Deadline(for: .resolve, peer: "peer", limit: .milliseconds(20))
+        await expectFailure({ $0 == .timedOut(.resolve, peer: "peer", limit: .milliseconds(20)) }) {
+            _ = try await resolve(name, port: 443, family: .any, until: deadline, on: loop) { _, _, _, _ in }
+        }
+    }
+
+    @Test("a resolver that hangs does not keep a task from being cancelled; its late answer is ignored")
+    func cancelled() async throws {
+        let answer = Mutex<(@Sendable (Result<[SocketAddress], NameLookup.Failure>) -> Void)?>(nil)
+        let deadline = Deadline(for: .resolve, peer: "peer", limit: .seconds(60))
+        let task = Task {
+            try await resolve(name, port: 443, family: .any, until: deadline, on: loop) { _, _, _, give in
+                answer.withLock { $0 = give }
+            }
+        }
+        while answer.withLock({ $0 == nil }) { await Task.yield() }
+        task.cancel()
+        await expectFailure(\.isCancelled) { _ = try await task.value }
+        answer.withLock { $0 }?(.success([]))
+    }
+
+    @Test("no thread for a lookup is an error")
+    func noThread() async throws {
+        let deadline = Deadline(for: .resolve, peer: "peer", limit: .seconds(60))
+        await expectFailure({ if case .exhausted = $0 { true } else { false } }) {
+            _ = try await resolve(name, port: 443, family: .any, until: deadline, on: loop) {
+                _, _, _, _ throws(SystemError) in throw SystemError(code: 11)
+            }
+        }
+    }
+
+    @Test("localhost is looked up")
+    func localhost() async throws {
+        let deadline = Deadline(for: .resolve, peer: "peer", limit: .seconds(60))
+        let found = try await resolve(
+            try ServerName("localhost"), port: 443, family: .ipv4, until: deadline, on: loop)
+        #expect(found == [try address("127.0.0.1")])
+    }
+
+    @Test("families alternate, beginning with the resolver's first (RFC 8305, section 4)")
+    func interleaving() throws {
+        let six = try ["2001:db8::1", "2001:db8::2", "2001:db8::3"].map(address)
+        let four = try ["192.0.2.1", "192.0.2.2"].map(address)
+        #expect(interleaved(six + four) == [six[0], four[0], six[1], four[1], six[2]])
+        #expect(interleaved(four + six) == [four[0], six[0], four[1], six[1], six[2]])
+        #expect(interleaved(four) == four)
+        #expect(interleaved([]).isEmpty)
+    }
+}
+
+@Suite struct ConnectRaceTests {
+    private let loop: EventLoop
+    private let deadline = Deadline(for: .connect, peer: "peer", limit: .seconds(60))
+
+    init() throws { loop = try EventLoop() }
+
+    private func address(port: UInt16, _ text: String = "127.0.0.1") throws -> SocketAddress {
+        try #require(SocketAddress(try ServerName(text), port: port))
+    }
+
+    private func refusedPort() throws -> UInt16 {
+        let server = try LoopbackServer(plain: .stall)
+        server.stop()
+        return server.port
+    }
+
+    @Test("an address that is silent is overtaken by the next, and let go")
+    func overtaken() async throws {
+        let silent = try SilentListener()
+        let before = try openSockets(to: silent.port)
+        try await LoopbackServer(plain: .stall).run { server in
+            let addresses = [try address(port: silent.port), try address(port: server.port)]
+            let winner = try await ConnectRace(to: addresses, peer: "peer", on: loop).run(until: deadline)
+            #expect(winner.address == addresses[1])
+            #expect(try openSockets(to: silent.port) == before)
+            loop.unwatch(winner.token)
+        }
+    }
+
+    @Test("an address that refuses makes way at once; an address family without a route, too")
+    func refused() async throws {
+        let refused = try refusedPort()
+        try await LoopbackServer(plain: .stall).run { server in
+            let addresses = [
+                try address(port: refused), try address(port: refused, "::1"), try address(port: server.port),
+            ]
+            let winner = try await ConnectRace(to: addresses, peer: "peer", on: loop).run(until: deadline)
+            #expect(winner.address == addresses[2])
+            loop.unwatch(winner.token)
+        }
+    }
+
+    @Test("when all refuse, each is named in order")
+    func allRefuse() async throws {
+        let addresses = [try address(port: try refusedPort()), try address(port: try refusedPort())]
+        let attempts = addresses.map { ConnectAttempt(address: $0.description, reason: "Connection refused") }
+        await expectFailure({ $0 == .unreachable(peer: "peer", attempts: attempts) }) {
+            _ = try await ConnectRace(to: addresses, peer: "peer", on: loop).run(until: deadline)
+        }
+    }
+}
+
+@Suite struct EndpointTests {
+    @Test(
+        "an endpoint is written as it is dialled",
+        arguments: [
+            ("example.com", nil, "example.com:443"),
+            ("::1", nil, "[::1]:443"),
+            ("example.com", "192.0.2.1", "example.com:443 via 192.0.2.1:8443"),
+            ("192.0.2.1", "::1", "192.0.2.1:443 via [::1]:8443"),
+        ])
+    func text(name: String, route: String?, expected: String) throws {
+        let route = try route.map { Route(host: try ServerName($0), port: 8443) }
+        #expect(Endpoint(name: try ServerName(name), port: 443, route: route).description == expected)
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// The programs that are measured as such.
+struct Tools {
+    let runner: String
+    let cHasher: String
+    let pinctl: String
+    let staticPinctl: String
+    /// This program without symbols: valgrind gives up over Swift's.
+    let strippedBench: String
+}
+
+let arguments = CommandLine.arguments
+do {
+    switch arguments.dropFirst().first {
+    case "pins" where arguments.count == 3:
+        print(try swiftPins(arguments[2]))
+    case "verify-c" where arguments.count == 5:
+        print(try CVerification(chain: arguments[2], anchors: arguments[3]).verify(host, times: Int(arguments[4]) ?? 0))
+    case "verify-swift" where arguments.count == 5:
+        print(try SwiftVerification(chain: arguments[2], anchors: arguments[3]).verify(times: Int(arguments[4]) ?? 0))
+    case "report" where arguments.count == 9:
+        let tools = Tools(
+            runner: arguments[4], cHasher: arguments[5], pinctl: arguments[6], staticPinctl: arguments[7],
+            strippedBench: arguments[8])
+        let report = try measure(system: arguments[2], folder: arguments[3], tools)
+        print(report.failures == 0 ? "\nall targets met" : "\ntargets missed: \(report.failures)")
+        exit(report.failures == 0 ? 0 : 1)
+    default:
+        print("bench: see tools/bench/run, which starts it")
+        exit(2)
+    }
+} catch {
+    print("bench: \(error)")
+    exit(2)
+}
+
+private func measure(system: String, folder: String, _ tools: Tools) throws -> Report {
+    var report = Report()
+    try pinsFromDER("roots of the system's store", system, &report)
+    try pinsFromDER("leaves, half RSA 2048, half P-256", folder + "/leaves.pem", &report)
+    try pinsFromPEM("roots of the system's store", folder + "/roots-10k.pem", &report)
+    try pinsFromPEM("leaves, half RSA 2048, half P-256", folder + "/leaves-10k.pem", &report)
+    for kind in ["RSA 2048", "P-256"] {
+        try verification("\(kind), one intermediate", folder + "/\(kind)", tools, &report)
+    }
+    try startUp(tools, certificate: folder + "/one.pem", &report)
+    try largeFile(tools, large: folder + "/roots-100k.pem", one: folder + "/one.pem", &report)
+    return report
+}
