@@ -112,14 +112,15 @@ public final class ServerTrust: Sendable {
         let issuers = path.dropFirst()
         guard let leaf = path.first, issuers.contains(where: { !$0.excludedDNSNames.isEmpty }) else { return nil }
         let parents = Set(leaf.subjectAlternativeNames.compactMap(\.wildcardParent))
-        for name in issuers.lazy.flatMap(\.excludedDNSNames) {
-            guard parents.contains(Array(name.drop { $0 != UInt8(ascii: ".") }.dropFirst())) else { continue }
-            return TrustFinding(
+        let excluded = issuers.lazy.flatMap(\.excludedDNSNames).first { name in
+            parents.contains(Array(name.drop { $0 != UInt8(ascii: ".") }.dropFirst()))
+        }
+        return excluded.map { name in
+            TrustFinding(
                 rule: .nameConstraints, depth: 0, certificate: leaf,
                 detail: "a wildcard covers \(SubjectAlternativeName.dns(name)), which an issuer excludes: "
                     + "reissue it with the names of the servers")
         }
-        return nil
     }
 
     private static func validityFinding(
