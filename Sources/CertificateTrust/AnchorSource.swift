@@ -105,7 +105,10 @@ final class AnchorDirectory: AnchorSource {
         let prefix = String(repeating: "0", count: 8 - hexadecimal.count) + hexadecimal + "."
         return byHash.withLock { byHash in
             if let anchors = byHash[prefix] { return anchors }
-            let anchors = names.filter { $0.hasPrefix(prefix) }.flatMap(read)
+            let files = names.filter { $0.hasPrefix(prefix) }
+            // Only what is there is kept: peers can make up any number of issuers.
+            guard !files.isEmpty else { return [] }
+            let anchors = files.flatMap(read)
             byHash[prefix] = anchors
             return anchors
         }
