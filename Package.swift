@@ -29,7 +29,8 @@ let package = Package(
         .executable(name: "pinctl", targets: ["pinctl"]),
     ],
     targets: [
-        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        // Without pkg-config, which SwiftPM would miss on a bare machine: the header says what to install.
+        .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CLinux"),
         .target(name: "OpenSSLBridge", dependencies: ["COpenSSL"], swiftSettings: modern),
         .target(name: "CertificateTrust", dependencies: ["OpenSSLBridge"], swiftSettings: modern),

@@ -12,6 +12,10 @@
 // a public key it takes half the time of a fetched digest.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
+#if !__has_include(<openssl/ssl.h>)
+#error "OpenSSL's headers are missing: install libssl-dev"
+#endif
+
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
