@@ -93,7 +93,7 @@ public struct PolicyDraft: Sendable {
     }
 
     private static func slotText(_ host: ServerName) -> String {
-        let file = host.description.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "-")
+        let file = host.description.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "_")
         return "no backup yet. Make a key: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 "
             + "-out \(file)-backup.key && openssl req -new -key \(file)-backup.key -subj /CN=\(host) "
             + "-out \(file)-backup.csr && pinctl hash \(file)-backup.csr -- keep the key offline, add its pin "

@@ -1,7 +1,9 @@
 import CertificateTrust
 
-/// A stranger's text inside a message: in quotes, escaped for display, at most 80 characters of it.
+/// A stranger's text inside a message: in quotes, escaped for display, at most 80 characters of it. Nothing is shown of
+/// a private key that stands where it does not belong.
 func quoted(_ text: String) -> String {
+    guard !text.contains("PRIVATE KEY-----") else { return "a private key" }
     let head = text.unicodeScalars.prefix(80)
     let isWhole = head.endIndex == text.unicodeScalars.endIndex
     return "\"\(visibleText(String(Substring(head))))\(isWhole ? "" : "…")\""

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import OpenSSLBridge
-import Synchronization
 
 /// Where a trust store finds anchors.
 protocol AnchorSource: Sendable {
@@ -17,7 +16,7 @@ protocol AnchorSource: Sendable {
 final class AnchorIndex: AnchorSource {
     private let derBySubject: [CanonicalName: [[UInt8]]]
     private let certificates: [[UInt8]]
-    private let parsed: Mutex<[CanonicalName: [X509Certificate]]>
+    private let parsed: Locked<[CanonicalName: [X509Certificate]]>
 
     init(certificates: [X509Certificate]) {
         var index: [CanonicalName: [X509Certificate]] = [:]
@@ -27,7 +26,7 @@ final class AnchorIndex: AnchorSource {
         }
         derBySubject = [:]
         self.certificates = certificates.map(\.derBytes)
-        parsed = Mutex(index)
+        parsed = Locked(index)
     }
 
     init(file: String) throws(TrustStoreError) {
@@ -45,7 +44,7 @@ final class AnchorIndex: AnchorSource {
         }
         derBySubject = index
         self.certificates = certificates
-        parsed = Mutex([:])
+        parsed = Locked([:])
     }
 
     var digest: [UInt8] {
@@ -77,8 +76,8 @@ final class AnchorDirectory: AnchorSource {
     let digest = (0..<32).map { _ in UInt8.random(in: 0...0xFF) }
     /// Whether files are named by the hash of their subject, `8b59b1ad.0`.
     private let isHashed: Bool
-    private let whole = Mutex<AnchorIndex?>(nil)
-    private let byHash = Mutex<[String: [X509Certificate]]>([:])
+    private let whole = Locked<AnchorIndex?>(nil)
+    private let byHash = Locked<[String: [X509Certificate]]>([:])
 
     init(path: String) throws(TrustStoreError) {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
@@ -106,7 +105,10 @@ final class AnchorDirectory: AnchorSource {
         let prefix = String(repeating: "0", count: 8 - hexadecimal.count) + hexadecimal + "."
         return byHash.withLock { byHash in
             if let anchors = byHash[prefix] { return anchors }
-            let anchors = names.filter { $0.hasPrefix(prefix) }.flatMap(read)
+            let files = names.filter { $0.hasPrefix(prefix) }
+            // Only what is there is kept: peers can make up any number of issuers.
+            guard !files.isEmpty else { return [] }
+            let anchors = files.flatMap(read)
             byHash[prefix] = anchors
             return anchors
         }

@@ -95,7 +95,7 @@ public final class ServerTrust: Sendable {
             }
         }
         switch verify(path: parsed) {
-        case .verified: return nil
+        case .verified: return excludedWildcard(in: path)
         case .refused(let code, let depth):
             return TrustFinding(
                 rule: TrustRule(code), depth: depth, certificate: path.indices.contains(depth) ? path[depth] : nil,
@@ -103,6 +103,23 @@ public final class ServerTrust: Sendable {
         case .failed(let error):
             return TrustFinding(
                 rule: .other, depth: nil, certificate: nil, detail: "OpenSSL could not judge the path: \(error.reason)")
+        }
+    }
+
+    /// A wildcard of the leaf that stands for a name which an issuer excludes (RFC 5280, section 4.2.1.10). OpenSSL
+    /// compares the `*` as if it were a label, and so finds `*.example.com` outside of an excluded `www.example.com`.
+    private static func excludedWildcard(in path: [X509Certificate]) -> TrustFinding? {
+        let issuers = path.dropFirst()
+        guard let leaf = path.first, issuers.contains(where: { !$0.excludedDNSNames.isEmpty }) else { return nil }
+        let parents = Set(leaf.subjectAlternativeNames.compactMap(\.wildcardParent))
+        let excluded = issuers.lazy.flatMap(\.excludedDNSNames).first { name in
+            parents.contains(Array(name.drop { $0 != UInt8(ascii: ".") }.dropFirst()))
+        }
+        return excluded.map { name in
+            TrustFinding(
+                rule: .nameConstraints, depth: 0, certificate: leaf,
+                detail: "a wildcard covers \(SubjectAlternativeName.dns(name)), which an issuer excludes: "
+                    + "reissue it with the names of the servers")
         }
     }
 
@@ -128,8 +145,9 @@ public final class ServerTrust: Sendable {
 
     private static let overBudget = TrustFinding(
         rule: .budget, depth: nil, certificate: nil,
-        detail: "the search for a path was stopped after \(PathBuilder.maximumCandidates) candidates or "
-            + "\(PathBuilder.maximumSteps) steps: have the server send its chain alone")
+        detail: "the search for a path was stopped after \(PathBuilder.maximumCandidates) candidates, "
+            + "\(PathBuilder.maximumSignatures) signatures or \(PathBuilder.maximumSteps) steps: "
+            + "have the server send its chain alone")
 
     private func missingIssuer(_ walk: [X509Certificate]) -> TrustFinding {
         let last = walk.last ?? presented.leaf

@@ -33,6 +33,18 @@ public enum SubjectAlternativeName: Sendable, Hashable {
     }
 }
 
+extension SubjectAlternativeName {
+    /// What stands behind `*.`, ASCII capitals lowered; nil for a name without a wildcard in front.
+    var wildcardParent: [UInt8]? {
+        guard case .dns(let bytes) = self, bytes.starts(with: "*.".utf8) else { return nil }
+        return Self.lowered(Array(bytes.dropFirst(2)))
+    }
+
+    static func lowered(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+    }
+}
+
 extension SubjectAlternativeName: CustomStringConvertible {
     /// The name as text, safe to print.
     public var description: String {
@@ -54,9 +66,9 @@ extension ServerName {
         case (.ipv4(let address), .ipAddress(let bytes)), (.ipv6(let address), .ipAddress(let bytes)):
             return address == bytes
         case (.dns(let name), .dns(let bytes)):
-            let pattern = bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
-            guard pattern.starts(with: Array("*.".utf8)) else { return pattern.elementsEqual(name.utf8) }
-            let parent = pattern.dropFirst(2)
+            guard let parent = entry.wildcardParent else {
+                return SubjectAlternativeName.lowered(bytes).elementsEqual(name.utf8)
+            }
             guard parent.contains(UInt8(ascii: ".")), let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {
                 return false
             }

@@ -1,12 +1,11 @@
 public import FoundationEssentials
-import Synchronization
 
 /// The trust anchors: certificates at which a path may end, found by subject. Never changed after it is made.
 ///
 /// Opening one reads its files and notes where each subject stands; an anchor is parsed when a path first needs it.
 public final class TrustStore: Sendable {
     private let sources: [any AnchorSource]
-    private let cachedDigest = Mutex<[UInt8]?>(nil)
+    private let cachedDigest = Locked<[UInt8]?>(nil)
 
     private init(sources: [any AnchorSource]) { self.sources = sources }
 

@@ -1,6 +1,5 @@
 public import FoundationEssentials
 import OpenSSLBridge
-import Synchronization
 
 /// An X.509 certificate: parsed, nothing verified.
 ///
@@ -66,6 +65,9 @@ public struct X509Certificate: Sendable {
     var subjectKeyIdentifier: [UInt8]? { storage.contents.subjectKeyIdentifier }
     var authorityKeyIdentifier: [UInt8]? { storage.contents.authorityKeyIdentifier }
 
+    /// The dNSNames that nameConstraints excludes, ASCII capitals lowered (RFC 5280, section 4.2.1.10).
+    var excludedDNSNames: [[UInt8]] { storage.contents.excludedDNSNames }
+
     private var layout: CertificateLayout { storage.contents.layout }
 
     private func bytes(_ range: Range<Int>) -> [UInt8] { Array(storage.derBytes[range]) }
@@ -96,6 +98,7 @@ extension X509Certificate {
         private(set) var isAuthority = false
         private(set) var subjectKeyIdentifier: [UInt8]?
         private(set) var authorityKeyIdentifier: [UInt8]?
+        private(set) var excludedDNSNames: [[UInt8]] = []
 
         init(_ bytes: Span<UInt8>) throws(DERError) {
             let layout = try CertificateLayout(bytes)
@@ -134,6 +137,17 @@ extension X509Certificate {
                 if let flag = try fields.nextIfPresent(DERTag.boolean, bytes) {
                     isAuthority = flag.contents.count == 1 && bytes[flag.contents.lowerBound] == 0xFF
                 }
+            case [0x55, 0x1D, 0x1E]:
+                var subtrees = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+                _ = try subtrees.nextIfPresent(DERTag.constructedContext(0), bytes)
+                guard let excluded = try subtrees.nextIfPresent(DERTag.constructedContext(1), bytes) else { break }
+                var list = DERCursor(excluded.contents)
+                while !list.isAtEnd {
+                    var subtree = DERCursor(try list.next(DERTag.sequence, bytes).contents)
+                    let base = try subtree.next(bytes)
+                    guard base.tag == DERTag.context(2) else { continue }
+                    excludedDNSNames.append(SubjectAlternativeName.lowered(base.contents.map { bytes[$0] }))
+                }
             case [0x55, 0x1D, 0x23]:
                 var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
                 authorityKeyIdentifier = try fields.nextIfPresent(DERTag.context(0), bytes)?.contents.map { bytes[$0] }
@@ -146,7 +160,7 @@ extension X509Certificate {
     private final class Storage: Sendable {
         let derBytes: [UInt8]
         let contents: Contents
-        private let parsed = Mutex<OpenSSLCertificate?>(nil)
+        private let parsed = Locked<OpenSSLCertificate?>(nil)
 
         init(derBytes: [UInt8], contents: Contents) {
             self.derBytes = derBytes

@@ -37,6 +37,8 @@ import COpenSSL
     private let outgoing: OpaquePointer
     private let offeredProtocols: [String]
     private var hasAsked = false
+    // SSL_is_init_finished turns false again while a ticket or a key update has come in part.
+    private var isEstablished = false
     /// Found behind plaintext that was returned first.
     private var readEnd: Input?
 
@@ -112,6 +114,7 @@ extension TLSClientEngine {
             guard applicationProtocol.map(offeredProtocols.contains) ?? true else {
                 return .failed(OpenSSLError(code: 0, reason: "the server chose a protocol that was not offered"))
             }
+            isEstablished = true
             return .established
         case SSL_ERROR_WANT_READ:
             return .wantsInput
@@ -189,7 +192,7 @@ extension TLSClientEngine {
 
     /// Encrypts plaintext into the output; only once established (`SSL_write_ex`).
     package func write(_ plaintext: Span<UInt8>) throws(OpenSSLError) {
-        guard unsafe TLSVerdict(of: ssl) == .accepted, unsafe SSL_is_init_finished(ssl) == 1 else {
+        guard unsafe TLSVerdict(of: ssl) == .accepted, isEstablished else {
             throw OpenSSLError(code: 0, reason: "the handshake is not done")
         }
         guard !plaintext.isEmpty else { return }
@@ -204,7 +207,7 @@ extension TLSClientEngine {
     /// Decrypts what was fed, at most 64 KiB of it at a time (`SSL_read_ex`).
     package func read() -> Input {
         if let readEnd { return readEnd }
-        guard unsafe TLSVerdict(of: ssl) == .accepted, unsafe SSL_is_init_finished(ssl) == 1 else {
+        guard unsafe TLSVerdict(of: ssl) == .accepted, isEstablished else {
             return .failed(OpenSSLError(code: 0, reason: "the handshake is not done"))
         }
         // Ciphertext is never shorter than its plaintext; one record may already be inside `ssl`.

@@ -23,6 +23,8 @@ package enum Pinctl {
         _ words: [String], in environment: CommandEnvironment, _ console: inout Console
     ) async throws(UsageError) {
         guard let first = words.first else { throw .missingCommand }
+        // It may be a private key, and messages name what they complain of.
+        guard !words.contains(where: { $0.contains("-----BEGIN ") }) else { throw .contents }
         switch first {
         case Flag.help.dashed, "-h": console.text(HelpText.overview)
         case Flag.version.dashed: console.text(["pinctl \(Version.current)"])

@@ -91,6 +91,16 @@ struct PolicyDraftTests {
         }
     }
 
+    @Test("A backup slot of an address names files that are no flags")
+    func slotOfAddress() throws {
+        var settings = TestCertificate.Settings.server(["a.test"])
+        settings.alternativeNames = [.ip([UInt8](repeating: 0, count: 15) + [1])]
+        let server = try TestCertificate.selfSigned(settings)
+        var draft = PolicyDraft()
+        draft.add(try path("::1", [server], anchor: server), port: 443)
+        #expect(draft.text.contains("pinctl hash __1-backup.csr"))
+    }
+
     @Test(
         "The commands of a backup slot make a key, whose pin fills it",
         .enabled(if: TestCommand.isPresent("openssl", "version")))

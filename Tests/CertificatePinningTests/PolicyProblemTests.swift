@@ -145,6 +145,7 @@ struct PolicyProblemTests {
             ("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "is the SHA-256 of empty input"),
             ("cert-sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "is the SHA-256 of empty input"),
             ("sha256/AbpHGcgLb+kRsJGnwFEktk7uzpZOCcBY74+YBdrKVGs=", "is the SHA-256 of a line end"),
+            ("-----BEGIN EC PRIVATE KEY-----\\nMHcCAQEE", "no pin is named a private key"),
             ("nobody", "no pin is named \"nobody\""), ("ons", "did you mean \"one\"?"), ("", "no pin is named \"\""),
         ])
     func malformedPins(pin: String, message: String) {

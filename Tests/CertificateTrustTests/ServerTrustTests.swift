@@ -174,6 +174,18 @@ struct ServerTrustTests {
         }
     }
 
+    @Test("CB11: a wildcard that covers an excluded name is refused, whoever asks")
+    func excludedWildcard() throws {
+        let excluded = try root.intermediate("Excluded") { $0.excludedSubtrees = [.dns("WWW.example.test")] }
+        for (entry, expected) in [
+            ("*.example.test", "name-constraints"), ("*.Example.Test", "name-constraints"),
+            ("api.example.test", "accepted"), ("*.www.example.test", "name-constraints"), ("*.example.org", "accepted"),
+        ] {
+            let leaf = try excluded.leaf("api.example.test", entry)
+            #expect(try Claim(leaf: leaf, presented: [excluded], anchors: [root]).verdict() == expected)
+        }
+    }
+
     @Test("CB12, CB13, CB14: purpose, critical extensions and strength are checked")
     func leafProperties() throws {
         let unknown = TestCertificate.Extension("1.2.3.4.5", critical: true, TestDER.boolean(true))
@@ -269,6 +281,35 @@ struct ServerTrustTests {
         let claim = Claim(leaf: leaf, presented: web, anchors: [root])
         let verdict = try claim.verdict()
         #expect(["budget", "unknown-issuer"].contains(verdict))
+    }
+
+    @Test("CB18: reissues of one authority, which all make loops, end within the budget")
+    func reissues() throws {
+        let authority = try TestCertificate.root("Reissued")
+        let reissues = try (0..<40).map { number in
+            try authority.crossSign(authority) { $0.serial = [0x40, UInt8(number)] }
+        }
+        let leaf = try authority.leaf("api.example.test")
+        #expect(try Claim(leaf: leaf, presented: reissues, anchors: [root]).verdict() == "budget")
+    }
+
+    @Test("CB18: of many long paths only so many are verified")
+    func signatures() throws {
+        var presented: [TestCertificate] = []
+        var above = root
+        for level in 0..<10 {
+            let authority = try above.intermediate("Level \(level)")
+            presented += [authority, try above.crossSign(authority) { $0.serial = [1] }]
+            above = authority
+        }
+        var asked = 0
+        #expect(throws: TrustError.self) {
+            try Claim(leaf: try above.leaf("api.example.test"), presented: presented, anchors: [root]).evaluate { _ in
+                asked += 1
+                return false
+            }
+        }
+        #expect(asked == 200 / 11)
     }
 
     @Test("CB28: a store without anchors is an error of its own")

@@ -1,7 +1,7 @@
+import CertificateTrust
 import Dispatch
 import FoundationEssentials
 import PinctlCommands
-import Synchronization
 import TestPKI
 
 /// 2026-11-20T00:00:00Z, the time of every test that says no other; minted certificates are valid then.
@@ -62,7 +62,7 @@ func shell(_ script: String, in folder: TestFolder? = nil, patience seconds: Int
 }
 
 private final class Sink: Sendable {
-    private let bytes = Mutex<[UInt8]>([])
+    private let bytes = Locked<[UInt8]>([])
 
     var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
 

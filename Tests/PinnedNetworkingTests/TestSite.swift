@@ -1,5 +1,5 @@
+import CertificateTrust
 import PinnedNetworking
-import Synchronization
 import TestPKI
 import Testing
 
@@ -97,7 +97,7 @@ extension URLSession {
 
 /// Collects values from anywhere.
 final class Collected<Value: Sendable>: Sendable {
-    private let state = Mutex<[Value]>([])
+    private let state = Locked<[Value]>([])
 
     var values: [Value] { state.withLock { $0 } }
 

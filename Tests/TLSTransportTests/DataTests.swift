@@ -1,3 +1,4 @@
+import CertificateTrust
 import TLSTransport
 import TestPKI
 import Testing
@@ -8,6 +9,31 @@ import Testing
     /// Bytes in which a lost or doubled block shows.
     private static func pattern(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 12) }
+    }
+
+    @Test("a session ticket in two records that come byte by byte is no end of the connection")
+    func ticketInParts() async throws {
+        // The ticket carries both names, which make it too long for one record.
+        let site = try Site(String(repeating: "x", count: 60) + ".api.example.test")
+        let name = String(repeating: "x", count: 255)
+        let server = try LoopbackServer(chain: site.chain) {
+            $0.protocolVersions = .tls13 ... .tls13
+            $0.applicationProtocols = [name]
+            $0.recordLimit = 512
+        }
+        try await server.run { server in
+            try await LoopbackRelay(to: server, atOnce: 1).run { relay in
+                let endpoint = Endpoint(
+                    name: site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
+                let options = DialOptions.with { $0.applicationProtocols = [name] }
+                let pending = try await Transport.shared.dial(endpoint, options: options)
+                let path = try site.path(pending.presented)
+                let connection = try await pending.accept(path, approval: approval)
+                try await connection.send(request)
+                #expect(try await connection.receiveAll().suffix(5) == Array("hello".utf8)[...])
+                await connection.close()
+            }
+        }
     }
 
     @Test(

@@ -1,5 +1,4 @@
 import CertificateTrust
-import Synchronization
 import TestPKI
 import Testing
 
@@ -9,7 +8,7 @@ import Testing
     @Test("what is due comes in the order of deadlines, equal ones in the order of arrival")
     func order() {
         let start = ContinuousClock.now
-        let called = Mutex<[Int]>([])
+        let called = Locked<[Int]>([])
         var queue = TimerQueue()
         var identifiers: [TimerQueue.Identifier] = []
         for (index, seconds) in [5, 1, 3, 1, 4].enumerated() {
@@ -33,7 +32,7 @@ import Testing
     @Test("calls run on the loop's thread in order, timers behind them")
     func order() async throws {
         let loop = try EventLoop()
-        let called = Mutex<[String]>([])
+        let called = Locked<[String]>([])
         let isIsolated = await withCheckedContinuation { continuation in
             let timer = loop.schedule(at: .now + .seconds(3600)) { called.withLock { $0.append("cancelled") } }
             loop.cancel(timer)
@@ -72,7 +71,7 @@ import Testing
 
     @Test("a resolver that hangs does not keep a task from being cancelled; its late answer is ignored")
     func cancelled() async throws {
-        let answer = Mutex<(@Sendable (Result<[SocketAddress], NameLookup.Failure>) -> Void)?>(nil)
+        let answer = Locked<(@Sendable (Result<[SocketAddress], NameLookup.Failure>) -> Void)?>(nil)
         let deadline = Deadline(for: .resolve, peer: "peer", limit: .seconds(60))
         let task = Task {
             try await resolve(name, port: 443, family: .any, until: deadline, on: loop) { _, _, _, give in

@@ -59,8 +59,8 @@ import Testing
         let site = try Site()
         let flood = Flood()
         try await LoopbackServer(plain: .handle(flood.pour)).run { flooding in
-            let dial = Task { _ = try await Transport.shared.dial(try site.endpoint(on: flooding)) }
-            while flood.poured.load(ordering: .relaxed) < 8 << 20 { await Task.yield() }
+            let dial = Task { _ = try await Transport.shared.dial(try site.endpoint(on: flooding), options: .patient) }
+            while flood.poured.load(ordering: .relaxed) < 8 << 20 { try await Task.sleep(for: .milliseconds(2)) }
             try await LoopbackServer(chain: site.chain).run { server in
                 await (try site.connect(to: server)).close()
             }
@@ -90,7 +90,7 @@ import Testing
 /// HelloRequests, which a client skips without an answer (RFC 5246, section 7.4.1.1), until it goes away.
 private final class Flood: Sendable {
     /// Bytes after which the flood ends, so that a client that drowns in it comes up again.
-    static let limit = 512 << 20
+    static let limit = 8 << 30
 
     let poured = Atomic(0)
 

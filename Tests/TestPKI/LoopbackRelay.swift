@@ -28,7 +28,7 @@ package final class LoopbackRelay: Sendable {
     package var passedCount: Int { passed.count.load(ordering: .relaxed) }
 
     package init(
-        to server: LoopbackServer, passing limit: Int = .max, then ending: Ending = .stall
+        to server: LoopbackServer, passing limit: Int = .max, atOnce chunk: Int = 16_384, then ending: Ending = .stall
     ) throws(TestPKIError) {
         (listener, port) = try listenOnLoopback()
         let (listener, target, passed) = (listener, server.port, Passed())
@@ -39,7 +39,7 @@ package final class LoopbackRelay: Sendable {
             defer { close(client) }
             guard let server = try? connectOnLoopback(port: target) else { return }
             defer { close(server) }
-            relay(client, server, limit, ending) { passed.count.store($0, ordering: .relaxed) }
+            relay(client, server, limit, chunk, ending) { passed.count.store($0, ordering: .relaxed) }
         }
     }
 
@@ -78,9 +78,12 @@ func connectOnLoopback(port: UInt16, waits: Bool = true) throws(TestPKIError) ->
 
 /// Copies both ways until either side ends or the limit is reached.
 private func relay(
-    _ client: Int32, _ server: Int32, _ limit: Int, _ ending: LoopbackRelay.Ending, passed: (Int) -> Void
+    _ client: Int32, _ server: Int32, _ limit: Int, _ chunk: Int, _ ending: LoopbackRelay.Ending,
+    passed: (Int) -> Void
 ) {
-    var buffer = [UInt8](repeating: 0, count: 16_384)
+    var on: Int32 = 1
+    unsafe setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+    var buffer = [UInt8](repeating: 0, count: max(chunk, 16_384))
     var count = 0
     while count < limit {
         var both = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -90,7 +93,7 @@ private func relay(
             guard read > 0, unsafe send(server, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
         }
         if both[1].revents != 0 {
-            let read = unsafe recv(server, &buffer, min(buffer.count, limit - count), 0)
+            let read = unsafe recv(server, &buffer, min(chunk, limit - count), 0)
             guard read > 0 else { return }
             // Counted first: whoever has got the bytes finds them counted.
             count += read

@@ -45,6 +45,8 @@ package final class LoopbackServer: Sendable {
         /// Selected whatever the client offers.
         package var forcedApplicationProtocol: String?
         package var sendsCloseNotify = true
+        /// Bytes of a record at the most, 512 or more.
+        package var recordLimit: Int?
 
         package init() {}
     }

@@ -21,6 +21,13 @@ import COpenSSL
         // Send the given certificates and no others.
         try unsafe control(SSL_CTRL_MODE, Int(SSL_MODE_NO_AUTO_CHAIN))
         try use(settings.chain, settings.key)
+        if let limit = settings.recordLimit {
+            try unsafe control(SSL_CTRL_SET_MAX_SEND_FRAGMENT, limit)
+            // Who answers to a name writes it into session tickets, which makes them long.
+            unsafe SSL_CTX_callback_ctrl(
+                pointer, SSL_CTRL_SET_TLSEXT_SERVERNAME_CB,
+                unsafeBitCast(acceptName, to: (@convention(c) () -> Void).self))
+        }
         unsafe SSL_CTX_set_info_callback(pointer, noteReceivedAlert)
         unsafe SSL_CTX_set_alpn_select_cb(pointer, selectProtocol, Unmanaged.passUnretained(self).toOpaque())
     }
@@ -81,6 +88,11 @@ import COpenSSL
         return nil
     }
 }
+
+private let acceptName:
+    @convention(c) (OpaquePointer?, UnsafeMutablePointer<Int32>?, UnsafeMutableRawPointer?) -> Int32 = {
+        _, _, _ in SSL_TLSEXT_ERR_OK
+    }
 
 private func selectProtocol(
     _: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,

@@ -3,6 +3,8 @@ import CertificatePinning
 /// Why a command line is not understood.
 package enum UsageError: Error, Sendable {
     case missingCommand
+    /// A word that is a PEM text.
+    case contents
     case unknownCommand(String)
     case unknownTopic(String)
     case unknownFlag(CommandDefinition, String)
@@ -27,6 +29,7 @@ extension UsageError {
     package var messages: [String] {
         switch self {
         case .missingCommand: ["no command given: one of \(Self.list(CommandDefinition.all.map(\.name)))"]
+        case .contents: ["an argument holds PEM: give the file's name, or - and the text on standard input"]
         case .unknownCommand(let word) where word.hasPrefix("-"):
             ["\(word) stands before the command: flags follow it"]
         case .unknownCommand(let word):

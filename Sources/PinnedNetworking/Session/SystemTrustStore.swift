@@ -1,8 +1,7 @@
-import Synchronization
 
 /// The machine's trust store, read once in a process.
 enum SystemTrustStore {
-    private static let loaded = Mutex<TrustStore?>(nil)
+    private static let loaded = Locked<TrustStore?>(nil)
 
     /// Reads it again when it could not be read before.
     static func load() throws(TrustStoreError) -> TrustStore {

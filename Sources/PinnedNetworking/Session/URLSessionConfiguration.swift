@@ -1,11 +1,10 @@
-import Synchronization
 
 /// How a session works. A session copies it when it is made; later changes do not reach the session.
 public final class URLSessionConfiguration: Sendable {
-    private let settings: Mutex<SessionSettings>
+    private let settings: Locked<SessionSettings>
 
     init(settings: SessionSettings) {
-        self.settings = Mutex(settings)
+        self.settings = Locked(settings)
     }
 
     /// A new configuration: no pins, the system's trust store, 60 seconds for a request without progress.

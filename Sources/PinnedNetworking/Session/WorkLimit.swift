@@ -1,4 +1,4 @@
-import Synchronization
+import CertificateTrust
 import TLSTransport
 
 /// Ends a piece of work when it is cancelled, makes no progress for too long, or takes too long in all; and remembers
@@ -30,7 +30,7 @@ final class WorkLimit: Sendable {
 
     private let requestTimeout: Duration
     private let resourceTimeout: Duration
-    private let state = Mutex(State(progress: .now))
+    private let state = Locked(State(progress: .now))
 
     /// Both in seconds.
     init(requestTimeout: TimeInterval, resourceTimeout: TimeInterval) {
