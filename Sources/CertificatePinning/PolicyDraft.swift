@@ -55,7 +55,8 @@ public struct PolicyDraft: Sendable {
             lines += [
                 "      // Any one of them is enough.",
                 "      \"pins\": [\(rule.pins.map(literal).joined(separator: ", "))],",
-                "      // pinctl lint fails until this is a pin.",
+                "      // pinctl lint fails until { \"pin\": \"sha256/…\", \"role\": \"leaf\", \"backup\": true } is in the list "
+                    + "above instead of this slot.",
                 "      \(literal(Self.slotKey)): \(literal(Self.slotText(rule.host))),",
                 "    },",
             ]
@@ -95,8 +96,8 @@ public struct PolicyDraft: Sendable {
         let file = host.description.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "_")
         return "no backup yet. Make a key: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 "
             + "-out \(file)-backup.key && openssl req -new -key \(file)-backup.key -subj /CN=\(host) "
-            + "-out \(file)-backup.csr && pinctl hash \(file)-backup.csr -- keep the key offline, add the pin with "
-            + "\"backup\": true, and remove this slot"
+            + "-out \(file)-backup.csr && pinctl hash \(file)-backup.csr -- keep the key offline, add its pin "
+            + "to \"pins\", and remove this slot"
     }
 
     private func literal(_ text: String) -> String {

@@ -59,7 +59,8 @@ extension PolicyFile {
             LintFinding(
                 rule: .emptyBackupSlot, severity: .error,
                 location: PolicyLocation(path: path, member.keyPosition),
-                message: "the backup slot is empty: make a backup key as it says, and replace the slot by the pin")
+                message: "the backup slot is not filled: make a backup key as it says, add its pin to \"pins\", "
+                    + "and remove the slot")
         }
         return slots + (value.members ?? []).flatMap { emptySlots(in: $0.value) }
             + (value.elements ?? []).flatMap(emptySlots)

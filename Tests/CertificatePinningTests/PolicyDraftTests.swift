@@ -76,7 +76,8 @@ struct PolicyDraftTests {
                   "host": "a.test",
                   // Any one of them is enough.
                   "pins": ["a.test-leaf", "root-r1"],
-                  // pinctl lint fails until this is a pin.
+                  // pinctl lint fails until { "pin": "sha256/…", "role": "leaf", "backup": true } is in the list above \
+            instead of this slot.
             \(slot.joined())
                 },
               ],
@@ -110,8 +111,8 @@ struct PolicyDraftTests {
         let file = try PolicyFileTests.read(draft.text)
         #expect(
             file.lint().map(\.description) == [
-                "pins.jsonc:17:7: error[P020] the backup slot is empty: make a backup key as it says, "
-                    + "and replace the slot by the pin"
+                "pins.jsonc:17:7: error[P020] the backup slot is not filled: make a backup key as it says, "
+                    + "add its pin to \"pins\", and remove the slot"
             ])
 
         let folder = try TestFolder()
@@ -139,11 +140,11 @@ struct PolicyDraftTests {
             (#""pins": ["one"], "mode": "report""#, ["pins.jsonc:2:1: warning[P003] a.test has one pin"]),
             (
                 #""pins": ["one"], "x-backup-slot": "…""#,
-                ["pins.jsonc:2:38: error[P020] the backup slot is empty"]
+                ["pins.jsonc:2:38: error[P020] the backup slot is not filled"]
             ),
             (
                 #""pins": ["one", "spare"], "x-a": [{ "x-backup-slot": 1 }]"#,
-                ["pins.jsonc:2:57: error[P020] the backup slot is empty"]
+                ["pins.jsonc:2:57: error[P020] the backup slot is not filled"]
             ),
         ])
     func lint(members: String, expected: [String]) throws {

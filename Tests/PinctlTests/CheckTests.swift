@@ -118,7 +118,7 @@ struct CheckTests {
         let run = try await shell("mkdir pins; cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.folder)
         #expect(
             run.lines == [
-                "FAIL  api.test:443  not covered: pins/pins.jsonc has no rule for it, add one", "1 checked: 1 failed",
+                "FAIL  api.test:443  not covered: pins/pins.jsonc has no rule for it: add one", "1 checked: 1 failed",
             ])
         #expect(run.status == 1)
     }

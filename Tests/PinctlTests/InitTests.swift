@@ -39,7 +39,7 @@ struct InitTests {
 
             let lint = await pinctl("lint", file)
             #expect(lint.lines[0].hasPrefix("\(file):"))
-            #expect(lint.lines[0].contains(" error[P020] the backup slot is empty"))
+            #expect(lint.lines[0].contains(" error[P020] the backup slot is not filled"))
             #expect(lint.lines.last == "1 linted: errors 1, warnings 0")
             #expect(lint.status == 1)
 

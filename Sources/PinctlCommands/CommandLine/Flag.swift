@@ -36,7 +36,8 @@ extension Flag {
     static let long = Flag("long", short: "l", "say for every pin where it comes from and what it is")
 
     static let spelling = Flag(
-        "as", value: "SPELLING", "spell pins as \(PinSpelling.allCases.map(\.rawValue).joined(separator: ", "))")
+        "as", value: "SPELLING",
+        "spell pins as \(PinSpelling.allCases.map(\.rawValue).joined(separator: ", ")) (okhttp)")
 
     static let host = Flag("host", value: "NAME", "the DNS name or IP address the certificate must be for")
     static let caFile = Flag(

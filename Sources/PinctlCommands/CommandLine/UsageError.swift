@@ -37,16 +37,19 @@ extension UsageError {
         case .unknownTopic(let word):
             ["no help on \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name) + HelpText.topics.map(\.name))]
         case .unknownFlag(let command, let word):
-            ["pinctl \(command.name) has no flag \(word)" + advice(word, command.allFlags.map(\.dashed))]
+            ["\(command.name) has no flag \(word)" + advice(word, command.allFlags.map(\.dashed))]
         case .missingValue(let flag): ["\(flag.dashed) needs a value: \(flag.dashed) \(flag.valueName ?? "")"]
         case .unexpectedValue(let flag): ["\(flag.dashed) takes no value: leave it out"]
         case .repeated(let flag): ["\(flag.dashed) is given twice: give it once"]
         case .missingFlag(let flag):
             ["\(flag.dashed) is missing: give \(flag.dashed) \(flag.valueName ?? "")"]
         case .missingOperand(let command):
-            ["pinctl \(command.name) needs \(command.operands): see pinctl \(command.name) --help"]
+            [
+                "\(command.name) needs \(command.operands.filter { !"[]".contains($0) }): "
+                    + "see pinctl \(command.name) --help"
+            ]
         case .tooManyOperands(let command, let word):
-            ["pinctl \(command.name) takes only \(command.operands): remove \"\(word)\""]
+            ["\(command.name) takes only \(command.operands): remove \"\(word)\""]
         case .invalidOperand(let word, let reason): ["\(word): \(reason)"]
         case .invalidValue(let flag, let reason): ["\(flag.dashed): \(reason)"]
         case .unknownChoice(let flag, let word, let known):

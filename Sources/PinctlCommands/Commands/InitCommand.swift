@@ -8,7 +8,8 @@ extension CommandDefinition {
         notes: [
             "Every server is connected to and its chain verified; when one of them cannot be, nothing",
             "is written. The policy goes to standard output, or to a FILE that does not exist yet. Its",
-            "backup slots have to be filled before pinctl lint passes.",
+            "backup slots have to be filled before pinctl lint passes. A --ca-file is not written down:",
+            "give it to check as well, or name it in the rules as \"anchors\".",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let endpoints = try arguments.endpoints()

@@ -72,8 +72,8 @@ enum ServerTrustRefusal: Error {
 extension ServerTrustRefusal: CustomStringConvertible {
     var description: String {
         switch self {
-        case .cancelled: "a delegate cancelled the server trust challenge; it decides, ask it"
-        case .rejected(let name): "a delegate rejected \(name); it decides, ask it"
+        case .cancelled: "a delegate cancelled the server trust challenge: look in the delegate for why"
+        case .rejected(let name): "a delegate rejected \(name): look in the delegate for why"
         case .foreignCredential(let name):
             "a delegate's credential for \(name) does not hold the challenge's own trust: "
                 + "answer with URLCredential(trust:) of protectionSpace.serverTrust"
