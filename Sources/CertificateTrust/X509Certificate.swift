@@ -81,7 +81,13 @@ extension X509Certificate: Hashable {
         left.storage === right.storage || left.storage.derBytes == right.storage.derBytes
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(storage.derBytes) }
+    /// The end of the signature stands for the whole: an array is hashed a byte at a time, and certificates that share
+    /// the end of one are told apart by `==`.
+    public func hash(into hasher: inout Hasher) {
+        let der = storage.derBytes
+        hasher.combine(der.count)
+        for byte in der.suffix(8) { hasher.combine(byte) }
+    }
 }
 
 extension X509Certificate {
