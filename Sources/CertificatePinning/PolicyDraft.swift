@@ -49,15 +49,15 @@ public struct PolicyDraft: Sendable {
         for rule in rules {
             lines += ["    {", "      \"host\": \(literal(rule.host.description)),"]
             // Without ports a rule reaches all of them, which a second rule for the host would run into.
-            if rule.port != 443 || rules.contains(where: { $0.host == rule.host && $0.port != rule.port }) {
-                lines.append("      \"ports\": [\(rule.port)],")
-            }
+            let isOneOfSeveral = rules.contains { $0.host == rule.host && $0.port != rule.port }
+            if rule.port != 443 || isOneOfSeveral { lines.append("      \"ports\": [\(rule.port)],") }
+            let slot = Self.slotText(rule.host, port: isOneOfSeveral ? rule.port : nil)
             lines += [
                 "      // Any one of them is enough.",
                 "      \"pins\": [\(rule.pins.map(literal).joined(separator: ", "))],",
                 "      // pinctl lint fails until { \"pin\": \"sha256/…\", \"role\": \"leaf\", \"backup\": true } is in the list "
                     + "above instead of this slot.",
-                "      \(literal(Self.slotKey)): \(literal(Self.slotText(rule.host))),",
+                "      \(literal(Self.slotKey)): \(literal(slot)),",
                 "    },",
             ]
         }
@@ -92,8 +92,10 @@ public struct PolicyDraft: Sendable {
         return slug.isEmpty ? "ca" : slug
     }
 
-    private static func slotText(_ host: ServerName) -> String {
-        let file = host.description.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "_")
+    /// `port` keeps the files of two rules for one host apart.
+    private static func slotText(_ host: ServerName, port: Int?) -> String {
+        let place = port.map { "\(host)-\($0)" } ?? host.description
+        let file = place.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "_")
         return "no backup yet. Make a key: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 "
             + "-out \(file)-backup.key && openssl req -new -key \(file)-backup.key -subj /CN=\(host) "
             + "-out \(file)-backup.csr && pinctl hash \(file)-backup.csr -- keep the key offline, add its pin "

@@ -39,6 +39,9 @@ struct PolicyDraftTests {
         #expect(rules[3].pins.map(\.name) == ["alone.test-leaf"])
         for (path, port) in paths { #expect(file.policy.decide(path, port: port).word == "matched") }
 
+        // Two backup keys for one host are two files.
+        for port in [443, 8443] { #expect(draft.text.contains("-out \(TestServer.name)-\(port)-backup.key ")) }
+
         var again = PolicyDraft()
         for (path, port) in paths { again.add(path, port: port) }
         #expect(again.text == draft.text)

@@ -1,4 +1,3 @@
-
 /// The machine's trust store, read once in a process.
 enum SystemTrustStore {
     private static let loaded = Locked<TrustStore?>(nil)

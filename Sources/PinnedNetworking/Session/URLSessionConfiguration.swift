@@ -1,4 +1,3 @@
-
 /// How a session works. A session copies it when it is made; later changes do not reach the session.
 public final class URLSessionConfiguration: Sendable {
     private let settings: Locked<SessionSettings>
