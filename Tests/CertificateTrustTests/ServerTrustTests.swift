@@ -1,4 +1,4 @@
-import CertificateTrust
+@testable import CertificateTrust
 import FoundationEssentials
 import TestPKI
 import Testing
@@ -309,7 +309,7 @@ struct ServerTrustTests {
                 return false
             }
         }
-        #expect(asked == 200 / 11)
+        #expect(asked == TrustBudget.maximumSignatures / 11)
     }
 
     @Test("CB28: a store without anchors is an error of its own")
