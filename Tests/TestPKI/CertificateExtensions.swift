@@ -47,6 +47,14 @@ extension TestCertificate.Extension {
     package static func authorityKeyIdentifier(_ identifier: [UInt8]) -> Self {
         Self("2.5.29.35", TestDER.sequence(TestDER.primitive(0, identifier)))
     }
+
+    /// authorityCertIssuer and authorityCertSerialNumber, without a key identifier.
+    package static func authorityCertificate(issuer: TestName, serial: [UInt8]) -> Self {
+        let name = TestCertificate.GeneralName.directory(issuer)
+        return Self(
+            "2.5.29.35",
+            TestDER.sequence(TestDER.constructed(1, name.derBytes), TestDER.primitive(2, serial)))
+    }
 }
 
 extension TestKey {

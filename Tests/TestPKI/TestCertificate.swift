@@ -82,6 +82,12 @@ package struct TestCertificate: Sendable {
         self.key = key
         self.settings = settings
     }
+
+    init(derBytes: [UInt8], key: TestKey, settings: Settings) {
+        self.derBytes = derBytes
+        self.key = key
+        self.settings = settings
+    }
 }
 
 extension TestCertificate.Settings {
