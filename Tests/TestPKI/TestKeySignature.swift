@@ -27,6 +27,12 @@ extension TestKey {
                 try check("EVP_DigestSignInit_ex") {
                     unsafe EVP_DigestSignInit_ex(context, &parameters, name, nil, nil, key.pointer, nil)
                 }
+                if case .rsaPSS = key.kind {
+                    // As long as the digest, which is what the Web takes (CA/Browser Forum 7.1.3.2.1).
+                    try check("EVP_PKEY_CTX_set_rsa_pss_saltlen") {
+                        unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST)
+                    }
+                }
                 algorithmIdentifier = try unsafe Self.identifier(parameters, digest)
             } catch {
                 unsafe EVP_MD_CTX_free(context)
