@@ -26,9 +26,9 @@ struct FalseAlarm: Sendable, CustomTestStringConvertible {
 
     /// An intermediate of this kind between an ordinary root and leaf.
     static func intermediate(
-        _ description: String, leaf adjustLeaf: @escaping @Sendable (inout TestCertificate.Settings) -> Void = { _ in },
-        name: String = "api.example.test",
-        adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings) -> Void
+        _ description: String, name: String = "api.example.test",
+        adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings) -> Void,
+        leaf adjustLeaf: @escaping @Sendable (inout TestCertificate.Settings) -> Void = { _ in }
     ) -> FalseAlarm {
         FalseAlarm(description) {
             let root = try TestCertificate.root("Root")

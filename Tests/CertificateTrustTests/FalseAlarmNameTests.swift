@@ -74,25 +74,29 @@ struct FalseAlarmNameTests {
         .intermediate("permitted names of another kind") { $0.permittedSubtrees = [.email("example.org")] },
         .intermediate("a neighbour excluded") { $0.excludedSubtrees = [.dns("www.example.test")] },
         .intermediate("the end of a label excluded") { $0.excludedSubtrees = [.dns("i.example.test")] },
-        .intermediate("a common name outside", leaf: { $0.subject = "api.example.org" }) {
-            $0.permittedSubtrees = [.dns("example.test")]
-        },
         .intermediate(
-            "a wildcard inside", leaf: { $0.alternativeNames = [.dns("*.example.test")] }
-        ) { $0.permittedSubtrees = [.dns("example.test")] },
+            "a common name outside", adjusting: { $0.permittedSubtrees = [.dns("example.test")] },
+            leaf: { $0.subject = "api.example.org" }),
+        .intermediate(
+            "a wildcard inside", adjusting: { $0.permittedSubtrees = [.dns("example.test")] },
+            leaf: { $0.alternativeNames = [.dns("*.example.test")] }),
         .intermediate("not critical") {
             $0.extensions = [.nameConstraints(permitted: [.dns("example.test")], critical: false)]
         },
         .intermediate(
-            "an address inside", leaf: { $0.alternativeNames = [.ip([192, 0, 2, 1])] }, name: "192.0.2.1"
-        ) { $0.permittedSubtrees = [.ip([192, 0, 2, 0, 255, 255, 255, 0])] },
+            "an address inside", name: "192.0.2.1",
+            adjusting: { $0.permittedSubtrees = [.ip([192, 0, 2, 0, 255, 255, 255, 0])] },
+            leaf: { $0.alternativeNames = [.ip([192, 0, 2, 1])] }),
         .intermediate(
             "an organization inside",
-            leaf: { $0.subject = TestName(.country("DE"), .organization("EXAMPLE"), .commonName("x")) }
-        ) { $0.permittedSubtrees = [.directory(TestName(.country("DE"), .organization("Example")))] },
-        .intermediate("an organization, and a leaf without a subject", leaf: { $0.subject = TestName() }) {
-            $0.permittedSubtrees = [.directory(TestName(.country("DE")))]
-        },
+            adjusting: {
+                $0.permittedSubtrees = [.directory(TestName(.country("DE"), .organization("Example")))]
+            },
+            leaf: { $0.subject = TestName(.country("DE"), .organization("EXAMPLE"), .commonName("x")) }),
+        .intermediate(
+            "an organization, and a leaf without a subject",
+            adjusting: { $0.permittedSubtrees = [.directory(TestName(.country("DE")))] },
+            leaf: { $0.subject = TestName() }),
         FalseAlarm("constraints of the anchor and of an authority, both kept") {
             let root = try TestCertificate.root("Root") { $0.permittedSubtrees = [.dns("test")] }
             let intermediate = try root.intermediate("Intermediate") {
