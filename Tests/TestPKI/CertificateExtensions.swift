@@ -57,6 +57,11 @@ extension TestCertificate.Extension {
                 }))
     }
 
+    package static func policyConstraints(requireExplicit: Int, critical: Bool = true) -> Self {
+        let skip = TestDER.integer(requireExplicit).dropFirst(2)
+        return Self("2.5.29.36", critical: critical, TestDER.sequence(TestDER.primitive(0, Array(skip))))
+    }
+
     package static func subjectKeyIdentifier(_ identifier: [UInt8]) -> Self {
         Self("2.5.29.14", TestDER.octetString(identifier))
     }

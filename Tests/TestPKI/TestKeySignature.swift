@@ -73,14 +73,15 @@ extension TestKey {
         }
     }
 
-    /// `SEQUENCE { body, algorithm, signature }`, the shape of certificates and requests. `algorithm` stands in for the
-    /// true one behind the body.
+    /// `SEQUENCE { body, algorithm, signature }`, the shape of certificates and requests. `algorithm` and `signature`
+    /// stand in for the true ones behind the body.
     func signed(
-        _ digest: TestDigest, algorithm: [UInt8]? = nil, _ body: (_ algorithm: [UInt8]) -> [UInt8]
+        _ digest: TestDigest, algorithm: [UInt8]? = nil, signature: [UInt8]? = nil,
+        _ body: (_ algorithm: [UInt8]) -> [UInt8]
     ) throws(TestPKIError) -> [UInt8] {
         let signer = try Signer(self, digest)
         let body = body(signer.algorithmIdentifier)
-        return TestDER.sequence(
-            body, algorithm ?? signer.algorithmIdentifier, TestDER.bitString(try signer.sign(body)))
+        let signature = if let signature { signature } else { try signer.sign(body) }
+        return TestDER.sequence(body, algorithm ?? signer.algorithmIdentifier, TestDER.bitString(signature))
     }
 }
