@@ -31,6 +31,7 @@ struct TrustEvaluation: PathJudge {
     private let accepting: ([X509Certificate]) -> Bool
     private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
+    private var namesRead: [X509Certificate: [ConstrainedName]] = [:]
     private var finding: TrustFinding?
     private var refused: [X509Certificate]?
     private var accepted: [X509Certificate]?
@@ -141,7 +142,7 @@ extension TrustEvaluation {
     /// Name constraints, each authority's on all below it but self-issued intermediates (RFC 5280, section 6.1.3 (b)).
     private mutating func checkNames(_ path: [X509Certificate]) throws(PathRefusal) {
         guard path.contains(where: { $0.extensions.nameConstraints != nil }) else { return }
-        let names = path.enumerated().map { $0 == 0 || !$1.isSelfIssued ? $1.constrainedNames : [] }
+        let names = path.enumerated().map { $0 == 0 || !$1.isSelfIssued ? constrainedNames(of: $1) : [] }
         for (depth, issuer) in path.enumerated() {
             guard let constraints = issuer.extensions.nameConstraints else { continue }
             for (below, names) in names[..<depth].enumerated() {
@@ -155,6 +156,14 @@ extension TrustEvaluation {
                         detail: "\(detail) by the name constraints of \(issuer.subject): reissue it with other names"))
             }
         }
+    }
+
+    /// Read once an evaluation: a leaf may have thousands, and a search fifty candidates.
+    private mutating func constrainedNames(of certificate: X509Certificate) -> [ConstrainedName] {
+        if let names = namesRead[certificate] { return names }
+        let names = certificate.constrainedNames
+        namesRead[certificate] = names
+        return names
     }
 
     private mutating func checkSignatures(_ path: [X509Certificate]) throws(PathRefusal) {
