@@ -120,7 +120,7 @@ extension RevocationCheck {
             case .refused(let problem) = answerOfLists(on: responder, under: issuers, pathTo: search),
             problem.rule == .revoked
         {
-            throw refusal(problem.detail)
+            throw refusal("is revoked itself")
         }
     }
 }

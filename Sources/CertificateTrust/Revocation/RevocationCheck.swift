@@ -232,7 +232,8 @@ struct RevocationCheck {
                 guard mode == .use else {
                     throw .signer(list.name, "is signed by a certificate that may be revoked, nothing tells")
                 }
-            case .refused(let problem): throw .signer(list.name, "is signed by a certificate that \(problem.detail)")
+            case .refused(let problem):
+                throw .signer(list.name, "rests on \(certificate.subject), which is refused (\(problem.rule.rawValue))")
             }
         }
     }

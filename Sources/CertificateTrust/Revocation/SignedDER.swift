@@ -19,10 +19,9 @@ struct SignedDER: Sendable {
         contents = element.contents
         algorithm = try fields.next(DERTag.sequence, bytes).whole
         let bits = try fields.next(DERTag.bitString, bytes)
-        guard let first = bits.contents.first, bytes[first] == 0 else {
-            throw .invalidValue(what: "signature", offset: bits.whole.lowerBound)
-        }
-        signature = first + 1..<bits.contents.upperBound
+        // Whole octets; anything else is no signature, and verifies with no key.
+        let isWhole = bits.contents.first.map { bytes[$0] == 0 } ?? false
+        signature = (isWhole ? bits.contents : bits.contents.prefix(0)).dropFirst()
     }
 
     /// Whether the signature is by this key, under an algorithm of the list.
