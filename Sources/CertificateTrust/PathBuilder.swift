@@ -1,14 +1,18 @@
-/// The search for paths from a leaf to an anchor: issuers are found by name, the most promising first, and every
-/// candidate that reaches an anchor is handed to `visit`.
+/// The search for paths from a leaf to an anchor: issuers are found by name, the most promising first, depth first.
 ///
-/// Building is bounded, since the peer chooses the certificates: a path has at most 12 of them, a search takes at most
-/// 1,000 steps and yields at most 50 candidates with at most 200 signatures in all. With these bounds every
-/// path-building case of BetterTLS is found.
+/// It knows nothing of validity: `admits` says whether a certificate may stand in its place, and `visit` is handed every
+/// candidate that reaches an anchor. All work is paid from a ``TrustBudget``.
 struct PathBuilder {
-    static let maximumLength = 12
-    static let maximumSteps = 1_000
-    static let maximumCandidates = 50
-    static let maximumSignatures = 200
+    /// What became of a candidate.
+    enum Visit {
+        /// The search is over.
+        case stop
+        /// Other candidates may be better.
+        case next
+        /// The signature of the certificate at this depth is not by the one behind it: no candidate with both.
+        case badSignature(depth: Int)
+        case overBudget
+    }
 
     enum Outcome {
         /// `visit` said to stop.
@@ -19,59 +23,84 @@ struct PathBuilder {
         case overBudget
     }
 
+    private struct Edge: Hashable {
+        var subject: X509Certificate
+        var issuer: X509Certificate
+    }
+
     private let leaf: X509Certificate
     /// What was presented with the leaf, each certificate once, by subject.
     private let presented: [CanonicalName: [X509Certificate]]
     private let store: TrustStore
     private let time: Int64
-    private var steps = 0
-    private var candidates = 0
-    private var signatures = 0
+    private var badEdges: Set<Edge> = []
     /// The longest path that was walked, to tell where an issuer is missing.
     private(set) var longestWalk: [X509Certificate] = []
 
     /// `time` is in seconds since 1970 and only orders the search.
-    init(presented: PresentedChain, store: TrustStore, time: Int64) {
-        leaf = presented.leaf
+    init(leaf: X509Certificate, intermediates: [X509Certificate], store: TrustStore, time: Int64) {
+        self.leaf = leaf
         var seen: Set<X509Certificate> = []
-        self.presented = Dictionary(
-            grouping: presented.intermediates.filter { seen.insert($0).inserted }, by: \.canonicalSubject)
+        presented = Dictionary(grouping: intermediates.filter { seen.insert($0).inserted }, by: \.canonicalSubject)
         self.store = store
         self.time = time
     }
 
-    /// Visits candidates, leaf first and anchor last, until `visit` returns true.
-    mutating func search(visit: ([X509Certificate]) -> Bool) -> Outcome {
+    /// Visits candidates, leaf first and anchor last, until `visit` says to stop. The leaf is taken as admitted.
+    mutating func search<Judge: PathJudge>(with judge: inout Judge) -> Outcome {
         var path = [leaf]
-        return walk(&path, visit)
+        return walk(&path, &judge)
     }
 
-    private mutating func walk(_ path: inout [X509Certificate], _ visit: ([X509Certificate]) -> Bool) -> Outcome {
+    private mutating func walk<Judge: PathJudge>(_ path: inout [X509Certificate], _ judge: inout Judge) -> Outcome {
         guard let current = path.last else { return .exhausted }
         if path.count > longestWalk.count { longestWalk = path }
-        if store.contains(current) {
-            let outcome = yield(path, visit)
+        if path.count == 1, store.contains(current) {
+            let outcome = yield(path, &judge)
             guard outcome == .exhausted, !current.isSelfIssued else { return outcome }
         }
-        guard path.count < Self.maximumLength else { return .exhausted }
+        guard path.count < TrustBudget.maximumPathLength else { return .exhausted }
         for (issuer, isAnchor) in issuers(of: current) {
             // A loop is a step too: a peer can present hundreds of certificates that are found only to be passed over.
-            steps += 1
-            guard steps <= Self.maximumSteps else { return .overBudget }
+            guard judge.budget.spendStep() else { return .overBudget }
             guard !isRepeated(issuer, in: path) else { continue }
-            path.append(issuer)
-            let outcome = isAnchor ? yield(path, visit) : walk(&path, visit)
-            path.removeLast()
-            guard outcome == .exhausted else { return outcome }
+            if isAnchor {
+                let outcome = step(&path, to: issuer, &judge, asAnchor: true)
+                guard outcome == .exhausted else { return outcome }
+            }
+            // A path ends at the first anchor; behind one that is no root it goes on when it was refused there.
+            if !isAnchor || !issuer.isSelfIssued {
+                let outcome = step(&path, to: issuer, &judge, asAnchor: false)
+                guard outcome == .exhausted else { return outcome }
+            }
         }
         return .exhausted
     }
 
-    private mutating func yield(_ path: [X509Certificate], _ visit: ([X509Certificate]) -> Bool) -> Outcome {
-        candidates += 1
-        signatures += path.count - 1
-        guard candidates <= Self.maximumCandidates, signatures <= Self.maximumSignatures else { return .overBudget }
-        return visit(path) ? .stopped : .exhausted
+    private mutating func step<Judge: PathJudge>(
+        _ path: inout [X509Certificate], to issuer: X509Certificate, _ judge: inout Judge, asAnchor: Bool
+    ) -> Outcome {
+        if !badEdges.isEmpty, let current = path.last, badEdges.contains(Edge(subject: current, issuer: issuer)) {
+            return .exhausted
+        }
+        guard judge.admits(issuer, behind: path, asAnchor: asAnchor) else { return .exhausted }
+        path.append(issuer)
+        defer { path.removeLast() }
+        return asAnchor ? yield(path, &judge) : walk(&path, &judge)
+    }
+
+    private mutating func yield<Judge: PathJudge>(_ path: [X509Certificate], _ judge: inout Judge) -> Outcome {
+        guard judge.budget.spendCandidate() else { return .overBudget }
+        switch judge.visit(path) {
+        case .stop: return .stopped
+        case .next: return .exhausted
+        case .overBudget: return .overBudget
+        case .badSignature(let depth):
+            if path.indices.contains(depth + 1) {
+                badEdges.insert(Edge(subject: path[depth], issuer: path[depth + 1]))
+            }
+            return .exhausted
+        }
     }
 
     /// Anchors, then presented certificates; in each, those whose key identifier and validity fit first.
@@ -84,14 +113,14 @@ struct PathBuilder {
 
     private func ordered(_ issuers: [X509Certificate], for certificate: X509Certificate) -> [X509Certificate] {
         guard issuers.count > 1 else { return issuers }
+        let wanted = certificate.extensions.authorityKeyIdentifier?.keyIdentifier
         func rank(_ issuer: X509Certificate) -> Int {
-            let wanted = certificate.authorityKeyIdentifier
-            let isOtherKey =
-                wanted != nil && issuer.subjectKeyIdentifier != nil && issuer.subjectKeyIdentifier != wanted
+            let identifier = issuer.extensions.subjectKeyIdentifier
+            let isOtherKey = wanted != nil && identifier != nil && identifier != wanted
             return (isOtherKey ? 2 : 0) + (issuer.validity.contains(time) ? 0 : 1)
         }
-        return issuers.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
-            .map(\.element)
+        return issuers.enumerated().map { (rank($0.element), $0.offset, $0.element) }
+            .sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
     }
 
     /// The same name with the same key twice in a path is a loop, whatever the rest of the certificate says.
@@ -100,4 +129,13 @@ struct PathBuilder {
             $0.canonicalSubject == issuer.canonicalSubject && $0.subjectPublicKeyInfo == issuer.subjectPublicKeyInfo
         }
     }
+}
+
+/// Who decides on what a ``PathBuilder`` finds.
+protocol PathJudge {
+    var budget: TrustBudget { get set }
+    /// Whether `issuer` may stand behind `path`. Asked once a step, before anything is verified.
+    mutating func admits(_ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool) -> Bool
+    /// Judges a candidate, leaf first and anchor last.
+    mutating func visit(_ path: [X509Certificate]) -> PathBuilder.Visit
 }

@@ -27,7 +27,7 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
 
     /// The algorithm and size; an algorithm nobody here knows keeps its identifier.
     public var keyKind: PublicKeyKind {
-        (try? PublicKeyKind(subjectPublicKeyInfo: derBytes.span)) ?? .other(identifier: "of malformed parameters")
+        (try? PublicKeyKind(subjectPublicKeyInfo: derBytes.span)) ?? .malformed
     }
 
     /// The pin of this key.
@@ -69,6 +69,9 @@ extension PublicKeyKind: CustomStringConvertible {
 }
 
 extension PublicKeyKind {
+    /// A key whose parameters are not those of its algorithm.
+    static let malformed = PublicKeyKind.other(identifier: "of malformed parameters")
+
     /// Reads the kind of a DER SubjectPublicKeyInfo that fills `bytes`.
     init(subjectPublicKeyInfo bytes: Span<UInt8>) throws(DERError) {
         var outer = DERCursor(0..<bytes.count)
@@ -113,6 +116,24 @@ extension PublicKeyKind {
         var key = DERCursor(bitString.lowerBound + 1..<bitString.upperBound)
         guard let sequence = try? key.next(DERTag.sequence, bytes) else { return 0 }
         return integerBits(bytes, DERCursor(sequence.contents))
+    }
+
+    /// The public exponent of an RSA key in a DER SubjectPublicKeyInfo; nil when there is none, or none of 64 bits.
+    static func rsaExponent(subjectPublicKeyInfo bytes: Span<UInt8>) -> UInt64? {
+        var outer = DERCursor(0..<bytes.count)
+        guard let info = try? outer.next(DERTag.sequence, bytes) else { return nil }
+        var fields = DERCursor(info.contents)
+        guard (try? fields.next(DERTag.sequence, bytes)) != nil, let key = try? fields.next(DERTag.bitString, bytes),
+            key.contents.count > 1
+        else { return nil }
+        var content = DERCursor(key.contents.lowerBound + 1..<key.contents.upperBound)
+        guard let sequence = try? content.next(DERTag.sequence, bytes) else { return nil }
+        var integers = DERCursor(sequence.contents)
+        guard (try? integers.next(DERTag.integer, bytes)) != nil,
+            let exponent = try? integers.next(DERTag.integer, bytes), (1...8).contains(exponent.contents.count),
+            bytes[exponent.contents.lowerBound] < 0x80
+        else { return nil }
+        return exponent.contents.reduce(0) { $0 << 8 | UInt64(bytes[$1]) }
     }
 
     private static func firstIntegerBits(_ bytes: Span<UInt8>, _ parameters: DERCursor) -> Int {

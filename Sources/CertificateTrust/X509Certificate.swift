@@ -31,7 +31,7 @@ public struct X509Certificate: Sendable {
     public var notAfter: Date { Date(timeIntervalSince1970: Double(validity.upperBound)) }
 
     /// The names and addresses of the subjectAltName extension, in order (RFC 5280, section 4.2.1.6).
-    public var subjectAlternativeNames: [SubjectAlternativeName] { storage.contents.subjectAlternativeNames }
+    public var subjectAlternativeNames: [SubjectAlternativeName] { extensions.subjectAlternativeNames }
 
     /// The public key as sent.
     public var subjectPublicKeyInfo: SubjectPublicKeyInfo {
@@ -51,7 +51,7 @@ public struct X509Certificate: Sendable {
     }
 
     /// Whether basicConstraints says `cA` (RFC 5280, section 4.2.1.9). False without the extension.
-    public var isCertificateAuthority: Bool { storage.contents.isAuthority }
+    public var isCertificateAuthority: Bool { extensions.isAuthority }
 
     /// Whether subject and issuer are the same name; the signature is not looked at.
     public var isSelfIssued: Bool { canonicalSubject == canonicalIssuer }
@@ -61,12 +61,14 @@ public struct X509Certificate: Sendable {
 
     var canonicalSubject: CanonicalName { storage.contents.canonicalSubject }
     var canonicalIssuer: CanonicalName { storage.contents.canonicalIssuer }
-    /// Contents of subjectKeyIdentifier and of authorityKeyIdentifier's keyIdentifier; nil when absent.
-    var subjectKeyIdentifier: [UInt8]? { storage.contents.subjectKeyIdentifier }
-    var authorityKeyIdentifier: [UInt8]? { storage.contents.authorityKeyIdentifier }
+    var extensions: CertificateExtensions { storage.contents.extensions }
+    /// 1 to 3.
+    var version: Int { layout.version }
+    var hasExtensions: Bool { layout.extensions != nil }
 
-    /// The dNSNames that nameConstraints excludes, ASCII capitals lowered (RFC 5280, section 4.2.1.10).
-    var excludedDNSNames: [[UInt8]] { storage.contents.excludedDNSNames }
+    /// The algorithm and size of the public key.
+    package var keyKind: PublicKeyKind { storage.contents.keyKind }
+    var rsaExponent: UInt64? { storage.contents.rsaExponent }
 
     private var layout: CertificateLayout { storage.contents.layout }
 
@@ -97,14 +99,10 @@ extension X509Certificate {
         let validity: ClosedRange<Int64>
         let canonicalSubject: CanonicalName
         let canonicalIssuer: CanonicalName
-        /// Certificates have ten or so; a bound keeps the search for doubles short.
-        private static let maximumExtensions = 100
-
-        private(set) var subjectAlternativeNames: [SubjectAlternativeName] = []
-        private(set) var isAuthority = false
-        private(set) var subjectKeyIdentifier: [UInt8]?
-        private(set) var authorityKeyIdentifier: [UInt8]?
-        private(set) var excludedDNSNames: [[UInt8]] = []
+        let extensions: CertificateExtensions
+        let keyKind: PublicKeyKind
+        /// Nil for other keys, and for one over 64 bits.
+        let rsaExponent: UInt64?
 
         init(_ bytes: Span<UInt8>) throws(DERError) {
             let layout = try CertificateLayout(bytes)
@@ -117,49 +115,11 @@ extension X509Certificate {
             validity = notBefore...notAfter
             canonicalSubject = try CanonicalName(bytes, layout.subject)
             canonicalIssuer = try CanonicalName(bytes, layout.issuer)
-            try SubjectPublicKeyInfo.check(bytes.extracting(layout.subjectPublicKeyInfo))
-            var seen: [[UInt8]] = []
-            try layout.forEachExtension(bytes) { (identifier, _, value) throws(DERError) in
-                let name = identifier.map { bytes[$0] }
-                // RFC 5280, section 4.2: at most one of each, or two readers could take different ones.
-                guard !seen.contains(name), seen.count < Self.maximumExtensions else {
-                    throw .invalidValue(what: "repeated extension", offset: identifier.lowerBound)
-                }
-                seen.append(name)
-                try read(bytes, name, value)
-            }
-        }
-
-        private mutating func read(_ bytes: Span<UInt8>, _ name: [UInt8], _ value: Range<Int>) throws(DERError) {
-            var outer = DERCursor(value)
-            switch name {
-            case [0x55, 0x1D, 0x0E]:
-                subjectKeyIdentifier = try outer.next(DERTag.octetString, bytes).contents.map { bytes[$0] }
-            case [0x55, 0x1D, 0x11]:
-                subjectAlternativeNames = try SubjectAlternativeName.list(bytes, value)
-                return
-            case [0x55, 0x1D, 0x13]:
-                var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
-                if let flag = try fields.nextIfPresent(DERTag.boolean, bytes) {
-                    isAuthority = flag.contents.count == 1 && bytes[flag.contents.lowerBound] == 0xFF
-                }
-            case [0x55, 0x1D, 0x1E]:
-                var subtrees = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
-                _ = try subtrees.nextIfPresent(DERTag.constructedContext(0), bytes)
-                guard let excluded = try subtrees.nextIfPresent(DERTag.constructedContext(1), bytes) else { break }
-                var list = DERCursor(excluded.contents)
-                while !list.isAtEnd {
-                    var subtree = DERCursor(try list.next(DERTag.sequence, bytes).contents)
-                    let base = try subtree.next(bytes)
-                    guard base.tag == DERTag.context(2) else { continue }
-                    excludedDNSNames.append(SubjectAlternativeName.lowered(base.contents.map { bytes[$0] }))
-                }
-            case [0x55, 0x1D, 0x23]:
-                var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
-                authorityKeyIdentifier = try fields.nextIfPresent(DERTag.context(0), bytes)?.contents.map { bytes[$0] }
-            default: return
-            }
-            try outer.finish()
+            let key = bytes.extracting(layout.subjectPublicKeyInfo)
+            try SubjectPublicKeyInfo.check(key)
+            keyKind = (try? PublicKeyKind(subjectPublicKeyInfo: key)) ?? .malformed
+            rsaExponent = PublicKeyKind.rsaExponent(subjectPublicKeyInfo: key)
+            extensions = try CertificateExtensions(bytes, layout)
         }
     }
 

@@ -9,6 +9,12 @@ public struct X509Name: Sendable, Hashable {
     /// The first organization, unescaped.
     package var organization: String? { attributes.first { $0.identifier == "2.5.4.10" }?.text }
 
+    /// Common names, unescaped, in order.
+    var commonNames: [String] { attributes.filter { $0.identifier == "2.5.4.3" }.map(\.text) }
+
+    /// Addresses of the attribute `emailAddress` (PKCS #9), unescaped.
+    var emailAddresses: [String] { attributes.filter { $0.identifier == "1.2.840.113549.1.9.1" }.map(\.text) }
+
     /// Whether the name has no attributes at all.
     var isEmpty: Bool { derBytes.count <= 2 }
 
@@ -164,22 +170,39 @@ struct CanonicalName: Sendable {
         output.reserveCapacity(name.count)
         try NameWalk.forEachAttribute(input, name) { identifier, value, isJoined in
             output.append(isJoined ? 1 : 0)
-            for index in identifier.whole { output.append(input[index]) }
-            guard DirectoryString.isText(value.tag) else {
-                for index in value.whole { output.append(input[index]) }
-                return
-            }
-            switch value.tag {
-            case DERTag.teletexString, DERTag.bmpString, DERTag.universalString:
-                Self.fold(Array(DirectoryString.text(input, value).utf8).span, into: &output)
-            default:
-                Self.fold(input.extracting(value.contents), into: &output)
-            }
+            Self.append(input, identifier, value, to: &output)
         }
         bytes = output
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in output { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         self.hash = hash
+    }
+
+    /// The relative names of a DER Name in canonical form, outermost first.
+    static func relativeNames(_ input: Span<UInt8>, _ name: Range<Int>) throws(DERError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        try NameWalk.forEachAttribute(input, name) { identifier, value, isJoined in
+            var attribute: [UInt8] = isJoined ? names.removeLast() : []
+            append(input, identifier, value, to: &attribute)
+            names.append(attribute)
+        }
+        return names
+    }
+
+    private static func append(
+        _ input: Span<UInt8>, _ identifier: DERElement, _ value: DERElement, to output: inout [UInt8]
+    ) {
+        for index in identifier.whole { output.append(input[index]) }
+        guard DirectoryString.isText(value.tag) else {
+            for index in value.whole { output.append(input[index]) }
+            return
+        }
+        switch value.tag {
+        case DERTag.teletexString, DERTag.bmpString, DERTag.universalString:
+            fold(Array(DirectoryString.text(input, value).utf8).span, into: &output)
+        default:
+            fold(input.extracting(value.contents), into: &output)
+        }
     }
 
     private static func fold(_ text: Span<UInt8>, into output: inout [UInt8]) {

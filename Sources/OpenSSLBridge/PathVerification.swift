@@ -9,15 +9,42 @@ package enum PathVerdict: Sendable {
     case failed(OpenSSLError)
 }
 
-/// Verifies exactly this path, leaf first and anchor last, for a TLS server: signatures, constraints, purposes, key and
-/// digest strength (`X509_verify_cert`). Validity times and the server's name are the caller's to check.
+/// The inputs of RFC 5280, section 6.1.1 (c) to (f), for OpenSSL's policy processing (`X509_V_FLAG_POLICY_CHECK`).
+package struct PolicyProcessing: Sendable {
+    /// Dotted decimal.
+    package var initialPolicies: [String]
+    /// `X509_V_FLAG_EXPLICIT_POLICY`
+    package var requiresExplicit: Bool
+    /// `X509_V_FLAG_INHIBIT_MAP`
+    package var inhibitsMapping: Bool
+    /// `X509_V_FLAG_INHIBIT_ANY`
+    package var inhibitsAnyPolicy: Bool
+
+    package init(
+        initialPolicies: [String], requiresExplicit: Bool, inhibitsMapping: Bool, inhibitsAnyPolicy: Bool
+    ) {
+        self.initialPolicies = initialPolicies
+        self.requiresExplicit = requiresExplicit
+        self.inhibitsMapping = inhibitsMapping
+        self.inhibitsAnyPolicy = inhibitsAnyPolicy
+    }
+}
+
+/// Verifies exactly this path, leaf first and anchor last: signatures, authorities, path lengths, name constraints,
+/// critical extensions, key and digest strength (`X509_verify_cert`). Times, names and purposes are the caller's.
+///
+/// `securityLevel` is that of `X509_VERIFY_PARAM_set_auth_level`, 1 to 5. Without `policies` certificate policies are
+/// not processed.
 ///
 /// Flags: `X509_V_FLAG_PARTIAL_CHAIN`, since the last certificate is an anchor whatever it is;
 /// `X509_V_FLAG_NO_CHECK_TIME`, since OpenSSL refuses the last valid second; `X509_CHECK_FLAG_NEVER_CHECK_SUBJECT`, so
-/// that a common name is not held against name constraints. Security level 2.
-package func verify(path: [OpenSSLCertificate]) -> PathVerdict {
+/// that a common name is not held against name constraints. No purpose is set: OpenSSL's would take a server of the
+/// 1990s (Netscape's and Microsoft's step-up usages) for one of today.
+package func verify(
+    path: [OpenSSLCertificate], securityLevel: Int32 = 2, policies: PolicyProcessing? = nil
+) -> PathVerdict {
     OpenSSLError.clear()
-    guard let leaf = path.first, let anchor = path.last,
+    guard let leaf = path.first, let anchor = path.last, let store = unsafe PathStore.shared.pointer,
         let context = unsafe X509_STORE_CTX_new()
     else { return .failed(OpenSSLError.take()) }
     defer { unsafe X509_STORE_CTX_free(context) }
@@ -33,17 +60,16 @@ package func verify(path: [OpenSSLCertificate]) -> PathVerdict {
         }
     }
     guard unsafe COpenSSL_sk_X509_push(trusted, anchor.pointer) > 0,
-        unsafe X509_STORE_CTX_init(context, nil, leaf.pointer, untrusted) == 1,
+        unsafe X509_STORE_CTX_init(context, store, leaf.pointer, untrusted) == 1,
         let parameters = unsafe X509_STORE_CTX_get0_param(context)
     else { return .failed(OpenSSLError.take()) }
     unsafe X509_STORE_CTX_set0_trusted_stack(context, trusted)
     unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
-    unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
+    unsafe X509_VERIFY_PARAM_set_auth_level(parameters, securityLevel)
     unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(path.count))
     let flags = UInt(X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_NO_CHECK_TIME)
     guard unsafe X509_VERIFY_PARAM_set_flags(parameters, flags) == 1,
-        unsafe X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_SERVER) == 1,
-        unsafe X509_VERIFY_PARAM_set_trust(parameters, X509_TRUST_SSL_SERVER) == 1
+        policies.map({ unsafe $0.apply(to: parameters) }) ?? true
     else { return .failed(OpenSSLError.take()) }
 
     // 1 alone means verified; 0 and -1 are refusals, and -1 can come with error 0.
@@ -63,4 +89,61 @@ package func verify(path: [OpenSSLCertificate]) -> PathVerdict {
         }
     }
     return .verified
+}
+
+extension PolicyProcessing {
+    fileprivate func apply(to parameters: OpaquePointer) -> Bool {
+        var flags = UInt(X509_V_FLAG_POLICY_CHECK)
+        if requiresExplicit { flags |= UInt(X509_V_FLAG_EXPLICIT_POLICY) }
+        if inhibitsMapping { flags |= UInt(X509_V_FLAG_INHIBIT_MAP) }
+        if inhibitsAnyPolicy { flags |= UInt(X509_V_FLAG_INHIBIT_ANY) }
+        guard unsafe X509_VERIFY_PARAM_set_flags(parameters, flags) == 1 else { return false }
+        for identifier in initialPolicies {
+            // 1: dotted decimal alone, no names.
+            guard let policy = unsafe OBJ_txt2obj(identifier, 1) else { return false }
+            guard unsafe X509_VERIFY_PARAM_add0_policy(parameters, policy) == 1 else {
+                unsafe ASN1_OBJECT_free(policy)
+                return false
+            }
+        }
+        return true
+    }
+}
+
+/// An empty `X509_STORE` that lends its contexts one answer: who is whose issuer.
+///
+/// OpenSSL would choose among issuers, where the path is already chosen, and would pass over one whose key identifier is
+/// not what the subject gives, which RFC 5280 (section 4.2.1.1) and every browser take for a hint. So the next
+/// certificate of the path is the issuer if its name is right, and the signature decides.
+///
+/// Unchecked: the object is never changed after `init`.
+@safe private final class PathStore: @unchecked Sendable {
+    static let shared = PathStore()
+    let pointer: OpaquePointer?
+
+    private init() {
+        unsafe pointer = X509_STORE_new()
+        guard let pointer = unsafe pointer else { return }
+        unsafe X509_STORE_set_check_issued(pointer) { context, subject, issuer in
+            guard let subject = unsafe subject, let issuer = unsafe issuer,
+                unsafe isNext(issuer, after: subject, in: X509_STORE_CTX_get0_untrusted(context))
+            else { return 0 }
+            return unsafe X509_NAME_cmp(X509_get_issuer_name(subject), X509_get_subject_name(issuer)) == 0 ? 1 : 0
+        }
+    }
+
+    deinit { unsafe X509_STORE_free(pointer) }
+}
+
+/// Whether `issuer` follows `subject` in the path whose middle is `intermediates`: the leaf stands before them, the
+/// anchor behind. OpenSSL also asks whether a certificate is its own issuer, which none of a path is.
+private func isNext(_ issuer: OpaquePointer, after subject: OpaquePointer, in intermediates: OpaquePointer?) -> Bool {
+    let count = unsafe COpenSSL_sk_X509_num(intermediates)
+    var (subjectIndex, issuerIndex) = (Int32(-1), count)
+    for index in 0..<max(count, 0) {
+        let certificate = unsafe COpenSSL_sk_X509_value(intermediates, index)
+        if unsafe certificate == subject { subjectIndex = index }
+        if unsafe certificate == issuer { issuerIndex = index }
+    }
+    return unsafe issuerIndex == subjectIndex + 1 && issuer != subject
 }

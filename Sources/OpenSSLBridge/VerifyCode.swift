@@ -38,5 +38,9 @@ package struct VerifyCode: RawRepresentable, Hashable, Sendable {
     /// A critical extension OpenSSL does not process.
     package static let criticalExtensions: Set<VerifyCode> = codes(X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION)
 
+    /// No policy that is asked for, or policies that cannot be read.
+    package static let certificatePolicies: Set<VerifyCode> = codes(
+        X509_V_ERR_NO_EXPLICIT_POLICY, X509_V_ERR_INVALID_POLICY_EXTENSION)
+
     private static func codes(_ values: Int32...) -> Set<VerifyCode> { Set(values.map(VerifyCode.init(rawValue:))) }
 }

@@ -1,37 +1,7 @@
-import CertificateTrust
+@testable import CertificateTrust
 import FoundationEssentials
 import TestPKI
 import Testing
-
-/// A claim over minted certificates, evaluated in the middle of their validity unless told.
-private struct Claim {
-    var leaf: TestCertificate
-    var presented: [TestCertificate] = []
-    var anchors: [TestCertificate]
-    var name = "api.example.test"
-    var time: Int64 = 1_800_000_000
-
-    func trust() throws -> ServerTrust {
-        let chain = try PresentedChain(derCertificates: [leaf.derBytes] + presented.map(\.derBytes))
-        let store = TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) })
-        return ServerTrust(presented: chain, name: try ServerName(name), store: store)
-    }
-
-    func evaluate(accepting: (VerifiedPath) -> Bool = { _ in true }) throws -> [[UInt8]] {
-        let date = Date(timeIntervalSince1970: Double(time))
-        return try trust().evaluate(at: date, accepting: accepting).certificates.map(\.derBytes)
-    }
-
-    /// The identifier of the rule that refuses the claim, or `accepted`.
-    func verdict() throws -> String {
-        do {
-            _ = try evaluate()
-            return "accepted"
-        } catch TrustError.untrusted(let finding) {
-            return finding.rule.rawValue
-        }
-    }
-}
 
 @Suite("Server trust")
 struct ServerTrustTests {
@@ -309,7 +279,7 @@ struct ServerTrustTests {
                 return false
             }
         }
-        #expect(asked == 200 / 11)
+        #expect(asked == TrustBudget.maximumSignatures / 11)
     }
 
     @Test("CB28: a store without anchors is an error of its own")

@@ -40,12 +40,42 @@ extension TestCertificate.Extension {
             "2.5.29.30", critical: critical, TestDER.sequence(subtrees(0, permitted), subtrees(1, excluded)))
     }
 
+    package static func certificatePolicies(_ policies: [String], critical: Bool = false) -> Self {
+        Self(
+            "2.5.29.32", critical: critical,
+            TestDER.element(0x30, policies.flatMap { TestDER.sequence(TestDER.objectIdentifier($0)) }))
+    }
+
+    /// Issuer's policy and subject's policy.
+    package static func policyMappings(_ pairs: [(String, String)], critical: Bool = true) -> Self {
+        Self(
+            "2.5.29.33", critical: critical,
+            TestDER.element(
+                0x30,
+                pairs.flatMap {
+                    TestDER.sequence(TestDER.objectIdentifier($0.0), TestDER.objectIdentifier($0.1))
+                }))
+    }
+
+    package static func policyConstraints(requireExplicit: Int, critical: Bool = true) -> Self {
+        let skip = TestDER.integer(requireExplicit).dropFirst(2)
+        return Self("2.5.29.36", critical: critical, TestDER.sequence(TestDER.primitive(0, Array(skip))))
+    }
+
     package static func subjectKeyIdentifier(_ identifier: [UInt8]) -> Self {
         Self("2.5.29.14", TestDER.octetString(identifier))
     }
 
     package static func authorityKeyIdentifier(_ identifier: [UInt8]) -> Self {
         Self("2.5.29.35", TestDER.sequence(TestDER.primitive(0, identifier)))
+    }
+
+    /// authorityCertIssuer and authorityCertSerialNumber, without a key identifier.
+    package static func authorityCertificate(issuer: TestName, serial: [UInt8]) -> Self {
+        let name = TestCertificate.GeneralName.directory(issuer)
+        return Self(
+            "2.5.29.35",
+            TestDER.sequence(TestDER.constructed(1, name.derBytes), TestDER.primitive(2, serial)))
     }
 }
 

@@ -30,6 +30,8 @@ extension TestCertificate {
         package var innerSignatureAlgorithm: [UInt8]?
         /// Stands in for the AlgorithmIdentifier in front of the signature.
         package var outerSignatureAlgorithm: [UInt8]?
+        /// Stands in for the signature.
+        package var signature: [UInt8]?
 
         package init(subject: TestName) { self.subject = subject }
 

@@ -16,6 +16,28 @@ extension TestKey {
             TestDER.sequence(TestDER.objectIdentifier("1.3.6.1.4.1.55555.1")), TestDER.bitString(bits))
     }
 
+    /// A SubjectPublicKeyInfo of RSA under which nothing was signed: an odd modulus of so many bits, told from others
+    /// by its last octet.
+    package static func rsaPublicKeyDER(bits: Int, exponent: [UInt8] = [1, 0, 1], last: UInt8 = 1) -> [UInt8] {
+        let modulus = [0] + [UInt8](repeating: 0xC5, count: bits / 8 - 1) + [last | 1]
+        return TestDER.sequence(
+            TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.1"), [0x05, 0x00]),
+            TestDER.bitString(
+                TestDER.sequence(TestDER.integer(octets: modulus), TestDER.integer(octets: exponent))))
+    }
+
+    /// A SubjectPublicKeyInfo of DSA under which nothing was signed: p, g and y of so many bits, q of 256.
+    package static func dsaPublicKeyDER(bits: Int, last: UInt8 = 1) -> [UInt8] {
+        func number(_ first: UInt8, bits: Int) -> [UInt8] {
+            TestDER.integer(octets: [0, first] + [UInt8](repeating: 0xC5, count: bits / 8 - 2) + [last | 1])
+        }
+        return TestDER.sequence(
+            TestDER.sequence(
+                TestDER.objectIdentifier("1.2.840.10040.4.1"),
+                TestDER.sequence(number(0xC5, bits: bits), number(0xC5, bits: 256), number(0xA1, bits: bits))),
+            TestDER.bitString(number(0xB1, bits: bits)))
+    }
+
     /// A P-256 key that claims the public key of `victim` and cannot sign for it: what a thief of a certificate has.
     package static func impostor(of victim: TestKey) throws(TestPKIError) -> TestKey {
         guard victim.kind == .p256 else { throw TestPKIError("impostor", "the victim's key is not P-256") }

@@ -67,7 +67,9 @@ package struct TestCertificate: Sendable {
         let extensions = try settings.allExtensions(key: key, issuerKey: issuerKey)
         let validity = TestDER.sequence(try TestDER.time(settings.notBefore), try TestDER.time(settings.notAfter))
         let publicKey = if let raw = settings.subjectPublicKeyInfo { raw } else { try key.publicKeyDER }
-        derBytes = try issuerKey.signed(settings.digest, algorithm: settings.outerSignatureAlgorithm) { algorithm in
+        derBytes = try issuerKey.signed(
+            settings.digest, algorithm: settings.outerSignatureAlgorithm, signature: settings.signature
+        ) { algorithm in
             TestDER.sequence(
                 settings.version == 1 ? [] : TestDER.constructed(0, TestDER.integer(settings.version - 1)),
                 TestDER.integer(octets: settings.serial),
@@ -79,6 +81,12 @@ package struct TestCertificate: Sendable {
                 settings.version < 3 || extensions.isEmpty
                     ? [] : TestDER.constructed(3, TestDER.element(0x30, extensions.flatMap(\.derBytes))))
         }
+        self.key = key
+        self.settings = settings
+    }
+
+    init(derBytes: [UInt8], key: TestKey, settings: Settings) {
+        self.derBytes = derBytes
         self.key = key
         self.settings = settings
     }

@@ -27,6 +27,12 @@ extension TestKey {
                 try check("EVP_DigestSignInit_ex") {
                     unsafe EVP_DigestSignInit_ex(context, &parameters, name, nil, nil, key.pointer, nil)
                 }
+                if case .rsaPSS = key.kind {
+                    // As long as the digest, which is what the Web takes (CA/Browser Forum 7.1.3.2.1).
+                    try check("EVP_PKEY_CTX_set_rsa_pss_saltlen") {
+                        unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST)
+                    }
+                }
                 algorithmIdentifier = try unsafe Self.identifier(parameters, digest)
             } catch {
                 unsafe EVP_MD_CTX_free(context)
@@ -67,14 +73,15 @@ extension TestKey {
         }
     }
 
-    /// `SEQUENCE { body, algorithm, signature }`, the shape of certificates and requests. `algorithm` stands in for the
-    /// true one behind the body.
+    /// `SEQUENCE { body, algorithm, signature }`, the shape of certificates and requests. `algorithm` and `signature`
+    /// stand in for the true ones behind the body.
     func signed(
-        _ digest: TestDigest, algorithm: [UInt8]? = nil, _ body: (_ algorithm: [UInt8]) -> [UInt8]
+        _ digest: TestDigest, algorithm: [UInt8]? = nil, signature: [UInt8]? = nil,
+        _ body: (_ algorithm: [UInt8]) -> [UInt8]
     ) throws(TestPKIError) -> [UInt8] {
         let signer = try Signer(self, digest)
         let body = body(signer.algorithmIdentifier)
-        return TestDER.sequence(
-            body, algorithm ?? signer.algorithmIdentifier, TestDER.bitString(try signer.sign(body)))
+        let signature = if let signature { signature } else { try signer.sign(body) }
+        return TestDER.sequence(body, algorithm ?? signer.algorithmIdentifier, TestDER.bitString(signature))
     }
 }

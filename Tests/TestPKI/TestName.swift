@@ -1,4 +1,4 @@
-/// A distinguished name: attributes in order, one to each RelativeDistinguishedName.
+/// A distinguished name.
 package struct TestName: Hashable, Sendable {
     package struct Attribute: Hashable, Sendable {
         package var type: String
@@ -17,16 +17,19 @@ package struct TestName: Hashable, Sendable {
         package static func organizationalUnit(_ text: String) -> Attribute { Attribute("2.5.4.11", text) }
     }
 
-    package var attributes: [Attribute]
+    package let derBytes: [UInt8]
 
-    package init(attributes: [Attribute]) { self.attributes = attributes }
-    package init(_ attributes: Attribute...) { self.attributes = attributes }
+    /// A name as it stands in a certificate.
+    package init(derBytes: [UInt8]) { self.derBytes = derBytes }
 
-    package var derBytes: [UInt8] {
-        TestDER.element(
+    /// Attributes in order, one to each RelativeDistinguishedName.
+    package init(attributes: [Attribute]) {
+        derBytes = TestDER.element(
             0x30,
             attributes.flatMap { TestDER.set(TestDER.sequence(TestDER.objectIdentifier($0.type), $0.value)) })
     }
+
+    package init(_ attributes: Attribute...) { self.init(attributes: attributes) }
 }
 
 extension TestName: ExpressibleByStringLiteral {

@@ -1,0 +1,198 @@
+/// What the extensions of a certificate say (RFC 5280, section 4.2), read once from the DER.
+///
+/// What decides here is decoded; what only OpenSSL processes (policies, mappings) is noted as present.
+struct CertificateExtensions: Sendable {
+    /// The extensions `2.5.29.0` to `2.5.29.63`, a bit each.
+    struct Kinds: OptionSet, Sendable {
+        let rawValue: UInt64
+
+        private static func kind(_ number: UInt64) -> Kinds { Kinds(rawValue: 1 << number) }
+        static let subjectKeyIdentifier = kind(14)
+        static let keyUsage = kind(15)
+        static let subjectAlternativeName = kind(17)
+        static let basicConstraints = kind(19)
+        static let nameConstraints = kind(30)
+        static let distributionPoints = kind(31)
+        static let certificatePolicies = kind(32)
+        static let policyMappings = kind(33)
+        static let authorityKeyIdentifier = kind(35)
+        static let policyConstraints = kind(36)
+        static let extendedKeyUsage = kind(37)
+        static let inhibitAnyPolicy = kind(54)
+
+        /// Those that a path is verified with. Key identifiers are not among them: a critical one asks for a reader
+        /// that takes them for more than a hint.
+        static let processed: Kinds = [
+            keyUsage, subjectAlternativeName, basicConstraints, nameConstraints, distributionPoints,
+            certificatePolicies, policyMappings, policyConstraints, extendedKeyUsage, inhibitAnyPolicy,
+        ]
+    }
+
+    /// The bits of keyUsage (RFC 5280, section 4.2.1.3), the first bit lowest.
+    struct KeyUsage: OptionSet, Sendable {
+        let rawValue: UInt16
+        static let digitalSignature = KeyUsage(rawValue: 1 << 0)
+        static let keyEncipherment = KeyUsage(rawValue: 1 << 2)
+        static let keyAgreement = KeyUsage(rawValue: 1 << 4)
+        static let certificateSigning = KeyUsage(rawValue: 1 << 5)
+        static let listSigning = KeyUsage(rawValue: 1 << 6)
+    }
+
+    /// The purposes of extendedKeyUsage (RFC 5280, section 4.2.1.12); others are not told apart.
+    struct Purposes: OptionSet, Sendable {
+        let rawValue: UInt8
+        static let any = Purposes(rawValue: 1 << 0)
+        static let server = Purposes(rawValue: 1 << 1)
+        static let client = Purposes(rawValue: 1 << 2)
+        static let ocspSigning = Purposes(rawValue: 1 << 3)
+        static let other = Purposes(rawValue: 1 << 4)
+    }
+
+    /// authorityKeyIdentifier (RFC 5280, section 4.2.1.1).
+    struct AuthorityKeyIdentifier: Sendable {
+        /// The contents of keyIdentifier.
+        var keyIdentifier: [UInt8]?
+        /// Whether authorityCertIssuer or authorityCertSerialNumber is there.
+        var namesCertificate = false
+    }
+
+    private(set) var present: Kinds = []
+    private(set) var critical: Kinds = []
+    /// The identifier of the first critical extension that nothing here processes, dotted decimal.
+    private(set) var unprocessedCritical: String?
+    private(set) var subjectAlternativeNames: [SubjectAlternativeName] = []
+    private(set) var isAuthority = false
+    private(set) var hasPathLength = false
+    /// Nil without the extension: then every use is allowed.
+    private(set) var keyUsage: KeyUsage?
+    private(set) var extendedKeyUsage: Purposes?
+    private(set) var subjectKeyIdentifier: [UInt8]?
+    private(set) var authorityKeyIdentifier: AuthorityKeyIdentifier?
+    private(set) var nameConstraints: NameConstraints?
+    /// What is wrong with authorityInfoAccess; nobody here follows it, so a broken one does not make the certificate
+    /// unreadable.
+    private(set) var informationAccessDefect: String?
+
+    /// Certificates have ten or so; a bound keeps the search for doubles short.
+    private static let maximumCount = 100
+    /// `id-pe-authorityInfoAccess`
+    private static let authorityInformationAccess: [UInt8] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x01, 0x01]
+
+    init(_ bytes: Span<UInt8>, _ layout: CertificateLayout) throws(DERError) {
+        var others: [Range<Int>] = []
+        try layout.forEachExtension(bytes) { (identifier, isCritical, value) throws(DERError) in
+            let kind = Self.kind(bytes, identifier)
+            // RFC 5280, section 4.2: at most one of each, or two readers could take different ones.
+            let isRepeated =
+                kind.map(present.contains)
+                ?? others.contains { bytes.extracting($0).elementsEqual(bytes.extracting(identifier)) }
+            guard !isRepeated, others.count < Self.maximumCount else {
+                throw .invalidValue(what: "repeated extension", offset: identifier.lowerBound)
+            }
+            if isCritical, kind.map({ !Kinds.processed.contains($0) }) ?? true, unprocessedCritical == nil {
+                unprocessedCritical = ObjectIdentifierText.dotted(bytes, identifier)
+            }
+            guard let kind else {
+                others.append(identifier)
+                if identifier.map({ bytes[$0] }) == Self.authorityInformationAccess {
+                    informationAccessDefect = Self.informationAccessDefect(bytes, value, isCritical: isCritical)
+                }
+                return
+            }
+            present.insert(kind)
+            if isCritical { critical.insert(kind) }
+            try read(bytes, kind, value)
+        }
+    }
+
+    private static func kind(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Kinds? {
+        let start = identifier.lowerBound
+        guard identifier.count == 3, bytes[start] == 0x55, bytes[start + 1] == 0x1D, bytes[start + 2] < 64 else {
+            return nil
+        }
+        return Kinds(rawValue: 1 << UInt64(bytes[start + 2]))
+    }
+
+    private mutating func read(_ bytes: Span<UInt8>, _ kind: Kinds, _ value: Range<Int>) throws(DERError) {
+        var outer = DERCursor(value)
+        switch kind {
+        case .subjectKeyIdentifier:
+            subjectKeyIdentifier = try outer.next(DERTag.octetString, bytes).contents.map { bytes[$0] }
+        case .keyUsage: keyUsage = try Self.keyUsage(bytes, try outer.next(DERTag.bitString, bytes).contents)
+        case .subjectAlternativeName:
+            subjectAlternativeNames = try SubjectAlternativeName.list(bytes, value)
+            return
+        case .basicConstraints: try readBasicConstraints(bytes, try outer.next(DERTag.sequence, bytes).contents)
+        case .nameConstraints:
+            nameConstraints = try NameConstraints(bytes, try outer.next(DERTag.sequence, bytes).contents)
+        case .authorityKeyIdentifier:
+            var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+            var identifier = AuthorityKeyIdentifier()
+            identifier.keyIdentifier = try fields.nextIfPresent(DERTag.context(0), bytes)?.contents.map { bytes[$0] }
+            identifier.namesCertificate = !fields.isAtEnd
+            authorityKeyIdentifier = identifier
+        case .extendedKeyUsage:
+            extendedKeyUsage = try Self.purposes(bytes, try outer.next(DERTag.sequence, bytes).contents)
+        default: return
+        }
+        try outer.finish()
+    }
+
+    private mutating func readBasicConstraints(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {
+        var fields = DERCursor(contents)
+        if let flag = try fields.nextIfPresent(DERTag.boolean, bytes) {
+            isAuthority = flag.contents.count == 1 && bytes[flag.contents.lowerBound] == 0xFF
+        }
+        hasPathLength = try fields.nextIfPresent(DERTag.integer, bytes) != nil
+        try fields.finish()
+    }
+
+    private static func keyUsage(_ bytes: Span<UInt8>, _ bits: Range<Int>) throws(DERError) -> KeyUsage {
+        guard (1...3).contains(bits.count) else { throw .invalidValue(what: "keyUsage", offset: bits.lowerBound) }
+        var usage: UInt16 = 0
+        for (index, position) in bits.dropFirst().enumerated() {
+            for bit in 0..<8 where bytes[position] & (0x80 >> UInt8(bit)) != 0 { usage |= 1 << UInt16(index * 8 + bit) }
+        }
+        return KeyUsage(rawValue: usage)
+    }
+
+    /// `id-kp`, 1.3.6.1.5.5.7.3, and anyExtendedKeyUsage, 2.5.29.37.0.
+    private static func purposes(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) -> Purposes {
+        var list = DERCursor(contents)
+        var purposes: Purposes = []
+        while !list.isAtEnd {
+            let identifier = try list.next(DERTag.objectIdentifier, bytes).contents.map { bytes[$0] }
+            switch identifier {
+            case [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01]: purposes.insert(.server)
+            case [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x02]: purposes.insert(.client)
+            case [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x09]: purposes.insert(.ocspSigning)
+            case [0x55, 0x1D, 0x25, 0x00]: purposes.insert(.any)
+            default: purposes.insert(.other)
+            }
+        }
+        return purposes
+    }
+
+    /// A sequence of at least one description, each a method and a location (RFC 5280, section 4.2.2.1).
+    private static func informationAccessDefect(
+        _ bytes: Span<UInt8>, _ value: Range<Int>, isCritical: Bool
+    ) -> String? {
+        guard !isCritical else { return "is critical" }
+        do throws(DERError) {
+            var outer = DERCursor(value)
+            var list = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+            try outer.finish()
+            guard !list.isAtEnd else { return "is empty" }
+            while !list.isAtEnd {
+                var description = DERCursor(try list.next(DERTag.sequence, bytes).contents)
+                _ = try description.next(DERTag.objectIdentifier, bytes)
+                let location = try description.next(bytes)
+                try description.finish()
+                guard location.tag & 0xC0 == 0x80, location.tag & 0x1F <= 8 else { return "has a malformed location" }
+            }
+            return nil
+        } catch {
+            return "is malformed"
+        }
+    }
+}

@@ -1,0 +1,48 @@
+public import FoundationEssentials
+
+/// A claim without a server's name: the chain of a TLS client, or of whatever ``TrustPolicy/purpose`` says.
+///
+/// Use ``ServerTrust`` for servers: a chain that is valid for some name is not valid for yours.
+public struct ChainTrust: Sendable {
+    /// What was presented.
+    public let presented: PresentedChain
+    /// The anchors.
+    public let store: TrustStore
+    /// What a path must satisfy.
+    public let policy: TrustPolicy
+
+    /// A claim over an already parsed chain.
+    public init(presented: PresentedChain, store: TrustStore, policy: TrustPolicy) {
+        self.presented = presented
+        self.store = store
+        self.policy = policy
+    }
+
+    /// Finds a valid path as of `time`, as ``ServerTrust`` does, with no name asked for.
+    /// Throws the most useful reason when there is none.
+    public func evaluate(
+        at time: Date, tracing: (TrustAttempt) -> Void = { _ in }
+    ) throws(TrustFinding) -> VerifiedChain {
+        let claim = TrustEvaluation.Claim(presented: presented, name: nil, store: store, policy: policy)
+        let result = TrustEvaluation.run(claim, at: time, tracing: tracing)
+        guard let path = result.accepted else { throw result.finding }
+        return VerifiedChain(certificates: path, leaf: presented.leaf)
+    }
+}
+
+/// A path from a leaf to a trust anchor that was verified at a time, for no name. Only ``ChainTrust`` makes one; pins
+/// are not judged on it.
+public struct VerifiedChain: Sendable, Hashable {
+    /// Leaf first, anchor last.
+    public let certificates: [X509Certificate]
+    /// The certificate that was presented first.
+    public let leaf: X509Certificate
+
+    init(certificates: [X509Certificate], leaf: X509Certificate) {
+        self.certificates = certificates
+        self.leaf = leaf
+    }
+
+    /// The trust anchor the path ends at.
+    public var anchor: X509Certificate { certificates.last ?? leaf }
+}

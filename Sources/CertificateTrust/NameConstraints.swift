@@ -1,0 +1,304 @@
+/// The nameConstraints of an authority (RFC 5280, section 4.2.1.10): what the names below it must and must not be.
+///
+/// OpenSSL judges them too, with other gaps: it compares a wildcard as if `*` were a label, and passes over constraints
+/// and names that are malformed. Both must agree to a path.
+struct NameConstraints: Sendable {
+    /// Empty when nothing is limited by what is permitted.
+    private(set) var permitted: [NameConstraint] = []
+    private(set) var excluded: [NameConstraint] = []
+    /// Why the extension cannot be applied; nil when it can.
+    private(set) var defect: String?
+
+    /// Comparisons that one name costs.
+    var count: Int { permitted.count + excluded.count }
+
+    /// Reads the contents of a NameConstraints sequence.
+    init(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {
+        var fields = DERCursor(contents)
+        let permittedList = try fields.nextIfPresent(DERTag.constructedContext(0), bytes)
+        let excludedList = try fields.nextIfPresent(DERTag.constructedContext(1), bytes)
+        try fields.finish()
+        if permittedList == nil, excludedList == nil { defect = "has neither permitted nor excluded names" }
+        if let permittedList { permitted = try read(bytes, permittedList.contents) }
+        if let excludedList { excluded = try read(bytes, excludedList.contents) }
+    }
+
+    private mutating func read(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) -> [NameConstraint] {
+        var list = DERCursor(contents)
+        if list.isAtEnd { defect = "has an empty list of names" }
+        var constraints: [NameConstraint] = []
+        while !list.isAtEnd {
+            var subtree = DERCursor(try list.next(DERTag.sequence, bytes).contents)
+            let base = try subtree.next(bytes)
+            // RFC 5280: minimum is zero, which DER leaves out, and maximum is absent.
+            if !subtree.isAtEnd { defect = "limits how deep a name may be" }
+            guard base.tag & 0xC0 == 0x80, base.tag & 0x1F <= 8 else {
+                throw .invalidValue(what: "kind of constrained name", offset: base.whole.lowerBound)
+            }
+            guard let constraint = try NameConstraint(bytes, base) else {
+                defect = "has a malformed name"
+                continue
+            }
+            constraints.append(constraint)
+        }
+        return constraints
+    }
+
+    /// Why a certificate below may not have one of its names; nil when it may have all of them.
+    func violation(by names: [ConstrainedName]) -> String? {
+        for name in names {
+            var isConstrained = false
+            var isPermitted = true
+            for constraint in permitted where constraint.kind == name.kind {
+                isPermitted = constraint.permits(name)
+                isConstrained = true
+                if isPermitted { break }
+            }
+            var isExcluded = false
+            for constraint in excluded where constraint.kind == name.kind {
+                isExcluded = isExcluded || constraint.excludes(name)
+                isConstrained = true
+            }
+            guard !isConstrained || name.isWellFormed else {
+                return "\(name) is malformed, and names of its kind are constrained"
+            }
+            guard isPermitted else { return "\(name) is not among the names permitted" }
+            guard !isExcluded else { return "\(name) is excluded" }
+        }
+        return nil
+    }
+}
+
+/// The kinds of GeneralName, by their tags.
+enum GeneralNameKind: UInt8, Sendable {
+    case other = 0
+    case email, dns, x400, directory, ediParty, uri, ipAddress, registeredID
+}
+
+/// The base of one subtree.
+struct NameConstraint: Sendable {
+    fileprivate enum Base: Sendable {
+        /// Lower case; empty stands for every name.
+        case dns([UInt8])
+        case ipAddress([UInt8], mask: [UInt8])
+        /// One mailbox; the host in lower case.
+        case mailbox(local: [UInt8], host: [UInt8])
+        /// A host, or with a dot in front the hosts below it; for email and URI.
+        case host([UInt8])
+        case domain([UInt8])
+        /// The canonical RDNs that a name must begin with.
+        case directory([[UInt8]])
+        /// A kind that nothing here compares.
+        case unsupported
+    }
+
+    let kind: GeneralNameKind
+    fileprivate let base: Base
+
+    /// Nil when the value is not one that its kind allows.
+    init?(_ bytes: Span<UInt8>, _ element: DERElement) throws(DERError) {
+        guard let kind = GeneralNameKind(rawValue: element.tag & 0x1F) else { return nil }
+        self.kind = kind
+        let value = SubjectAlternativeName.lowered(element.contents.map { bytes[$0] })
+        switch kind {
+        case .dns:
+            guard value.isEmpty || HostText.isHostName(value[...]) else { return nil }
+            base = .dns(value)
+        case .ipAddress:
+            let raw = element.contents.map { bytes[$0] }
+            let (address, mask) = (Array(raw.prefix(raw.count / 2)), Array(raw.suffix(raw.count / 2)))
+            guard raw.count == 8 || raw.count == 32, Self.isContiguous(mask) else { return nil }
+            base = .ipAddress(address, mask: mask)
+        case .email:
+            guard let base = Self.emailBase(element.contents.map { bytes[$0] }) else { return nil }
+            self.base = base
+        case .uri:
+            guard let base = Self.hostBase(value[...]) else { return nil }
+            self.base = base
+        case .directory:
+            base = .directory(try CanonicalName.relativeNames(bytes, element.contents))
+        case .other, .x400, .ediParty, .registeredID: base = .unsupported
+        }
+    }
+
+    private static func emailBase(_ value: [UInt8]) -> Base? {
+        guard let at = value.lastIndex(of: UInt8(ascii: "@")) else {
+            return hostBase(SubjectAlternativeName.lowered(value)[...])
+        }
+        let host = SubjectAlternativeName.lowered(Array(value[(at + 1)...]))
+        guard at > 0, HostText.isHostName(host[...]) else { return nil }
+        return .mailbox(local: Array(value[..<at]), host: host)
+    }
+
+    private static func hostBase(_ value: ArraySlice<UInt8>) -> Base? {
+        let isDomain = value.first == UInt8(ascii: ".")
+        let host = isDomain ? value.dropFirst() : value
+        guard HostText.isHostName(host) else { return nil }
+        return isDomain ? .domain(Array(host)) : .host(Array(host))
+    }
+
+    private static func isContiguous(_ mask: [UInt8]) -> Bool {
+        let rest = mask.drop { $0 == 0xFF }
+        guard let edge = rest.first else { return true }
+        return (~edge &+ 1) & ~edge == 0 && rest.dropFirst().allSatisfy { $0 == 0 }
+    }
+
+    fileprivate func permits(_ name: ConstrainedName) -> Bool {
+        switch (base, name.value) {
+        case (.dns(let constraint), .dns(let host, _)): HostText.isHost(host, within: constraint)
+        default: matches(name)
+        }
+    }
+
+    fileprivate func excludes(_ name: ConstrainedName) -> Bool {
+        switch (base, name.value) {
+        // `*.a` also stands for the name that is excluded, when that is one label more than `a`.
+        case (.dns(let constraint), .dns(let host, isWildcard: true)):
+            HostText.isHost(host, within: constraint) || HostText.parent(constraint) == host
+        case (.unsupported, _): true
+        default: permits(name)
+        }
+    }
+
+    private func matches(_ name: ConstrainedName) -> Bool {
+        switch (base, name.value) {
+        case (.ipAddress(let address, let mask), .ipAddress(let bytes)):
+            bytes.count == address.count && bytes.indices.allSatisfy { (bytes[$0] ^ address[$0]) & mask[$0] == 0 }
+        case (.mailbox(let local, let host), .email(let otherLocal, let otherHost)):
+            local == otherLocal && host == otherHost
+        case (.host(let host), .email(_, let other)), (.host(let host), .uri(let other)): host == other
+        case (.domain(let domain), .email(_, let other)), (.domain(let domain), .uri(let other)):
+            other != domain && HostText.isHost(other, within: domain)
+        case (.directory(let prefix), .directory(let name)): name.starts(with: prefix)
+        default: false
+        }
+    }
+}
+
+/// A name of a certificate as constraints see it.
+struct ConstrainedName: Sendable {
+    fileprivate enum Value: Sendable {
+        /// The name, or of a wildcard what stands behind `*.`; lower case.
+        case dns([UInt8], isWildcard: Bool)
+        case ipAddress([UInt8])
+        case email(local: [UInt8], host: [UInt8])
+        /// The host.
+        case uri([UInt8])
+        case directory([[UInt8]])
+        case malformed
+        /// Of a kind that nothing here compares.
+        case unsupported
+    }
+
+    let kind: GeneralNameKind
+    fileprivate let value: Value
+    private let text: SubjectAlternativeName
+
+    fileprivate var isWellFormed: Bool {
+        if case .malformed = value { false } else { true }
+    }
+
+    init(_ name: SubjectAlternativeName) {
+        text = name
+        switch name {
+        case .dns(let bytes):
+            kind = .dns
+            let lowered = SubjectAlternativeName.lowered(bytes)
+            let isWildcard = lowered.starts(with: "*.".utf8)
+            let host = isWildcard ? lowered.dropFirst(2) : lowered[...]
+            value = HostText.isHostName(host) ? .dns(Array(host), isWildcard: isWildcard) : .malformed
+        case .ipAddress(let bytes):
+            kind = .ipAddress
+            value = bytes.count == 4 || bytes.count == 16 ? .ipAddress(bytes) : .malformed
+        case .other(let tag, let contents):
+            kind = GeneralNameKind(rawValue: tag) ?? .other
+            switch kind {
+            case .email: value = Self.email(contents)
+            case .uri: value = HostText.host(ofURI: contents).map { .uri($0) } ?? .malformed
+            case .directory:
+                let names = try? CanonicalName.relativeNames(contents.span, 0..<contents.count)
+                value = names.map { .directory($0) } ?? .malformed
+            default: value = .unsupported
+            }
+        }
+    }
+
+    /// A subject, which is held against constraints on directory names.
+    init(subject: X509Name) {
+        self.init(.other(tag: GeneralNameKind.directory.rawValue, contents: subject.derBytes))
+    }
+
+    private static func email(_ bytes: [UInt8]) -> Value {
+        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")), at > 0 else { return .malformed }
+        let host = SubjectAlternativeName.lowered(Array(bytes[(at + 1)...]))
+        let local = bytes[..<at]
+        // A quoted `@` is allowed (RFC 5321, section 4.1.2), and read by nobody in the same way.
+        guard HostText.isHostName(host[...]), local.allSatisfy({ (0x21...0x7E).contains($0) }),
+            !local.contains(UInt8(ascii: "@"))
+        else { return .malformed }
+        return .email(local: Array(local), host: host)
+    }
+}
+
+extension ConstrainedName: CustomStringConvertible {
+    var description: String {
+        if case .other(tag: GeneralNameKind.directory.rawValue, let contents) = text {
+            return "the name \(X509Name(derBytes: contents))"
+        }
+        return text.description
+    }
+}
+
+extension X509Certificate {
+    /// Every name that constraints apply to: the subject, its email addresses, and the alternative names.
+    var constrainedNames: [ConstrainedName] {
+        let subject = self.subject
+        let emails = subject.emailAddresses.map { ConstrainedName(.other(tag: 1, contents: Array($0.utf8))) }
+        return (subject.isEmpty ? [] : [ConstrainedName(subject: subject)]) + emails
+            + subjectAlternativeNames.map(ConstrainedName.init)
+    }
+}
+
+/// Host names as bytes in lower case.
+enum HostText {
+    /// Labels of letters, digits, hyphens and underscores, no empty one.
+    static func isHostName(_ host: ArraySlice<UInt8>) -> Bool {
+        guard (1...253).contains(host.count) else { return false }
+        return host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
+            (1...63).contains(label.count)
+                && label.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                    case UInt8(ascii: "-"), UInt8(ascii: "_"): true
+                    default: false
+                    }
+                }
+        }
+    }
+
+    /// Whether `host` is `domain` or below it; the empty domain holds every host.
+    static func isHost(_ host: [UInt8], within domain: [UInt8]) -> Bool {
+        guard !domain.isEmpty else { return true }
+        guard host.count >= domain.count, host.suffix(domain.count).elementsEqual(domain) else { return false }
+        return host.count == domain.count || host[host.count - domain.count - 1] == UInt8(ascii: ".")
+    }
+
+    /// What stands behind the first label; nil for a single label.
+    static func parent(_ host: [UInt8]) -> [UInt8]? {
+        host.firstIndex(of: UInt8(ascii: ".")).map { Array(host[($0 + 1)...]) }
+    }
+
+    /// The host of an absolute URI (RFC 3986, section 3.2.2); nil when there is none or it is an address, to which
+    /// constraints cannot apply (RFC 5280, section 4.2.1.10).
+    static func host(ofURI uri: [UInt8]) -> [UInt8]? {
+        let text = SubjectAlternativeName.lowered(uri)
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0,
+            text[(colon + 1)...].starts(with: "//".utf8)
+        else { return nil }
+        let authority = text[(colon + 3)...].prefix { !"/?#".utf8.contains($0) }
+        let afterUser = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[($0 + 1)...] } ?? authority
+        let host = afterUser.prefix { $0 != UInt8(ascii: ":") }
+        guard isHostName(host), IPAddressText.parse(Array(host)) == nil else { return nil }
+        return Array(host)
+    }
+}

@@ -1,0 +1,55 @@
+/// What ``TrustPolicy/strict`` asks of authorities. Real roots break most of these (serial 0, no key identifier,
+/// basicConstraints that is not critical), so that none of them is in the default profile.
+extension CertificateRule {
+    static let authorityRules: [CertificateRule] = [
+        CertificateRule(
+            rule: .basicConstraints, places: .issuer, source: "RFC 5280, section 4.2.1.9", isBase: false
+        ) { certificate, _ in
+            let extensions = certificate.extensions
+            guard extensions.present.contains(.basicConstraints) else {
+                return "is an authority without basicConstraints: reissue it with a critical CA:TRUE"
+            }
+            return extensions.critical.contains(.basicConstraints)
+                ? nil : "its basicConstraints is not critical: reissue it with a critical CA:TRUE"
+        },
+        CertificateRule(
+            rule: .keyUsage, places: .intermediate, source: "RFC 5280, section 4.2.1.3", isBase: false
+        ) { certificate, _ in
+            certificate.extensions.keyUsage == nil
+                ? "is an authority without keyUsage: reissue it with keyCertSign" : nil
+        },
+        CertificateRule(
+            rule: .authorityName, places: .issuer, source: "RFC 5280, section 4.1.2.6", isBase: false
+        ) { certificate, _ in
+            certificate.subject.isEmpty ? "is an authority without a name: reissue it with a subject" : nil
+        },
+        CertificateRule(
+            rule: .subjectKeyIdentifier, places: .issuer, source: "RFC 5280, section 4.2.1.2", isBase: false
+        ) { certificate, _ in
+            certificate.extensions.subjectKeyIdentifier == nil
+                ? "is an authority without subjectKeyIdentifier: reissue it with the identifier" : nil
+        },
+        CertificateRule(
+            rule: .rootProfile, places: .anchor, source: "Baseline Requirements, section 7.1.2.1", isBase: false
+        ) { certificate, _ in
+            guard certificate.isSelfIssued else { return nil }
+            let extensions = certificate.extensions
+            if extensions.extendedKeyUsage != nil { return "is a root with extendedKeyUsage: reissue it without" }
+            guard let authority = extensions.authorityKeyIdentifier else { return nil }
+            if authority.namesCertificate {
+                return "is a root whose authorityKeyIdentifier names a certificate: reissue it with keyIdentifier alone"
+            }
+            return authority.keyIdentifier == extensions.subjectKeyIdentifier
+                ? nil : "is a root whose key identifiers differ: reissue it with the identifier of its own key"
+        },
+        CertificateRule(
+            rule: .policyConstraints, places: .issuer, source: "RFC 5280, sections 4.2.1.11 and 4.2.1.14",
+            isBase: false
+        ) { certificate, _ in
+            let constraints: CertificateExtensions.Kinds = [.policyConstraints, .inhibitAnyPolicy]
+            let extensions = certificate.extensions
+            return extensions.critical.isSuperset(of: extensions.present.intersection(constraints))
+                ? nil : "its policy constraints are not critical: reissue it with them critical"
+        },
+    ]
+}

@@ -1,0 +1,109 @@
+/// What both profiles ask for.
+extension CertificateRule {
+    static let baseRules: [CertificateRule] = [
+        CertificateRule(
+            rule: .expired, places: .everywhere, source: "RFC 5280, section 4.1.2.5", isBase: true
+        ) { certificate, context in
+            guard context.time > certificate.validity.upperBound else { return nil }
+            return "expired at \(timeText(certificate.validity.upperBound)), it is \(timeText(context.time)): "
+                + "renew it, or check the clock"
+        },
+        CertificateRule(
+            rule: .notYetValid, places: .everywhere, source: "RFC 5280, section 4.1.2.5", isBase: true
+        ) { certificate, context in
+            guard context.time < certificate.validity.lowerBound else { return nil }
+            return "is valid from \(timeText(certificate.validity.lowerBound)), it is \(timeText(context.time)): "
+                + "check the clock"
+        },
+        CertificateRule(
+            rule: .notAnAuthority, places: .issuer, source: "RFC 5280, section 4.2.1.9", isBase: true
+        ) { certificate, context in
+            let extensions = certificate.extensions
+            guard !extensions.isAuthority else { return nil }
+            // Anchors are trusted for what they are; those of version 1 could not say that they are authorities.
+            if context.place == .anchor, certificate.version == 1, extensions.present.isEmpty { return nil }
+            return "is no authority, and signed another certificate: reissue it with basicConstraints CA:TRUE"
+        },
+        CertificateRule(
+            rule: .notAnAuthority, places: .issuer, source: "RFC 5280, section 4.2.1.3", isBase: true
+        ) { certificate, _ in
+            guard let usage = certificate.extensions.keyUsage, !usage.contains(.certificateSigning) else { return nil }
+            return "its keyUsage lacks keyCertSign, and it signed another certificate: reissue it with the usage"
+        },
+        CertificateRule(
+            rule: .purpose, places: .everywhere, source: "RFC 5280, section 4.2.1.12", isBase: true
+        ) { certificate, context in
+            guard let usages = certificate.extensions.extendedKeyUsage, let wanted = context.policy.wantedPurpose,
+                usages.isDisjoint(with: [wanted, .any])
+            else { return nil }
+            return usages.isEmpty
+                ? "its extendedKeyUsage is empty: reissue it for \(wanted.name)"
+                : "is for \(usages.names), not for \(wanted.name): reissue it with \(wanted.name)"
+        },
+        CertificateRule(
+            rule: .purpose, places: .leaf, source: "RFC 5280, section 4.2.1.3", isBase: true
+        ) { certificate, context in
+            guard let usage = certificate.extensions.keyUsage, context.policy.wantedPurpose != nil,
+                usage.isDisjoint(with: context.policy.handshakeUsages)
+            else { return nil }
+            return "its keyUsage has nothing that a TLS handshake needs: reissue it with digitalSignature"
+        },
+        CertificateRule(
+            rule: .weakCryptography, places: .everywhere, source: "NIST SP 800-57, part 1, table 2", isBase: true
+        ) { certificate, context in
+            certificate.keyWeakness(at: context.policy.strength)
+        },
+        CertificateRule(
+            rule: .criticalExtension, places: .everywhere, source: "RFC 5280, section 4.2", isBase: true
+        ) { certificate, _ in
+            certificate.extensions.unprocessedCritical.map {
+                "its critical extension \($0) is not understood: reissue it without, or not critical"
+            }
+        },
+        CertificateRule(
+            rule: .nameConstraints, places: .everywhere, source: "RFC 5280, section 4.2.1.10", isBase: true
+        ) { certificate, context in
+            guard let constraints = certificate.extensions.nameConstraints else { return nil }
+            if context.place == .leaf { return "has nameConstraints, which belong to authorities: reissue it without" }
+            return constraints.defect.map { "its nameConstraints \($0): reissue it" }
+        },
+        CertificateRule(
+            rule: .certificateVersion, places: .everywhere, source: "RFC 5280, section 4.1.2.9", isBase: true
+        ) { certificate, _ in
+            guard certificate.version < 3, certificate.hasExtensions else { return nil }
+            return "is of version \(certificate.version) and has extensions: reissue it as version 3"
+        },
+    ]
+}
+
+func timeText(_ seconds: Int64) -> String {
+    CivilTime(secondsSince1970: seconds)?.description ?? "second \(seconds) of 1970"
+}
+
+extension TrustPolicy {
+    /// Nil when any purpose will do.
+    var wantedPurpose: CertificateExtensions.Purposes? {
+        switch purpose {
+        case .server: .server
+        case .client: .client
+        case .any: nil
+        }
+    }
+
+    /// RFC 8446, section 4.4.2.2 and 4.4.2.4, and the key exchanges of TLS 1.2 (RFC 5246, section 7.4.2).
+    fileprivate var handshakeUsages: CertificateExtensions.KeyUsage {
+        purpose == .client
+            ? [.digitalSignature, .keyAgreement] : [.digitalSignature, .keyEncipherment, .keyAgreement]
+    }
+}
+
+extension CertificateExtensions.Purposes {
+    fileprivate var name: String { self == .server ? "serverAuth" : "clientAuth" }
+
+    fileprivate var names: String {
+        let names: [(CertificateExtensions.Purposes, String)] = [
+            (.server, "serverAuth"), (.client, "clientAuth"), (.ocspSigning, "OCSPSigning"), (.other, "other purposes"),
+        ]
+        return names.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,50 @@
+/// What ``TrustPolicy/strict`` asks of every certificate, or of all below the anchor.
+extension CertificateRule {
+    static let encodingRules: [CertificateRule] = [
+        CertificateRule(
+            rule: .certificateVersion, places: .everywhere, source: "Baseline Requirements, section 7.1.1",
+            isBase: false
+        ) { certificate, _ in
+            certificate.version == 3 ? nil : "is of version \(certificate.version): reissue it as version 3"
+        },
+        CertificateRule(
+            rule: .serialNumber, places: .everywhere, source: "RFC 5280, section 4.1.2.2", isBase: false
+        ) { certificate, _ in
+            let serial = certificate.serialNumber
+            guard let first = serial.first, first < 0x80, serial.contains(where: { $0 != 0 }) else {
+                return "its serial number is not positive: reissue it"
+            }
+            return serial.count > 20 ? "its serial number has \(serial.count) bytes, 20 are the most: reissue it" : nil
+        },
+        CertificateRule(
+            rule: .authorityName, places: .everywhere, source: "RFC 5280, section 4.1.2.4", isBase: false
+        ) { certificate, _ in
+            certificate.issuer.isEmpty ? "names no issuer: reissue it under an authority with a name" : nil
+        },
+        CertificateRule(
+            rule: .authorityKeyIdentifier, places: .everywhere, source: "RFC 5280, section 4.2.1.1", isBase: false
+        ) { certificate, context in
+            // An anchor answers to nobody, and a root may leave the identifier out.
+            guard context.place != .anchor, !certificate.isSelfIssued else { return nil }
+            return certificate.extensions.authorityKeyIdentifier?.keyIdentifier == nil
+                ? "has no authorityKeyIdentifier with a keyIdentifier: reissue it with one" : nil
+        },
+        CertificateRule(
+            rule: .informationAccess, places: .everywhere, source: "RFC 5280, section 4.2.2.1", isBase: false
+        ) { certificate, _ in
+            certificate.extensions.informationAccessDefect.map { "its authorityInfoAccess \($0): reissue it" }
+        },
+        CertificateRule(
+            rule: .webKey, places: .everywhere, source: "Baseline Requirements, sections 6.1.5 and 7.1.3.1",
+            isBase: false
+        ) { certificate, _ in
+            switch certificate.keyKind {
+            case .rsa(let bits) where bits % 8 == 0: return nil
+            case .ellipticCurve("P-256"), .ellipticCurve("P-384"), .ellipticCurve("P-521"): return nil
+            default:
+                return "its key is \(certificate.keyKind), and the Web has RSA of whole bytes, P-256, P-384 and P-521: "
+                    + "reissue it with one of these"
+            }
+        },
+    ]
+}

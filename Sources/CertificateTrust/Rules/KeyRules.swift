@@ -1,0 +1,63 @@
+/// Which keys may stand in a path at all. Sizes have an upper end as well: the peer chooses the keys, and a
+/// verification with RSA of 16384 bits takes sixty times as long as one with 2048.
+extension X509Certificate {
+    /// Go's TLS verifies with no larger key (CVE-2023-29409).
+    private static let maximumRSABits = 8192
+    /// BoringSSL's limit of 33 bits (`kMaxExponentBits`); OpenSSL lets the exponent of a key up to 3072 bits be as long.
+    private static let maximumRSAExponent: UInt64 = (1 << 33) - 1
+
+    /// Why the key is not accepted at a strength; nil when it is.
+    func keyWeakness(at strength: TrustPolicy.Strength) -> String? {
+        let bits: Int
+        switch keyKind {
+        case .rsa(let size), .rsaPSS(let size):
+            guard size <= Self.maximumRSABits else {
+                return "its key is \(keyKind), and \(Self.maximumRSABits) bits are the most: reissue it"
+            }
+            guard let exponent = rsaExponent, exponent >= 3, exponent % 2 == 1, exponent <= Self.maximumRSAExponent
+            else { return "the exponent of its RSA key is not one of those in use: reissue it with 65537" }
+            bits = Self.securityBits(ofRSA: size)
+        case .ellipticCurve(let curve):
+            guard let known = Self.securityBitsOfCurves[curve] else {
+                return "its key is \(keyKind), which TLS does not use: reissue it with P-256"
+            }
+            bits = known
+        case .ed25519: bits = 128
+        case .ed448: bits = 224
+        default: return "its key is \(keyKind), which TLS does not use: reissue it with P-256 or RSA"
+        }
+        guard bits < strength.bits else { return nil }
+        return "its key is \(keyKind), which gives \(bits) bits of security where \(strength.bits) are asked for: "
+            + "reissue it with a stronger key"
+    }
+
+    private static func securityBits(ofRSA size: Int) -> Int {
+        switch size {
+        case 15360...: 256
+        case 7680...: 192
+        case 3072...: 128
+        case 2048...: 112
+        case 1024...: 80
+        default: 0
+        }
+    }
+
+    /// The named curves of TLS (RFC 8422, RFC 7027); all others, and curves given by their parameters, are refused.
+    private static let securityBitsOfCurves = [
+        "P-224": 112, "P-256": 128, "P-384": 192, "P-521": 256, "secp256k1": 128, "brainpoolP256r1": 128,
+        "brainpoolP384r1": 192, "brainpoolP512r1": 256,
+    ]
+}
+
+extension TrustPolicy.Strength {
+    /// The strength in bits.
+    var bits: Int {
+        switch self {
+        case .bits80: 80
+        case .bits112: 112
+        case .bits128: 128
+        case .bits192: 192
+        case .bits256: 256
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/// What ``TrustPolicy/strict`` asks of the certificate of a TLS server or client.
+extension CertificateRule {
+    static let leafRules: [CertificateRule] = [
+        leafRule(.leafAuthority, "Baseline Requirements, section 7.1.2.7.8") { certificate, _ in
+            let extensions = certificate.extensions
+            if extensions.isAuthority { return "is an authority: connect to a server with a certificate of its own" }
+            if extensions.hasPathLength { return "has a path length, which belongs to authorities: reissue it without" }
+            return extensions.keyUsage?.contains(.certificateSigning) == true
+                ? "its keyUsage has keyCertSign, which belongs to authorities: reissue it without" : nil
+        },
+        leafRule(.leafPurpose, "Baseline Requirements, section 7.1.2.7.6") { certificate, _ in
+            guard let usages = certificate.extensions.extendedKeyUsage else {
+                return "has no extendedKeyUsage: reissue it with its purpose"
+            }
+            if usages.contains(.any) { return "is for any purpose: reissue it with the one it serves" }
+            return certificate.extensions.critical.contains(.extendedKeyUsage)
+                ? "its extendedKeyUsage is critical: reissue it with it not critical" : nil
+        },
+        leafRule(.alternativeNames, "Baseline Requirements, section 7.1.2.7.12") { certificate, _ in
+            let extensions = certificate.extensions
+            guard extensions.present.contains(.subjectAlternativeName) else {
+                return "has no subjectAltName: reissue it with one"
+            }
+            let isCritical = extensions.critical.contains(.subjectAlternativeName)
+            if certificate.subject.isEmpty != isCritical {
+                return isCritical
+                    ? "its subjectAltName is critical beside a subject: reissue it with it not critical"
+                    : "its subjectAltName is not critical without a subject: reissue it with it critical"
+            }
+            if certificate.subjectAlternativeNames.isEmpty {
+                return "its subjectAltName is empty: reissue it with names"
+            }
+            return certificate.subjectAlternativeNames.first { !$0.isWellFormed }.map {
+                "its alternative name \($0) is malformed: reissue it without"
+            }
+        },
+        leafRule(.commonName, "Baseline Requirements, section 7.1.4.3") { certificate, context in
+            // Of clients it is the name of a person or a device.
+            guard context.policy.purpose == .server else { return nil }
+            let names = certificate.subjectAlternativeNames
+            return certificate.subject.commonNames.first { CommonName.misleads($0, beside: names) }.map {
+                "its common name \(visibleText($0)) is not spelled as its alternative names are: "
+                    + "reissue it with the same name in both"
+            }
+        },
+        leafRule(.publicSuffixWildcard, "Baseline Requirements, section 3.2.2.6") { certificate, context in
+            // A certificate may hold a wildcard of its own suffix's registry beside the name that is asked for.
+            guard let name = context.name else { return nil }
+            let wildcard = certificate.subjectAlternativeNames.first { entry in
+                guard name.matches(entry), let parent = entry.wildcardParent,
+                    let suffix = try? ServerName(String(decoding: parent, as: UTF8.self))
+                else { return false }
+                return context.policy.publicSuffixes.contains(suffix)
+            }
+            return wildcard.map {
+                "its name \($0) speaks for everyone below a public suffix: reissue it with the names of the servers"
+            }
+        },
+    ]
+
+    private static func leafRule(
+        _ rule: TrustRule, _ source: String, _ violation: @escaping @Sendable (X509Certificate, Context) -> String?
+    ) -> CertificateRule {
+        CertificateRule(rule: rule, places: .leaf, source: source, isBase: false, violation: violation)
+    }
+}
+
+extension SubjectAlternativeName {
+    /// A host name, as a certificate may have it: ASCII labels without underscore, `*` at most as the whole first; an
+    /// address of 4 or 16 bytes. Other kinds are not looked into.
+    fileprivate var isWellFormed: Bool {
+        switch self {
+        case .dns(let bytes):
+            let host = bytes.starts(with: "*.".utf8) ? bytes.dropFirst(2) : bytes[...]
+            let lowered = Self.lowered(Array(host))
+            return HostText.isHostName(lowered[...]) && !lowered.contains(UInt8(ascii: "_"))
+                && lowered.split(separator: UInt8(ascii: ".")).allSatisfy {
+                    $0.first != UInt8(ascii: "-") && $0.last != UInt8(ascii: "-")
+                }
+        case .ipAddress(let bytes): return bytes.count == 4 || bytes.count == 16
+        case .other: return true
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/// What one evaluation may spend: the peer chooses the certificates, and must not choose how long they are looked at.
+///
+/// The numbers are those of webpki (`Budget` in its verify_cert.rs: 100 signatures, 200,000 steps, 250,000 comparisons
+/// of name constraints), with fewer steps, since a step here also finds and orders the issuers. Under them every
+/// path-building case of BetterTLS is found.
+struct TrustBudget: Sendable {
+    /// Signatures verified in all candidates.
+    static let maximumSignatures = 100
+    /// Issuers tried, whether they lead to an anchor or not.
+    static let maximumSteps = 1_000
+    /// Candidates handed to OpenSSL.
+    static let maximumCandidates = 50
+    /// Names held against name constraints. OpenSSL compares as many again.
+    static let maximumComparisons = 250_000
+    /// Certificates in a path, leaf and anchor included.
+    static let maximumPathLength = 12
+    /// Certificates presented: OpenSSL's peers send 2 to 5, the longest cross-signed chains about 10.
+    static let maximumPresented = 100
+    /// Bytes presented: five times what TLS takes from a peer (`SSL_MAX_CERT_LIST_DEFAULT`, 100 KiB).
+    static let maximumPresentedBytes = 512 * 1_024
+
+    private(set) var signatures = 0
+    private(set) var steps = 0
+    private(set) var candidates = 0
+    private(set) var comparisons = 0
+
+    /// Each notes what is about to be done, and whether that is still allowed.
+    mutating func spend(signatures count: Int) -> Bool {
+        signatures += count
+        return signatures <= Self.maximumSignatures
+    }
+
+    mutating func spendStep() -> Bool {
+        steps += 1
+        return steps <= Self.maximumSteps
+    }
+
+    mutating func spendCandidate() -> Bool {
+        candidates += 1
+        return candidates <= Self.maximumCandidates
+    }
+
+    mutating func spend(comparisons count: Int) -> Bool {
+        let (sum, isOver) = comparisons.addingReportingOverflow(count)
+        comparisons = isOver ? .max : sum
+        return comparisons <= Self.maximumComparisons
+    }
+}

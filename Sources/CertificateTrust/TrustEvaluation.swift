@@ -1,0 +1,277 @@
+import FoundationEssentials
+import OpenSSLBridge
+
+/// One evaluation of a claim: judges what the ``PathBuilder`` finds, keeps the most useful reason, pays the budget.
+///
+/// Cheap checks come first (each certificate in its place, names against constraints), OpenSSL's signatures last.
+struct TrustEvaluation: PathJudge {
+    /// A chain to be judged for a name, or for none.
+    struct Claim: Sendable {
+        let presented: PresentedChain
+        let name: ServerName?
+        let store: TrustStore
+        let policy: TrustPolicy
+    }
+
+    /// What became of it.
+    struct Result: Sendable {
+        /// The path that was accepted, leaf first.
+        var accepted: [X509Certificate]?
+        /// The first valid path that was not.
+        var refused: [X509Certificate]?
+        /// The most useful reason met on the way.
+        var finding: TrustFinding
+        /// What it cost.
+        var budget: TrustBudget
+    }
+
+    private let claim: Claim
+    /// Seconds since 1970.
+    private let time: Int64
+    private let accepting: ([X509Certificate]) -> Bool
+    private let tracing: (TrustAttempt) -> Void
+    var budget = TrustBudget()
+    private var finding: TrustFinding?
+    private var refused: [X509Certificate]?
+    private var accepted: [X509Certificate]?
+
+    /// Looks for a path that is valid at `time` and that `accepting` accepts.
+    static func run(
+        _ claim: Claim, at time: Date, accepting: ([X509Certificate]) -> Bool = { _ in true },
+        tracing: (TrustAttempt) -> Void
+    ) -> Result {
+        // An infinite Date is no time at which anything is valid.
+        guard let seconds = Int64(exactly: time.timeIntervalSince1970.rounded(.down)) else {
+            return Result(finding: noTime, budget: TrustBudget())
+        }
+        // The closures do not outlive this call, which their type cannot say.
+        return withoutActuallyEscaping(accepting) { accepting in
+            withoutActuallyEscaping(tracing) { tracing in
+                var evaluation = TrustEvaluation(claim: claim, time: seconds, accepting: accepting, tracing: tracing)
+                evaluation.search()
+                return Result(
+                    accepted: evaluation.accepted, refused: evaluation.refused,
+                    finding: evaluation.finding ?? overBudget, budget: evaluation.budget)
+            }
+        }
+    }
+
+    private init(
+        claim: Claim, time: Int64, accepting: @escaping ([X509Certificate]) -> Bool,
+        tracing: @escaping (TrustAttempt) -> Void
+    ) {
+        self.claim = claim
+        self.time = time
+        self.accepting = accepting
+        self.tracing = tracing
+    }
+
+    private mutating func search() {
+        let presented = claim.presented
+        if let finding = overSize ?? nameFinding ?? certificateFinding(presented.leaf, depth: 0, place: .leaf) {
+            return note(finding, of: [presented.leaf])
+        }
+        var builder = PathBuilder(
+            leaf: presented.leaf, intermediates: presented.intermediates, store: claim.store, time: time)
+        let outcome = builder.search(with: &self)
+        guard accepted == nil, refused == nil else { return }
+        if outcome == .overBudget, finding?.rule != .budget { note(Self.overBudget, of: builder.longestWalk) }
+        if finding == nil { note(missingIssuer(builder.longestWalk), of: builder.longestWalk) }
+    }
+
+    mutating func admits(_ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool) -> Bool {
+        guard let finding = certificateFinding(issuer, depth: path.count, place: asAnchor ? .anchor : .intermediate)
+        else { return true }
+        note(finding, of: path + [issuer])
+        return false
+    }
+
+    mutating func visit(_ path: [X509Certificate]) -> PathBuilder.Visit {
+        do throws(PathRefusal) {
+            try checkDepth(path)
+            try checkNames(path)
+            try checkSignatures(path)
+            try checkKeyIdentifiers(path)
+        } catch {
+            note(error.finding, of: path)
+            return error.visit
+        }
+        guard accepting(path) else {
+            tracing(TrustAttempt(certificates: path, outcome: .refused))
+            refused = refused ?? path
+            return .next
+        }
+        tracing(TrustAttempt(certificates: path, outcome: .accepted))
+        accepted = path
+        return .stop
+    }
+
+    private mutating func note(_ finding: TrustFinding, of path: [X509Certificate]) {
+        tracing(TrustAttempt(certificates: path, outcome: .untrusted(finding)))
+        if finding.rule.usefulness > (self.finding?.rule.usefulness ?? -1) { self.finding = finding }
+    }
+
+    private func certificateFinding(
+        _ certificate: X509Certificate, depth: Int, place: CertificateRule.Place
+    ) -> TrustFinding? {
+        CertificateRule.finding(
+            certificate, depth: depth,
+            CertificateRule.Context(policy: claim.policy, time: time, name: claim.name, place: place))
+    }
+}
+
+/// Why a candidate is not valid, and how the search goes on.
+private struct PathRefusal: Error {
+    var finding: TrustFinding
+    var visit = PathBuilder.Visit.next
+}
+
+/// The checks of a whole path, in order of their cost.
+extension TrustEvaluation {
+    private func checkDepth(_ path: [X509Certificate]) throws(PathRefusal) {
+        let count = path.dropFirst().dropLast().count { !$0.isSelfIssued }
+        guard count > claim.policy.maximumIntermediates else { return }
+        throw PathRefusal(
+            finding: TrustFinding(
+                rule: .pathLength, depth: nil, certificate: nil,
+                detail: "\(count) intermediates stand between leaf and anchor, the policy allows "
+                    + "\(claim.policy.maximumIntermediates): have the server send a shorter chain"))
+    }
+
+    /// Name constraints, each authority's on all below it but self-issued intermediates (RFC 5280, section 6.1.3 (b)).
+    private mutating func checkNames(_ path: [X509Certificate]) throws(PathRefusal) {
+        guard path.contains(where: { $0.extensions.nameConstraints != nil }) else { return }
+        let names = path.enumerated().map { $0 == 0 || !$1.isSelfIssued ? $1.constrainedNames : [] }
+        for (depth, issuer) in path.enumerated() {
+            guard let constraints = issuer.extensions.nameConstraints else { continue }
+            for (below, names) in names[..<depth].enumerated() {
+                guard budget.spend(comparisons: names.count * constraints.count) else {
+                    throw PathRefusal(finding: Self.overBudget, visit: .overBudget)
+                }
+                guard let detail = constraints.violation(by: names) else { continue }
+                throw PathRefusal(
+                    finding: TrustFinding(
+                        rule: .nameConstraints, depth: below, certificate: path[below],
+                        detail: "\(detail) by the name constraints of \(issuer.subject): reissue it with other names"))
+            }
+        }
+    }
+
+    private mutating func checkSignatures(_ path: [X509Certificate]) throws(PathRefusal) {
+        guard budget.spend(signatures: path.count - 1) else {
+            throw PathRefusal(finding: Self.overBudget, visit: .overBudget)
+        }
+        var parsed: [OpenSSLCertificate] = []
+        parsed.reserveCapacity(path.count)
+        for (depth, certificate) in path.enumerated() {
+            do throws(OpenSSLError) {
+                parsed.append(try certificate.openSSLCertificate())
+            } catch {
+                throw PathRefusal(
+                    finding: TrustFinding(
+                        rule: .malformed, depth: depth, certificate: certificate,
+                        detail: "OpenSSL cannot parse it (\(error.reason)): reissue it"))
+            }
+        }
+        let verdict = verify(
+            path: parsed, securityLevel: Int32(claim.policy.strength.rawValue), policies: policyProcessing(path))
+        switch verdict {
+        case .verified: return
+        case .refused(let code, let depth):
+            let rule = TrustRule(code)
+            throw PathRefusal(
+                finding: TrustFinding(
+                    rule: rule, depth: depth, certificate: path.indices.contains(depth) ? path[depth] : nil,
+                    detail: "\(code.reason): reissue it, or check the chain and the anchors"),
+                visit: rule == .badSignature ? .badSignature(depth: depth) : .next)
+        case .failed(let error):
+            throw PathRefusal(
+                finding: TrustFinding(
+                    rule: .other, depth: nil, certificate: nil,
+                    detail: "OpenSSL could not judge the path: \(error.reason)"))
+        }
+    }
+
+    /// Nil when policies cannot make a path invalid, as on nearly every path of the Web: neither the caller nor a
+    /// certificate asks for one.
+    private func policyProcessing(_ path: [X509Certificate]) -> PolicyProcessing? {
+        let requirements = claim.policy.certificatePolicies
+        let asking: CertificateExtensions.Kinds = [.policyConstraints, .policyMappings]
+        guard
+            requirements != CertificatePolicyRequirements()
+                || path.contains(where: { !$0.extensions.present.isDisjoint(with: asking) })
+        else { return nil }
+        return PolicyProcessing(
+            initialPolicies: requirements.initialPolicies.sorted(), requiresExplicit: requirements.requireExplicit,
+            inhibitsMapping: requirements.inhibitMapping, inhibitsAnyPolicy: requirements.inhibitAnyPolicy)
+    }
+
+    /// Strict: the identifier that a certificate gives of its issuer's key is the issuer's own.
+    private func checkKeyIdentifiers(_ path: [X509Certificate]) throws(PathRefusal) {
+        guard claim.policy.activeRules.isSuperset(of: CertificateRule.selection(of: .authorityKeyIdentifier)) else {
+            return
+        }
+        for (depth, (certificate, issuer)) in zip(path, path.dropFirst()).enumerated() {
+            guard let wanted = certificate.extensions.authorityKeyIdentifier?.keyIdentifier,
+                let own = issuer.extensions.subjectKeyIdentifier, wanted != own
+            else { continue }
+            throw PathRefusal(
+                finding: TrustFinding(
+                    rule: .authorityKeyIdentifier, depth: depth, certificate: certificate,
+                    detail: "its authorityKeyIdentifier is that of another key than its issuer's: reissue it "
+                        + "(RFC 5280, section 4.2.1.1)"))
+        }
+    }
+}
+
+/// What needs no path to be refused, and what is left to say when there is none.
+extension TrustEvaluation {
+    private var overSize: TrustFinding? {
+        let presented = claim.presented
+        let bytes = presented.intermediates.reduce(presented.leaf.derBytes.count) { $0 + $1.derBytes.count }
+        guard
+            presented.intermediates.count >= TrustBudget.maximumPresented || bytes > TrustBudget.maximumPresentedBytes
+        else { return nil }
+        return TrustFinding(
+            rule: .budget, depth: nil, certificate: nil,
+            detail: "\(presented.intermediates.count + 1) certificates of \(bytes) bytes were presented, "
+                + "\(TrustBudget.maximumPresented) and \(TrustBudget.maximumPresentedBytes) are the most: "
+                + "have the server send its chain alone")
+    }
+
+    private var nameFinding: TrustFinding? {
+        guard let name = claim.name else { return nil }
+        let leaf = claim.presented.leaf
+        let names = leaf.subjectAlternativeNames
+        guard !names.contains(where: { name.matches($0) }) else { return nil }
+        let proved = names.filter { if case .other = $0 { false } else { true } }
+        let found =
+            proved.isEmpty
+            ? "has no subjectAltName for servers"
+            : "is valid for " + proved.prefix(10).map(\.description).joined(separator: ", ")
+                + (proved.count > 10 ? " and \(proved.count - 10) more" : "")
+        return TrustFinding(
+            rule: .nameMismatch, depth: 0, certificate: leaf,
+            detail: "\(found), not for \(name): connect to a name it has, or reissue it")
+    }
+
+    private static let noTime = TrustFinding(
+        rule: .notYetValid, depth: nil, certificate: nil,
+        detail: "the time to evaluate at is not a time: check the clock")
+
+    private static let overBudget = TrustFinding(
+        rule: .budget, depth: nil, certificate: nil,
+        detail: "the search for a path was stopped after \(TrustBudget.maximumCandidates) candidates, "
+            + "\(TrustBudget.maximumSignatures) signatures, \(TrustBudget.maximumSteps) steps or "
+            + "\(TrustBudget.maximumComparisons) name comparisons: have the server send its chain alone")
+
+    private func missingIssuer(_ walk: [X509Certificate]) -> TrustFinding {
+        let last = walk.last ?? claim.presented.leaf
+        let detail =
+            last.isSelfIssued
+            ? "is self-signed and no trust anchor: add it to the trust store if it should be one"
+            : "its issuer (\(last.issuer)) was neither presented nor is it a trust anchor: "
+                + "have the server send its intermediates, or add the root to the trust store"
+        return TrustFinding(rule: .unknownIssuer, depth: max(walk.count - 1, 0), certificate: last, detail: detail)
+    }
+}

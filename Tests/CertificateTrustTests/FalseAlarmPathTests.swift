@@ -1,0 +1,182 @@
+import TestPKI
+import Testing
+
+@Suite("No false alarms: paths")
+struct FalseAlarmPathTests {
+    @Test("strangers and disorder", arguments: disorder)
+    func presented(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+
+    static let disorder: [FalseAlarm] = [
+        FalseAlarm("reversed") {
+            let ladder = try Ladder(5)
+            return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
+        },
+        FalseAlarm("shuffled") {
+            let ladder = try Ladder(5)
+            return Claim(
+                leaf: ladder.leaf, presented: [2, 0, 4, 1, 3].map { ladder.authorities[$0] }, anchors: [ladder.root])
+        },
+        FalseAlarm("each twenty times, the last first, the leaf among them") {
+            let ladder = try Ladder(3)
+            let presented = Array(repeating: ladder.authorities + [ladder.leaf], count: 20).flatMap(\.self)
+            return Claim(leaf: ladder.leaf, presented: presented, anchors: [ladder.root])
+        },
+        FalseAlarm("a trusted root and a stranger with RSA-16384 sent along") {
+            let ladder = try Ladder(1)
+            let stranger = try TestCertificate.root("Stranger") {
+                $0.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 16_384)
+            }
+            return Claim(
+                leaf: ladder.leaf, presented: [stranger, ladder.root] + ladder.authorities, anchors: [ladder.root])
+        },
+        FalseAlarm("an authority with RSA-16384 that bears the right name") {
+            let ladder = try Ladder(1)
+            let namesake = try ladder.root.intermediate("Authority 0") {
+                $0.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 16_384)
+                $0.hasSubjectKeyIdentifier = false
+            }
+            return Claim(leaf: ladder.leaf, presented: [namesake] + ladder.authorities, anchors: [ladder.root])
+        },
+        FalseAlarm("an expired certificate of each authority beside the valid one") {
+            let ladder = try Ladder(2)
+            let expired = try ladder.reissued { $0.notAfter = 1_790_000_000 }
+            return Claim(leaf: ladder.leaf, presented: expired + ladder.authorities, anchors: [ladder.root])
+        },
+        FalseAlarm("a certificate of each authority with a broken signature, and one without cA") {
+            let ladder = try Ladder(2)
+            let impostor = try TestCertificate.root("Root")
+            let broken = try ladder.authorities.map { try impostor.crossSign($0) }
+            let plain = try ladder.reissued { $0.isAuthority = false }
+            return Claim(leaf: ladder.leaf, presented: broken + plain + ladder.authorities, anchors: [ladder.root])
+        },
+    ]
+
+    @Test("cross-signed authorities", arguments: crossSigned)
+    func crossSignature(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+
+    static let crossSigned: [FalseAlarm] = [
+        FalseAlarm("five generations of roots, the oldest trusted, each signed by the one before") {
+            let roots = try generations(6)
+            let crosses = try zip(roots, roots.dropFirst()).map { try $0.crossSign($1) }
+            let intermediate = try roots[5].intermediate("Intermediate")
+            let leaf = try intermediate.leaf("api.example.test")
+            return Claim(leaf: leaf, presented: [intermediate] + crosses, anchors: [roots[0]])
+        },
+        FalseAlarm("a root signed by five others, of which one is trusted and one expired") {
+            let roots = try generations(6) { $0.notAfter = $0.subject == "Root 1" ? 1_790_000_000 : $0.notAfter }
+            let crosses = try roots.dropLast().map { try $0.crossSign(roots[5]) }
+            let intermediate = try roots[5].intermediate("Intermediate")
+            let leaf = try intermediate.leaf("api.example.test")
+            return Claim(leaf: leaf, presented: [intermediate] + crosses, anchors: [roots[1], roots[4]])
+        },
+        FalseAlarm("an expired root trusted beside the one that replaced it with the same key") {
+            let expired = try TestCertificate.root("Root") { $0.notAfter = 1_790_000_000 }
+            let renewed = try TestCertificate.root("Root", key: expired.key)
+            let leaf = try expired.leaf("api.example.test")
+            return Claim(leaf: leaf, presented: [expired], anchors: [expired, renewed])
+        },
+        FalseAlarm("a trusted root that is also presented as cross-signed by one that expired") {
+            let expired = try TestCertificate.root("Expired") { $0.notAfter = 1_790_000_000 }
+            let root = try TestCertificate.root("Root")
+            let intermediate = try root.intermediate("Intermediate")
+            let leaf = try intermediate.leaf("api.example.test")
+            return Claim(
+                leaf: leaf, presented: [intermediate, try expired.crossSign(root), expired], anchors: [expired, root])
+        },
+        FalseAlarm("two authorities that sign each other, one of which a root signed") {
+            let root = try TestCertificate.root("Root")
+            let (first, second) = (try root.intermediate("First"), try root.intermediate("Second"))
+            let leaf = try second.leaf("api.example.test")
+            let presented = [try first.crossSign(second), try second.crossSign(first), first]
+            return Claim(leaf: leaf, presented: presented, anchors: [root])
+        },
+    ]
+
+    @Test("self-issued certificates do not count", arguments: selfIssued)
+    func rollover(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+
+    static let selfIssued: [FalseAlarm] = [
+        FalseAlarm("the rollover of a key under a path length of 0") {
+            let root = try TestCertificate.root("Root")
+            let old = try root.intermediate("Authority") { $0.pathLength = 0 }
+            let new = try old.intermediate("Authority")
+            let leaf = try new.leaf("api.example.test")
+            return Claim(leaf: leaf, presented: [new, old], anchors: [root])
+        },
+        FalseAlarm("the rollover of a root's key under a path length of 1") {
+            let old = try TestCertificate.root("Root") { $0.pathLength = 1 }
+            let new = try old.intermediate("Root")
+            let intermediate = try new.intermediate("Intermediate")
+            let leaf = try intermediate.leaf("api.example.test")
+            return Claim(leaf: leaf, presented: [intermediate, new], anchors: [old])
+        },
+        FalseAlarm("ten authorities, the longest path there is") {
+            let ladder = try Ladder(10)
+            return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
+        },
+        FalseAlarm("ten authorities and the rollover of a key") {
+            let ladder = try Ladder(10)
+            let rolled = try ladder.authorities[9].intermediate("Authority 9")
+            let leaf = try rolled.leaf("api.example.test")
+            return Claim(leaf: leaf, presented: [rolled] + ladder.authorities, anchors: [ladder.root])
+        },
+    ]
+
+    @Test("anchors that are no roots", arguments: anchors)
+    func anchor(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+
+    static let anchors: [FalseAlarm] = [
+        FalseAlarm("an intermediate, while its root is presented and unknown") {
+            let ladder = try Ladder(3)
+            return Claim(
+                leaf: ladder.leaf, presented: ladder.authorities + [ladder.root], anchors: [ladder.authorities[1]])
+        },
+        FalseAlarm("the leaf itself, alone") {
+            let ladder = try Ladder(1)
+            return Claim(leaf: ladder.leaf, anchors: [ladder.leaf])
+        },
+        FalseAlarm("the leaf itself, with its chain") {
+            let ladder = try Ladder(1)
+            return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.leaf])
+        },
+        FalseAlarm("a self-signed server") {
+            let server = try TestCertificate.selfSigned(.server(["api.example.test"]))
+            return Claim(leaf: server, anchors: [server])
+        },
+        FalseAlarm("an authority that is itself the server") {
+            var settings = TestCertificate.Settings.server(["api.example.test"])
+            settings.isAuthority = true
+            settings.keyUsage = [.digitalSignature, .keyCertSign]
+            let root = try TestCertificate.root("Root")
+            return Claim(leaf: try root.issue(settings), anchors: [root])
+        },
+    ]
+
+    private static func generations(
+        _ count: Int, adjusting adjust: (inout TestCertificate.Settings) -> Void = { _ in }
+    ) throws -> [TestCertificate] {
+        try (0..<count).map { try TestCertificate.root("Root \($0)", adjusting: adjust) }
+    }
+}
+
+/// A root, authorities one below the other from the root down, and a leaf under the last.
+private struct Ladder {
+    let root: TestCertificate
+    let authorities: [TestCertificate]
+    let leaf: TestCertificate
+
+    init(_ count: Int) throws {
+        root = try TestCertificate.root("Root")
+        var authorities: [TestCertificate] = []
+        for index in 0..<count {
+            authorities.append(try (authorities.last ?? root).intermediate("Authority \(index)"))
+        }
+        self.authorities = authorities
+        leaf = try (authorities.last ?? root).leaf("api.example.test")
+    }
+
+    /// Another certificate of each authority.
+    func reissued(_ adjust: (inout TestCertificate.Settings) -> Void) throws -> [TestCertificate] {
+        try zip([root] + authorities, authorities).map { try $0.crossSign($1, adjusting: adjust) }
+    }
+}

@@ -1,0 +1,88 @@
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite(
+    "No false alarms: real chains from other projects' tests", .enabled(if: Peers.certificates != nil, Peers.skipped))
+struct FalseAlarmPeerTests {
+    /// Certificates by their names in the file, leaf first and root last, and an instant at which all are valid.
+    struct RealChain: Sendable, CustomTestStringConvertible {
+        var name: String
+        var certificates: [String]
+        var time: Int64
+
+        init(_ name: String, _ time: Int64, _ certificates: String...) {
+            (self.name, self.time, self.certificates) = (name, time, certificates)
+        }
+
+        var testDescription: String { name }
+    }
+
+    static let chains = [
+        RealChain(
+            "test.alamofire.org", 1_500_000_000, "af-leafWildcard", "af-intermediateCA1", "af-rootCA"),
+        RealChain(
+            "blog.alamofire.org", 1_500_000_000, "af-leafMultipleDNSNames", "af-intermediateCA1", "af-rootCA"),
+        RealChain("test.alamofire.org", 1_500_000_000, "af-leafSignedByCA1", "af-intermediateCA1", "af-rootCA"),
+        RealChain("test.alamofire.org", 1_500_000_000, "af-leafDNSNameAndURI", "af-intermediateCA1", "af-rootCA"),
+        RealChain("test.alamofire.org", 1_500_000_000, "af-leafSignedByCA2", "af-intermediateCA2", "af-rootCA"),
+        RealChain("test.alamofire.org", 1_500_000_000, "af-leafValidDNSName", "af-intermediateCA2", "af-rootCA"),
+        RealChain(
+            "init.ess.apple.com", 1_610_000_000, "apple-ids-leaf", "apple-test-server-auth-ca", "apple-test-root"),
+        RealChain("www.good.com", 1_500_000_000, "tk-good-leaf", "tk-good-root"),
+        RealChain(
+            "www.badssl.com", 1_428_710_400, "badssl-expired-leaf", "badssl-expired-intermediate-ca-2",
+            "badssl-expired-intermediate-ca-1", "badssl-expired-root-ca"),
+        RealChain("example.com", 1_500_000_000, "dane-bedc04764c", "dane-0daa76425a", "dane-fe7c8e0111"),
+        RealChain("example.org", 1_500_000_000, "dane-6af79364e7", "dane-0d49d9885f", "dane-01988f6834"),
+        RealChain(
+            "server.example", 1_700_000_000, "dane-74ec8e62b1", "dane-572c8fc062", "dane-234e28818b",
+            "dane-32a5ab8f59"),
+    ]
+
+    @Test("verify at their time", arguments: chains)
+    func verified(_ chain: RealChain) throws {
+        let certificates = try chain.certificates.map { try #require(Peers.certificates?[$0], "\($0)") }
+        let path = try evaluate(chain, certificates.dropLast(), TrustStore(certificates: certificates.suffix(1)))
+        #expect(path.certificates == certificates)
+    }
+
+    @Test("verify with the machine's own roots where these still hold the root")
+    func systemRoots() throws {
+        let chain = try #require(Self.chains.first { $0.name == "www.badssl.com" })
+        let certificates = try chain.certificates.map { try #require(Peers.certificates?[$0], "\($0)") }
+        let path = try evaluate(chain, certificates[...], .system())
+        #expect(path.certificates.count == 3)
+    }
+
+    private func evaluate(
+        _ chain: RealChain, _ certificates: ArraySlice<X509Certificate>, _ store: TrustStore
+    ) throws -> VerifiedPath {
+        let presented = PresentedChain(
+            leaf: try #require(certificates.first), intermediates: Array(certificates.dropFirst()))
+        let trust = ServerTrust(presented: presented, name: try ServerName(chain.name), store: store)
+        return try trust.evaluate(at: Date(timeIntervalSince1970: Double(chain.time)))
+    }
+}
+
+/// Facts from other projects' tests, which lie beside the project where they are at hand.
+private enum Peers {
+    static let folder = ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? "../shared/conformance"
+    static let skipped = Comment("no \(folder)/peer-cases.json: name its folder in PINCTL_CONFORMANCE")
+
+    static let certificates: [String: X509Certificate]? = {
+        guard let json = FileManager.default.contents(atPath: folder + "/peer-cases.json"),
+            let cases = try? JSONDecoder().decode(Cases.self, from: json)
+        else { return nil }
+        return cases.certs.compactMapValues { certificate in
+            let body = certificate.pem.split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
+            return Data(base64Encoded: body).flatMap { try? X509Certificate(derBytes: Array($0)) }
+        }
+    }()
+
+    private struct Cases: Decodable {
+        struct Certificate: Decodable { var pem: String }
+        var certs: [String: Certificate]
+    }
+}

@@ -1,0 +1,58 @@
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("No false alarms: the roots of ca-certificates", .enabled(if: !Roots.files.isEmpty, Roots.skipped))
+struct FalseAlarmRootTests {
+    @Test("each anchors a chain under a re-keyed clone of it, whatever its oddities")
+    func clones() throws {
+        let key = try TestKey.shared(.p256)
+        for file in Roots.files {
+            let original = try #require(try CertificateFile.read(file).first)
+            let validity = original.validity
+            let middle = validity.lowerBound + (validity.upperBound - validity.lowerBound) / 2
+            let root = try TestCertificate.clone(of: original.derBytes)
+            let intermediate = try root.issue(.authority("Intermediate").under(root, at: middle), key: key)
+            let leaf = try intermediate.issue(
+                .server(["api.example.test"]).under(intermediate, at: middle), key: key)
+            let claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root], time: middle)
+            #expect(try claim.verdict() == "accepted", "\(file)")
+        }
+    }
+
+    @Test("a clone differs in key and signature alone")
+    func fidelity() throws {
+        for file in Roots.files {
+            let original = try #require(try CertificateFile.read(file).first)
+            let minted = try TestCertificate.clone(of: original.derBytes)
+            let clone = try X509Certificate(derBytes: minted.derBytes)
+            #expect(clone.serialNumber == original.serialNumber)
+            #expect(clone.subject == original.subject)
+            #expect(clone.issuer == original.issuer)
+            #expect(clone.validity == original.validity)
+            #expect(clone.subjectPublicKeyInfo != original.subjectPublicKeyInfo)
+            #expect(!minted.extensionsDER.isEmpty)
+            #expect(original.derBytes.firstRange(of: minted.extensionsDER) != nil)
+        }
+    }
+}
+
+/// The files of Debian's package: a machine's own roots are not among them.
+private enum Roots {
+    static let folder = "/usr/share/ca-certificates/mozilla"
+    static let skipped = Comment("no \(folder): install ca-certificates")
+    static let files = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
+        .filter { $0.hasSuffix(".crt") }.sorted().map { folder + "/" + $0 }
+}
+
+extension TestCertificate.Settings {
+    /// Valid in this second, and naming the issuer by the key identifier that it says it has.
+    fileprivate func under(_ issuer: TestCertificate, at time: Int64) -> Self {
+        var settings = self
+        (settings.notBefore, settings.notAfter) = (time, time)
+        settings.hasAuthorityKeyIdentifier = false
+        settings.extensions = issuer.subjectKeyIdentifier.map { [.authorityKeyIdentifier($0)] } ?? []
+        return settings
+    }
+}

@@ -1,0 +1,125 @@
+import TestPKI
+
+// MARK: - Cycles
+
+extension PathologicalChain {
+    static let cycles: [PathologicalChain] =
+        [2, 3, 9, 50].map { count in
+            PathologicalChain("a ring of \(count) authorities", "unknown-issuer") {
+                let ring = try (0..<count).map { try TestCertificate.root("Authority \($0)") }
+                let crosses = try ring.indices.map { try ring[($0 + 1) % count].crossSign(ring[$0]) }
+                let leaf = try ring[0].leaf("api.example.test", key: key)
+                return Claim(leaf: leaf, presented: crosses, anchors: [try .root("Root")])
+            }
+        }
+        + [3, 5, 9].flatMap { count in
+            [
+                PathologicalChain("\(count) authorities that all sign each other", "unknown-issuer") {
+                    let web = try Web(count)
+                    return Claim(leaf: web.leaf, presented: web.crosses, anchors: [try .root("Root")])
+                },
+                PathologicalChain("\(count) authorities that all sign each other, and one is trusted", "accepted") {
+                    let web = try Web(count)
+                    return Claim(leaf: web.leaf, presented: web.crosses, anchors: web.authorities.suffix(1))
+                },
+                PathologicalChain("\(count) namesakes that all sign each other", "unknown-issuer") {
+                    let web = try Web(count, named: { _ in "Authority" })
+                    return Claim(leaf: web.leaf, presented: web.crosses, anchors: [try .root("Root")])
+                },
+            ]
+        }
+        + [10, 40, 100].map { count in
+            PathologicalChain("\(count) self-issued certificates of one key", "unknown-issuer") {
+                let authority = try TestCertificate.root("Authority")
+                let reissues = try (0..<count).map { number in
+                    try authority.crossSign(authority) { $0.serial = [0x40, UInt8(number)] }
+                }
+                let leaf = try authority.leaf("api.example.test", key: key)
+                return Claim(leaf: leaf, presented: reissues, anchors: [try .root("Root")])
+            }
+        }
+
+    /// Each authority certified by each of them, itself too.
+    private struct Web {
+        let authorities: [TestCertificate]
+        let crosses: [TestCertificate]
+        let leaf: TestCertificate
+
+        init(_ count: Int, named name: (Int) -> String = { "Authority \($0)" }) throws {
+            let authorities = try (0..<count).map { try TestCertificate.root(name($0), adjusting: anonymous) }
+            crosses = try authorities.flatMap { issuer in
+                try authorities.map { try issuer.crossSign($0, adjusting: anonymous) }
+            }
+            leaf = try authorities[0].leaf("api.example.test", key: key, adjusting: anonymous)
+            self.authorities = authorities
+        }
+    }
+}
+
+// MARK: - Ladders
+
+extension PathologicalChain {
+    static let ladders: [PathologicalChain] =
+        [(10, "accepted"), (11, "path-length"), (12, "path-length"), (30, "path-length"), (99, "path-length")].map {
+            (count, verdict) in
+            PathologicalChain("\(count) authorities one below the other", verdict) {
+                let ladder = try rungs(count, copies: 1)
+                return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
+            }
+        }
+        + [2, 5, 10].flatMap { copies in
+            [
+                PathologicalChain("ten authorities, each \(copies) times, to a root", "accepted") {
+                    let ladder = try rungs(10, copies: copies)
+                    return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
+                },
+                PathologicalChain("ten authorities, each \(copies) times, to an expired root", "expired") {
+                    let ladder = try rungs(10, copies: copies)
+                    let expired = try TestCertificate.root("Root", key: ladder.root.key) { $0.notAfter = 1_790_000_000 }
+                    return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [expired])
+                },
+                PathologicalChain("ten authorities, each \(copies) times, to a root's namesake", "bad-signature") {
+                    let ladder = try rungs(10, copies: copies)
+                    let namesake = try TestCertificate.root("Root", adjusting: anonymous)
+                    return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [namesake])
+                },
+                PathologicalChain("ten authorities, each \(copies) times, to nowhere", "unknown-issuer") {
+                    let ladder = try rungs(10, copies: copies)
+                    return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [try .root("Other")])
+                },
+            ]
+        }
+        + [
+            PathologicalChain("99 strangers", "accepted") {
+                let ladder = try rungs(1, copies: 1)
+                let strangers = try (0..<99).map { try TestCertificate.root("Stranger \($0)", key: key) }
+                return Claim(leaf: ladder.leaf, presented: strangers + ladder.authorities, anchors: [ladder.root])
+            },
+            PathologicalChain("one authority a hundred times", "accepted") {
+                let ladder = try rungs(1, copies: 1)
+                let presented = Array(repeating: ladder.authorities[0], count: 100)
+                return Claim(leaf: ladder.leaf, presented: presented, anchors: [ladder.root])
+            },
+        ]
+
+    /// A root, authorities one below the other, each certified so many times, and a leaf under the last.
+    private static func rungs(
+        _ count: Int, copies: Int
+    ) throws -> (root: TestCertificate, authorities: [TestCertificate], leaf: TestCertificate) {
+        let root = try TestCertificate.root("Root", adjusting: anonymous)
+        var (above, authorities) = (root, [TestCertificate]())
+        for level in 0..<count {
+            let authority = try above.intermediate("Level \(level)", adjusting: anonymous)
+            authorities.append(authority)
+            for copy in 1..<copies {
+                authorities.append(
+                    try above.crossSign(authority) {
+                        $0.hasAuthorityKeyIdentifier = false
+                        $0.serial = [UInt8(copy)]
+                    })
+            }
+            above = authority
+        }
+        return (root, authorities, try above.leaf("api.example.test", key: key, adjusting: anonymous))
+    }
+}

@@ -1,0 +1,24 @@
+import CertificateTrust
+package import FoundationEssentials
+
+/// Whether a dNSName entry names a host, as the tests of Go and curl have it.
+package struct HostnameCase: Decodable, Sendable {
+    let source: String
+    let sanDns: String
+    let host: String
+    let match: Bool
+
+    package static func list(json: Data) throws -> [HostnameCase] {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode([HostnameCase].self, from: json)
+    }
+
+    /// A text that is no host name names no server, so nothing matches it.
+    package var outcome: Outcome {
+        let matches = (try? ServerName(host))?.matches(.dns(Array(sanDns.utf8))) ?? false
+        return Outcome(
+            id: "\(source)::\(sanDns)::\(host)", profile: "names", expected: match ? .success : .failure,
+            actual: matches ? .success : .failure)
+    }
+}

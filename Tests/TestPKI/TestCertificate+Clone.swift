@@ -1,0 +1,75 @@
+extension TestCertificate {
+    /// A self-signed certificate of somebody else, re-keyed: every byte of its signed part stays as it is but for the
+    /// SubjectPublicKeyInfo and the algorithm of the signature. The new key is one of the same family, shared.
+    ///
+    /// The clone's ``settings`` hold the subject and nothing else that the certificate says.
+    package static func clone(of derBytes: [UInt8]) throws(TestPKIError) -> TestCertificate {
+        guard var fields = derBytes.derElements.first?.derElements else {
+            throw TestPKIError("clone", "not a certificate")
+        }
+        let start = fields.first?.first == 0xA0 ? 1 : 0
+        guard fields.count >= start + 6 else { throw TestPKIError("clone", "not a certificate") }
+        let key = try TestKey.shared(try TestKey.Kind(cloning: fields[start + 5]))
+        let subject = TestName(derBytes: fields[start + 4])
+        fields[start + 5] = try key.publicKeyDER
+        let clone = try key.signed(.sha256) { algorithm in
+            fields[start + 1] = algorithm
+            return TestDER.element(0x30, fields.flatMap(\.self))
+        }
+        return TestCertificate(derBytes: clone, key: key, settings: Settings(subject: subject))
+    }
+
+    /// The whole `[3]` that holds the extensions, as it stands in the DER; empty when there are none.
+    package var extensionsDER: [UInt8] {
+        let last = derBytes.derElements.first?.derElements.last ?? []
+        return last.first == 0xA3 ? last : []
+    }
+
+    /// The contents of the subjectKeyIdentifier extension as it stands in the DER; nil when there is none.
+    package var subjectKeyIdentifier: [UInt8]? {
+        let found = extensionsDER.derElements.first?.derElements.first { field in
+            field.derElements.first == TestDER.objectIdentifier("2.5.29.14")
+        }
+        return found?.derElements.last?.derContents.derContents
+    }
+}
+
+extension TestKey.Kind {
+    /// RSA of 2048 bits for RSA of any size, else the same curve.
+    fileprivate init(cloning subjectPublicKeyInfo: [UInt8]) throws(TestPKIError) {
+        let curves = ["1.2.840.10045.3.1.7": Self.p256, "1.3.132.0.34": .p384, "1.3.132.0.35": .p521]
+        let algorithm = subjectPublicKeyInfo.derElements.first?.derElements ?? []
+        if algorithm.first == TestDER.objectIdentifier("1.2.840.113549.1.1.1") {
+            self = .rsa2048
+        } else if let curve = curves.first(where: { TestDER.objectIdentifier($0.key) == algorithm.last })?.value {
+            self = curve
+        } else {
+            throw TestPKIError("clone", "a key of another family")
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The elements inside this one.
+    fileprivate var derElements: [[UInt8]] {
+        var elements: [[UInt8]] = []
+        var rest = derContents[...]
+        while rest.count >= 2 {
+            let (header, count) = Self.derHeader(rest)
+            elements.append(Array(rest.prefix(header + count)))
+            rest = rest.dropFirst(header + count)
+        }
+        return elements
+    }
+
+    /// What stands behind the tag and the length.
+    fileprivate var derContents: [UInt8] { count < 2 ? [] : Array(dropFirst(Self.derHeader(self[...]).size)) }
+
+    /// The size of tag and length, and the length.
+    private static func derHeader(_ bytes: ArraySlice<UInt8>) -> (size: Int, count: Int) {
+        let first = Int(bytes[bytes.startIndex + 1])
+        guard first >= 0x80 else { return (2, first) }
+        let octets = bytes.dropFirst(2).prefix(first & 0x7F)
+        return (2 + octets.count, octets.reduce(0) { $0 << 8 | Int($1) })
+    }
+}
