@@ -4,7 +4,7 @@ import Testing
 
 @testable import CertificateTrust
 
-/// A path and what is at hand about its revocation, judged in the middle of the validity of both unless told.
+/// A path and what is at hand about its revocation, evaluated in the middle of the validity of both unless told.
 struct RevocationClaim {
     /// Leaf first, anchor last.
     var path: [TestCertificate]
@@ -15,24 +15,26 @@ struct RevocationClaim {
     var mode = RevocationMode.use
     var time: Int64 = 1_800_000_000
 
-    /// `accepted`, or the identifier of the rule that refuses, with the depth where that is not the leaf.
-    func verdict() throws -> String {
-        var check = RevocationCheck(
-            evidence: RevocationEvidence(
-                lists: try lists.map { try CertificateRevocationList(derBytes: $0) },
-                certificates: try certificates.map { try X509Certificate(derBytes: $0.derBytes) }, stapledOCSP: staple),
-            presented: [], mode: mode, time: time, signatureLimit: 100)
-        return try verdict(&check)
+    func evaluation() throws -> TrustEvaluation.Result {
+        let chain = try PresentedChain(derCertificates: path.prefix(max(1, path.count - 1)).map(\.derBytes))
+        let store = TrustStore(certificates: try path.suffix(1).map { try X509Certificate(derBytes: $0.derBytes) })
+        let evidence = RevocationEvidence(
+            lists: try lists.map { try CertificateRevocationList(derBytes: $0) },
+            certificates: try certificates.map { try X509Certificate(derBytes: $0.derBytes) }, stapledOCSP: staple)
+        var policy = TrustPolicy.default
+        policy.revocation = mode
+        let trust = ServerTrust(
+            presented: chain, name: try ServerName("api.example.test"), store: store, policy: policy,
+            revocation: evidence)
+        return trust.evaluation(at: Date(timeIntervalSince1970: Double(time)))
     }
 
-    func verdict(_ check: inout RevocationCheck) throws -> String {
-        let path = try path.map { try X509Certificate(derBytes: $0.derBytes) }
-        let anchor = path[path.count - 1]
-        let finding = check.finding(for: path) { signer in
-            signer.canonicalIssuer == anchor.canonicalSubject ? [signer, anchor] : nil
-        }
-        guard let finding else { return "accepted" }
-        return finding.rule.rawValue + (finding.depth == 0 ? "" : " at \(finding.depth ?? -1)")
+    /// `accepted`, or the identifier of the rule that refuses, with the depth where that is not the leaf.
+    func verdict() throws -> String {
+        let result = try evaluation()
+        if result.accepted != nil { return "accepted" }
+        let depth = result.finding.depth ?? -1
+        return result.finding.rule.rawValue + (depth == 0 ? "" : " at \(depth)")
     }
 }
 

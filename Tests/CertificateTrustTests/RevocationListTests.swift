@@ -28,7 +28,9 @@ struct RevocationListTests {
         .init("a list of the future", use: "revocation-stale") {
             [try $0.issuer.revocationList { $0.thisUpdate = 1_800_000_001 }]
         },
-        .init("a list without an end", use: "revocation-stale") { [try $0.issuer.revocationList { $0.nextUpdate = nil }] },
+        .init("a list without an end", use: "revocation-stale") {
+            [try $0.issuer.revocationList { $0.nextUpdate = nil }]
+        },
         .init("a list in the issuer's name by another key", use: "revocation-signer") {
             [try TestRevocationList(issuer: $0.issuer.subject).signed(by: $0.other.key)]
         },
@@ -229,7 +231,8 @@ struct RevocationListTests {
         }
     }
 
-    @Test("every kind of key signs lists", arguments: [.rsa2048, .rsaPSS(bits: 2048), .p384, .ed25519] as [TestKey.Kind])
+    @Test(
+        "every kind of key signs lists", arguments: [.rsa2048, .rsaPSS(bits: 2048), .p384, .ed25519] as [TestKey.Kind])
     func keys(_ kind: TestKey.Kind) throws {
         let root = try TestCertificate.root("Root", key: .shared(kind))
         let leaf = try root.leaf("api.example.test")
@@ -238,20 +241,29 @@ struct RevocationListTests {
         #expect(try RevocationClaim(path: [leaf, root], lists: [try root.revocationList()]).verdict() == "accepted")
     }
 
-    @Test("a list is verified once for every key, however many paths and certificates it is about")
-    func signatureChecks() throws {
-        let root = try TestCertificate.root("Root")
-        let list = try CertificateRevocationList(derBytes: try root.revocationList())
-        var check = RevocationCheck(
-            evidence: RevocationEvidence(lists: [list]), presented: [], mode: .require, time: 1_800_000_000,
-            signatureLimit: 1)
-        for _ in 0..<5 {
-            let claim = RevocationClaim(path: [try root.leaf("api.example.test"), root])
-            #expect(try claim.verdict(&check) == "accepted")
+    @Test("a list is verified once for each key, however many certificates it is about")
+    func signatures() throws {
+        let site = try RevocationSite()
+        // The root signed the list, the intermediate and its cross-signed twin: one path is refused, the other not.
+        let twin = try site.root.crossSign(site.issuer) { $0.serial = [0x42] }
+        let list = try site.root.revocationList(.init(site.issuer))
+        var claim = RevocationClaim(path: [site.leaf, site.issuer, twin, site.root], lists: [list])
+        #expect(try claim.verdict() == "accepted")
+        #expect(try claim.evaluation().budget.signatures == 2 + 2 + 1)
+        claim.lists = []
+        #expect(try claim.evaluation().budget.signatures == 2)
+    }
+
+    @Test("CB18: lists in one issuer's name do not buy more than a hundred signatures")
+    func budget() throws {
+        let site = try RevocationSite()
+        let lists = try (1...120).map { number in
+            try TestRevocationList(issuer: site.issuer.subject).signed(by: site.other.key)
         }
-        #expect(check.signatureChecks == 1)
-        let other = RevocationClaim(path: [try TestCertificate.root("Root").leaf("a.example.test"), try .root("Root")])
-        #expect(try other.verdict(&check) == "budget")
+        let result = try site.claim(lists).evaluation()
+        #expect(result.accepted == nil)
+        #expect(result.finding.rule == .budget)
+        #expect(result.budget.signatures == TrustBudget.maximumSignatures + 1)
     }
 
     @Test("of 100,000 entries the last one counts")

@@ -69,7 +69,7 @@ extension RevocationCheck {
         var problem = RevocationProblem.signer(what, "is signed by nobody who may")
         guard let issuer = issuers.first else { throw problem }
         if response.responder.isMeant(issuer) {
-            try countSignature()
+            try spendSignature()
             if response.signature.isSigned(der.span, by: issuer.subjectPublicKeyInfo) { return }
             problem = .signer(what, "does not verify with the key of the issuer")
         }
@@ -79,7 +79,7 @@ extension RevocationCheck {
             else { continue }
             do throws(RevocationProblem) {
                 try checkDelegate(certificate, under: issuers, pathTo: search)
-                try countSignature()
+                try spendSignature()
                 if response.signature.isSigned(der.span, by: certificate.subjectPublicKeyInfo) { return }
                 problem = .signer(what, "does not verify with the key of its responder")
             } catch {
@@ -101,17 +101,16 @@ extension RevocationCheck {
         guard let issuer = issuers.first, responder.canonicalIssuer == issuer.canonicalSubject else {
             throw refusal("the issuer of the certificate did not issue")
         }
-        guard let fields = try? RevocationFields(responder), fields.unknownCriticalExtension == nil else {
-            throw refusal("is malformed, or has an unknown critical extension")
+        let extensions = responder.extensions
+        guard let fields = try? RevocationFields(responder), extensions.unprocessedCritical == nil else {
+            throw refusal("is malformed, or has a critical extension that is not understood")
         }
-        guard fields.isResponder, fields.maySignResponses else { throw refusal("is not meant to sign responses") }
+        guard extensions.extendedKeyUsage?.contains(.ocspSigning) ?? false,
+            extensions.keyUsage?.contains(.digitalSignature) ?? true
+        else { throw refusal("is not meant to sign responses") }
         guard responder.validity.contains(time) else { throw refusal("is not valid at this time") }
-        switch responder.subjectPublicKeyInfo.keyKind {
-        case .rsa(let bits) where bits < 2_048, .rsaPSS(let bits) where bits < 2_048:
-            throw refusal("has a key of \(bits) bits")
-        default: break
-        }
-        try countSignature()
+        guard responder.keyWeakness(at: policy.strength) == nil else { throw refusal("has a weak key") }
+        try spendSignature()
         let der = responder.derBytes
         guard fields.signature.isSigned(der.span, by: issuer.subjectPublicKeyInfo) else {
             throw refusal("the key of the issuer did not sign")

@@ -1,22 +1,19 @@
-import FoundationEssentials
-
 /// The judgement on revocation for the paths of one evaluation (RFC 5280, section 6.3.3; RFC 6960).
 ///
 /// It keeps what it learned from path to path: each list's signature is verified once for each key, and a certificate
 /// is looked up in a list once.
 struct RevocationCheck {
-    /// A valid path from a certificate to the anchor of the path in question, or nil. The evaluator has it.
-    typealias PathSearch = (X509Certificate) -> [X509Certificate]?
+    /// A valid path from a certificate to the anchor of the path in question, or nil. The evaluation has it.
+    typealias PathSearch = (X509Certificate, inout TrustBudget) -> [X509Certificate]?
 
     let evidence: RevocationEvidence
+    let policy: TrustPolicy
+    /// Seconds since 1970.
     let time: Int64
-    private let mode: RevocationMode
-    private let signatureLimit: Int
-    /// Signatures verified so far, those of lists, responses and responders.
-    private(set) var signatureChecks = 0
-
     /// Certificates that may have signed a list, by subject.
     private let besides: [CanonicalName: [X509Certificate]]
+
+    private var budget = TrustBudget()
     private var verified: [SignedList: Bool] = [:]
     private var entries: [ListedCertificate: RevocationEntry?] = [:]
     /// Paths to signers that stand beside the path in question.
@@ -40,25 +37,23 @@ struct RevocationCheck {
         var certificate: X509Certificate
     }
 
-    /// `presented` may have signed lists too. `time` is in seconds since 1970. `signatureLimit` bounds
-    /// ``signatureChecks``.
-    init(
-        evidence: RevocationEvidence, presented: [X509Certificate], mode: RevocationMode, time: Int64,
-        signatureLimit: Int
-    ) {
+    /// `presented` may have signed lists too.
+    init(evidence: RevocationEvidence, presented: [X509Certificate], policy: TrustPolicy, time: Int64) {
         self.evidence = evidence
-        self.mode = mode
+        self.policy = policy
         self.time = time
-        self.signatureLimit = signatureLimit
-        let listIssuers = mode == .ignore ? [:] : evidence.listsByIssuer
         besides = Dictionary(
-            grouping: (evidence.certificates + presented).filter { listIssuers[$0.canonicalSubject] != nil },
-            by: \.canonicalSubject)
+            grouping: (evidence.certificates + presented).filter {
+                evidence.listsByIssuer[$0.canonicalSubject] != nil
+            }, by: \.canonicalSubject)
     }
 
     /// Why a path, leaf first and anchor last, is refused; nil when it is not. The anchor itself is never asked about.
-    mutating func finding(for path: [X509Certificate], pathTo search: PathSearch) -> TrustFinding? {
-        guard mode != .ignore else { return nil }
+    mutating func finding(
+        for path: [X509Certificate], budget: inout TrustBudget, pathTo search: PathSearch
+    ) -> TrustFinding? {
+        self.budget = budget
+        defer { budget = self.budget }
         signerPaths = [:]
         for depth in path.indices.dropLast() {
             let certificate = path[depth]
@@ -70,8 +65,8 @@ struct RevocationCheck {
             switch answer {
             case .good: continue
             case .unknown:
-                guard mode == .require else { continue }
-                problem = .unknown()
+                guard policy.revocation == .require else { continue }
+                problem = .unknown
             case .refused(let found): problem = found
             }
             return TrustFinding(
@@ -80,14 +75,9 @@ struct RevocationCheck {
         return nil
     }
 
-    /// Counts a signature, and throws when there were too many.
-    mutating func countSignature() throws(RevocationProblem) {
-        guard signatureChecks < signatureLimit else {
-            throw RevocationProblem(
-                rule: .budget,
-                detail: "the look at revocation was stopped after \(signatureLimit) signatures: give fewer lists")
-        }
-        signatureChecks += 1
+    /// Pays for a signature, or throws.
+    mutating func spendSignature() throws(RevocationProblem) {
+        guard budget.spend(signatures: 1) else { throw .overBudget }
     }
 
     // MARK: Lists
@@ -119,6 +109,7 @@ struct RevocationCheck {
                         }
                         covered.formUnion(reasons)
                     } catch {
+                        guard error.rule != .budget else { return .refused(error) }
                         problem = problem ?? error
                     }
                     if covered == .all { return .good }
@@ -173,7 +164,7 @@ struct RevocationCheck {
     private mutating func verifies(_ index: Int, by key: SubjectPublicKeyInfo) throws(RevocationProblem) -> Bool {
         let pair = SignedList(list: index, key: key)
         if let known = verified[pair] { return known }
-        try countSignature()
+        try spendSignature()
         let list = evidence.lists[index]
         let der = list.derBytes
         let isValid = list.signature.isSigned(der.span, by: key)
@@ -193,10 +184,9 @@ struct RevocationCheck {
         let besides = (besides[list.canonicalIssuer] ?? []).filter { !onPath.contains($0) }
         var problem = RevocationProblem.signer(list.name, "is signed by nobody known here")
         for candidate in onPath + besides {
-            guard let fields = try? RevocationFields(candidate) else { continue }
             let key = candidate.subjectPublicKeyInfo
             guard try verifies(index, by: key) else { continue }
-            guard fields.maySignLists else {
+            guard candidate.extensions.keyUsage?.contains(.listSigning) ?? true else {
                 problem = .signer(list.name, "is signed by a key that may not sign lists (keyUsage)")
                 continue
             }
@@ -229,7 +219,7 @@ struct RevocationCheck {
             switch answerOfLists(on: certificate, under: path[(depth + 1)...], pathTo: search) {
             case .good: break
             case .unknown:
-                guard mode == .use else {
+                guard policy.revocation == .use else {
                     throw .signer(list.name, "is signed by a certificate that may be revoked, nothing tells")
                 }
             case .refused(let problem):
@@ -242,7 +232,7 @@ struct RevocationCheck {
         if let known = signerPaths[signer] { return known }
         guard searches < Self.maximumSearches else { return nil }
         searches += 1
-        let path = search(signer)
+        let path = search(signer, &budget)
         signerPaths[signer] = .some(path)
         return path
     }

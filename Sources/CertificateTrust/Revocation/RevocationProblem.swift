@@ -14,7 +14,7 @@ enum RevocationAnswer {
 
 extension RevocationProblem {
     static func revoked(at time: Int64?, reason: UInt8) -> RevocationProblem {
-        let when = time.map { " at \(text(of: $0))" } ?? ""
+        let when = time.map { " at \(timeText($0))" } ?? ""
         let why = reasons.indices.contains(Int(reason)) ? reasons[Int(reason)] : "reason \(reason)"
         return RevocationProblem(
             rule: .revoked, detail: "was revoked by its issuer\(when) (\(why)): replace it, with a new key")
@@ -27,26 +27,29 @@ extension RevocationProblem {
         "compromise of the attribute authority",
     ]
 
-    static func unknown() -> RevocationProblem {
-        RevocationProblem(
-            rule: .revocationUnknown,
-            detail: "nothing at hand says whether it is revoked, and the policy requires that: "
-                + "give the lists of its issuer, or have the server staple an OCSP response")
-    }
+    static let unknown = RevocationProblem(
+        rule: .revocationUnknown,
+        detail: "nothing at hand says whether it is revoked, and the policy requires that: "
+            + "give the lists of its issuer, or have the server staple an OCSP response")
+
+    static let overBudget = RevocationProblem(
+        rule: .budget,
+        detail: "the look at its revocation was stopped after \(TrustBudget.maximumSignatures) signatures: "
+            + "give fewer lists, or have the server send its chain alone")
 
     /// `what` is a list or a response, with whose it is.
     static func stale(_ what: String, from start: Int64, until end: Int64?, at now: Int64) -> RevocationProblem {
         let found =
             if now < start {
-                "is from \(text(of: start))"
+                "is from \(timeText(start))"
             } else if let end {
-                "ended at \(text(of: end))"
+                "ended at \(timeText(end))"
             } else {
                 "does not say when it ends"
             }
         return RevocationProblem(
             rule: .revocationStale,
-            detail: "\(what) \(found), it is \(text(of: now)): get the current one, or check the clock")
+            detail: "\(what) \(found), it is \(timeText(now)): get the current one, or check the clock")
     }
 
     static func unusable(_ what: String, _ reason: String) -> RevocationProblem {
@@ -57,9 +60,5 @@ extension RevocationProblem {
     static func signer(_ what: String, _ reason: String) -> RevocationProblem {
         RevocationProblem(
             rule: .revocationSigner, detail: "\(what) \(reason): get one from the certificate's issuer")
-    }
-
-    private static func text(of seconds: Int64) -> String {
-        CivilTime(secondsSince1970: seconds)?.description ?? "second \(seconds) of 1970"
     }
 }
