@@ -73,6 +73,12 @@ extension CertificateRule {
             guard certificate.version < 3, certificate.hasExtensions else { return nil }
             return "is of version \(certificate.version) and has extensions: reissue it as version 3"
         },
+        CertificateRule(
+            rule: .signatureAlgorithm, places: [.leaf, .intermediate], source: "RFC 5280, section 4.1.1.2", isBase: true
+        ) { certificate, _ in
+            certificate.hasOneSignatureAlgorithm
+                ? nil : "the signature algorithm beside its signature is not the one that was signed: reissue it"
+        },
     ]
 }
 

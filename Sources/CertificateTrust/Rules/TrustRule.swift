@@ -37,6 +37,8 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     /// Any other refusal of OpenSSL; the detail has its words.
     public static let other = TrustRule(rawValue: "other")
 
+    /// Two signature algorithms in one certificate (RFC 5280, section 4.1.1.2).
+    public static let signatureAlgorithm = TrustRule(rawValue: "signature-algorithm")
     /// A version that does not go with the extensions, or another than 3 in ``TrustPolicy/strict`` (RFC 5280, section
     /// 4.1.2.9).
     public static let certificateVersion = TrustRule(rawValue: "certificate-version")
