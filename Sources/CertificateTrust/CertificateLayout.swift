@@ -64,7 +64,16 @@ struct CertificateLayout: Sendable {
         _ bytes: Span<UInt8>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
     ) throws(DERError) {
         guard let extensions else { return }
-        var list = DERCursor(extensions)
+        try DERExtensions.forEach(bytes, extensions, body)
+    }
+}
+
+/// The walk over `SEQUENCE OF Extension`, which certificates, lists of revoked ones and OCSP responses share.
+enum DERExtensions {
+    static func forEach(
+        _ bytes: Span<UInt8>, _ contents: Range<Int>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
+    ) throws(DERError) {
+        var list = DERCursor(contents)
         while !list.isAtEnd {
             var fields = DERCursor(try list.next(DERTag.sequence, bytes).contents)
             let identifier = try fields.next(DERTag.objectIdentifier, bytes)
