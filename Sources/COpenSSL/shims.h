@@ -34,6 +34,18 @@ static inline int COpenSSL_SHA256(const void *data, size_t count, unsigned char 
         SHA256_Final(out, &context) == 1;
 }
 
+// The same for SHA-1, which OCSP's identifiers are made with.
+static inline int COpenSSL_SHA1(const void *data, size_t count, unsigned char *out) {
+    SHA_CTX context;
+    return SHA1_Init(&context) == 1 && SHA1_Update(&context, data, count) == 1 && SHA1_Final(out, &context) == 1;
+}
+
+// ASN1_ITEM_rptr is a macro; ASN1_ANY encodes an element as the bytes it was read from.
+static inline int COpenSSL_verify_any(
+    const ASN1_TYPE *value, const X509_ALGOR *algorithm, const ASN1_BIT_STRING *signature, EVP_PKEY *key) {
+    return ASN1_item_verify(ASN1_ITEM_rptr(ASN1_ANY), algorithm, signature, value, key);
+}
+
 // sk_X509_* are macros over the untyped stack.
 static inline STACK_OF(X509) *COpenSSL_sk_X509_new_reserve(int capacity) {
     return sk_X509_new_reserve(NULL, capacity);

@@ -73,6 +73,11 @@ struct CertificateExtensions: Sendable {
     /// unreadable.
     private(set) var informationAccessDefect: String?
 
+    /// Entries of certificatePolicies and policyMappings.
+    private(set) var policyCount = 0
+    /// Distribution points that are named relative to the issuer.
+    private(set) var relativePointCount = 0
+
     /// Certificates have ten or so; a bound keeps the search for doubles short.
     private static let maximumCount = 100
     /// `id-pe-authorityInfoAccess`
@@ -105,6 +110,11 @@ struct CertificateExtensions: Sendable {
         }
     }
 
+    /// Whether an extension is one of those whose values RFC 5280 defines.
+    static func isStandard(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Bool {
+        kind(bytes, identifier) != nil || identifier.map { bytes[$0] } == authorityInformationAccess
+    }
+
     private static func kind(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Kinds? {
         let start = identifier.lowerBound
         guard identifier.count == 3, bytes[start] == 0x55, bytes[start + 1] == 0x1D, bytes[start + 2] < 64 else {
@@ -133,6 +143,27 @@ struct CertificateExtensions: Sendable {
             authorityKeyIdentifier = identifier
         case .extendedKeyUsage:
             extendedKeyUsage = try Self.purposes(bytes, try outer.next(DERTag.sequence, bytes).contents)
+        case .certificatePolicies, .policyMappings:
+            var list = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+            // At least one entry, which begins with the policy (RFC 5280, sections 4.2.1.4 and 4.2.1.5).
+            repeat {
+                var entry = DERCursor(try list.next(DERTag.sequence, bytes).contents)
+                _ = try entry.next(DERTag.objectIdentifier, bytes)
+                policyCount += 1
+            } while !list.isAtEnd
+        case .policyConstraints:
+            var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+            _ = try fields.nextIfPresent(DERTag.context(0), bytes)
+            _ = try fields.nextIfPresent(DERTag.context(1), bytes)
+            try fields.finish()
+        case .inhibitAnyPolicy: _ = try outer.next(DERTag.integer, bytes)
+        case .distributionPoints:
+            var list = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+            repeat {
+                var point = DERCursor(try list.next(DERTag.sequence, bytes).contents)
+                guard let name = try point.nextIfPresent(DERTag.constructedContext(0), bytes) else { continue }
+                if DERCursor(name.contents).peek(bytes) == DERTag.constructedContext(1) { relativePointCount += 1 }
+            } while !list.isAtEnd
         default: return
         }
         try outer.finish()
@@ -141,14 +172,19 @@ struct CertificateExtensions: Sendable {
     private mutating func readBasicConstraints(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {
         var fields = DERCursor(contents)
         if let flag = try fields.nextIfPresent(DERTag.boolean, bytes) {
-            isAuthority = flag.contents.count == 1 && bytes[flag.contents.lowerBound] == 0xFF
+            guard flag.contents.count == 1, [0x00, 0xFF].contains(bytes[flag.contents.lowerBound]) else {
+                throw .invalidValue(what: "basicConstraints", offset: flag.whole.lowerBound)
+            }
+            isAuthority = bytes[flag.contents.lowerBound] == 0xFF
         }
         hasPathLength = try fields.nextIfPresent(DERTag.integer, bytes) != nil
         try fields.finish()
     }
 
     private static func keyUsage(_ bytes: Span<UInt8>, _ bits: Range<Int>) throws(DERError) -> KeyUsage {
-        guard (1...3).contains(bits.count) else { throw .invalidValue(what: "keyUsage", offset: bits.lowerBound) }
+        guard (2...3).contains(bits.count), DEREncoding.isBitString(bytes.extracting(bits)) else {
+            throw .invalidValue(what: "keyUsage", offset: bits.lowerBound)
+        }
         var usage: UInt16 = 0
         for (index, position) in bits.dropFirst().enumerated() {
             for bit in 0..<8 where bytes[position] & (0x80 >> UInt8(bit)) != 0 { usage |= 1 << UInt16(index * 8 + bit) }

@@ -1,14 +1,15 @@
 /// Where the parts of a DER certificate lie (RFC 5280, section 4.1). Nothing is decoded yet.
-struct CertificateLayout: Sendable, Hashable {
+struct CertificateLayout: Sendable {
     var version: Int
     var serialNumber: Range<Int>
-    /// The inner signature algorithm, header included.
+    /// The algorithms as signed and as beside the signature, header included.
+    var signatureAlgorithms: (inner: Range<Int>, outer: Range<Int>)
+    /// Names are whole elements, header included.
     var issuer: Range<Int>
+    var subject: Range<Int>
     /// The element of `notBefore`, header included.
     var notBefore: Range<Int>
     var notAfter: Range<Int>
-    /// Names are whole elements, header included.
-    var subject: Range<Int>
     /// The SubjectPublicKeyInfo, header included: what a pin hashes.
     var subjectPublicKeyInfo: Range<Int>
     /// The contents of `SEQUENCE OF Extension`; nil when there are none.
@@ -22,7 +23,7 @@ struct CertificateLayout: Sendable, Hashable {
 
         var parts = DERCursor(certificate.contents)
         let tbs = try parts.next(DERTag.sequence, bytes)
-        _ = try parts.next(DERTag.sequence, bytes)
+        let outerAlgorithm = try parts.next(DERTag.sequence, bytes).whole
         _ = try parts.next(DERTag.bitString, bytes)
         try parts.finish()
 
@@ -38,7 +39,7 @@ struct CertificateLayout: Sendable, Hashable {
             version = Int(bytes[number.contents.lowerBound]) + 1
         }
         serialNumber = try fields.next(DERTag.integer, bytes).contents
-        _ = try fields.next(DERTag.sequence, bytes)
+        signatureAlgorithms = (try fields.next(DERTag.sequence, bytes).whole, outerAlgorithm)
         issuer = try fields.next(DERTag.sequence, bytes).whole
         let validity = try fields.next(DERTag.sequence, bytes)
         subject = try fields.next(DERTag.sequence, bytes).whole
@@ -63,7 +64,16 @@ struct CertificateLayout: Sendable, Hashable {
         _ bytes: Span<UInt8>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
     ) throws(DERError) {
         guard let extensions else { return }
-        var list = DERCursor(extensions)
+        try DERExtensions.forEach(bytes, extensions, body)
+    }
+}
+
+/// The walk over `SEQUENCE OF Extension`, which certificates, lists of revoked ones and OCSP responses share.
+enum DERExtensions {
+    static func forEach(
+        _ bytes: Span<UInt8>, _ contents: Range<Int>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
+    ) throws(DERError) {
+        var list = DERCursor(contents)
         while !list.isAtEnd {
             var fields = DERCursor(try list.next(DERTag.sequence, bytes).contents)
             let identifier = try fields.next(DERTag.objectIdentifier, bytes)

@@ -10,12 +10,17 @@ public struct ChainTrust: Sendable {
     public let store: TrustStore
     /// What a path must satisfy.
     public let policy: TrustPolicy
+    /// What is at hand about revocation, for a policy that looks at it.
+    public let revocation: RevocationEvidence
 
     /// A claim over an already parsed chain.
-    public init(presented: PresentedChain, store: TrustStore, policy: TrustPolicy) {
+    public init(
+        presented: PresentedChain, store: TrustStore, policy: TrustPolicy, revocation: RevocationEvidence = .none
+    ) {
         self.presented = presented
         self.store = store
         self.policy = policy
+        self.revocation = revocation
     }
 
     /// Finds a valid path as of `time`, as ``ServerTrust`` does, with no name asked for.
@@ -23,7 +28,8 @@ public struct ChainTrust: Sendable {
     public func evaluate(
         at time: Date, tracing: (TrustAttempt) -> Void = { _ in }
     ) throws(TrustFinding) -> VerifiedChain {
-        let claim = TrustEvaluation.Claim(presented: presented, name: nil, store: store, policy: policy)
+        let claim = TrustEvaluation.Claim(
+            presented: presented, name: nil, store: store, policy: policy, revocation: revocation)
         let result = TrustEvaluation.run(claim, at: time, tracing: tracing)
         guard let path = result.accepted else { throw result.finding }
         return VerifiedChain(certificates: path, leaf: presented.leaf)

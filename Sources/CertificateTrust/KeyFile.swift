@@ -55,9 +55,10 @@ package enum KeyFile {
         }
     }
 
-    /// Finds the objects of a file: PEM blocks with their label, or one DER object without.
+    /// Finds the objects of a file, of at most `limit` bytes each: PEM blocks with their label, or one DER object
+    /// without.
     static func readObjects(
-        _ file: consuming InputFile,
+        _ file: consuming InputFile, limit: Int = PEMReader.objectLimit,
         _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
     ) throws(Failure) {
         // Larger ones read no faster, and every page of it costs a program that reads one certificate.
@@ -73,11 +74,11 @@ package enum KeyFile {
             start += count
         }
         if Self.looksLikeDER(buffer[..<start]) {
-            let der = try Self.readRest(&file, after: buffer[..<start])
+            let der = try Self.readRest(&file, after: buffer[..<start], limit)
             output(nil, PEMBlock(label: "", line: 0, index: 0), .success(()), der.span)
             return
         }
-        var reader = PEMReader()
+        var reader = PEMReader(limit: limit)
         let emit: PEMReader.Output = { block, result, der in output(block.label, block, result, der) }
         var count = start
         while count > 0 {
@@ -96,10 +97,10 @@ package enum KeyFile {
     }
 
     private static func readRest(
-        _ file: inout InputFile, after head: ArraySlice<UInt8>
+        _ file: inout InputFile, after head: ArraySlice<UInt8>, _ limit: Int
     ) throws(Failure) -> [UInt8] {
         do throws(InputFileError) {
-            return Array(head) + (try file.contents(limit: PEMReader.objectLimit))
+            return Array(head) + (try file.contents(limit: limit))
         } catch {
             throw .file(error)
         }

@@ -77,7 +77,14 @@ struct PEMReader {
     private var isBoundary = false
     /// Such a line as far as earlier chunks held it.
     private var boundary: [UInt8] = []
-    private var decoder = Base64Decoder(limit: PEMReader.objectLimit)
+    private let limit: Int
+    private var decoder: Base64Decoder
+
+    /// Reads objects of at most `limit` bytes.
+    init(limit: Int = PEMReader.objectLimit) {
+        self.limit = limit
+        decoder = Base64Decoder(limit: limit)
+    }
 
     /// Takes the next chunk. Throws for what ends the reading as a whole.
     mutating func feed(_ chunk: Span<UInt8>, _ output: Output) throws(PEMError) {
@@ -103,7 +110,7 @@ struct PEMReader {
                 if byte == UInt8(ascii: "-"), decoder.holdsOnlyProc {
                     breakBlock(.encrypted)
                 } else {
-                    breakBlock(decoder.isFull ? .tooLarge(limit: Self.objectLimit) : .invalidBase64(line: line))
+                    breakBlock(decoder.isFull ? .tooLarge(limit: limit) : .invalidBase64(line: line))
                 }
                 continue
             }

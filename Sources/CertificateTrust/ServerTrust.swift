@@ -13,13 +13,19 @@ public final class ServerTrust: Sendable {
     public let store: TrustStore
     /// What a path must satisfy.
     public let policy: TrustPolicy
+    /// What is at hand about revocation, for a policy that looks at it.
+    public let revocation: RevocationEvidence
 
     /// A claim over an already parsed chain.
-    public init(presented: PresentedChain, name: ServerName, store: TrustStore, policy: TrustPolicy = .default) {
+    public init(
+        presented: PresentedChain, name: ServerName, store: TrustStore, policy: TrustPolicy = .default,
+        revocation: RevocationEvidence = .none
+    ) {
         self.presented = presented
         self.name = name
         self.store = store
         self.policy = policy
+        self.revocation = revocation
     }
 
     /// Finds a valid path that `accepting` accepts, as of `time`.
@@ -59,8 +65,9 @@ public final class ServerTrust: Sendable {
         at time: Date, accepting: (VerifiedPath) -> Bool = { _ in true }, tracing: (TrustAttempt) -> Void = { _ in }
     ) -> TrustEvaluation.Result {
         TrustEvaluation.run(
-            TrustEvaluation.Claim(presented: presented, name: name, store: store, policy: policy), at: time,
-            accepting: { accepting(verified($0)) }, tracing: tracing)
+            TrustEvaluation.Claim(
+                presented: presented, name: name, store: store, policy: policy, revocation: revocation),
+            at: time, accepting: { accepting(verified($0)) }, tracing: tracing)
     }
 
     private func verified(_ path: [X509Certificate]) -> VerifiedPath {

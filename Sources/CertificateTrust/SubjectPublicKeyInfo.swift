@@ -84,7 +84,11 @@ extension PublicKeyKind {
         let identifier = ObjectIdentifierText.dotted(
             bytes, try algorithm.next(DERTag.objectIdentifier, bytes).contents)
         switch identifier {
-        case "1.2.840.113549.1.1.1": self = .rsa(bits: Self.modulusBits(bytes, key.contents))
+        // RFC 3279, section 2.3.1: the parameters are NULL, and not left out.
+        case "1.2.840.113549.1.1.1":
+            _ = try algorithm.next(DERTag.null, bytes)
+            try algorithm.finish()
+            self = .rsa(bits: Self.modulusBits(bytes, key.contents))
         case "1.2.840.113549.1.1.10": self = .rsaPSS(bits: Self.modulusBits(bytes, key.contents))
         case "1.2.840.10045.2.1":
             guard algorithm.peek(bytes) == DERTag.objectIdentifier else {
@@ -93,9 +97,11 @@ extension PublicKeyKind {
             }
             let curve = ObjectIdentifierText.dotted(
                 bytes, try algorithm.next(DERTag.objectIdentifier, bytes).contents)
+            try algorithm.finish()
             self = .ellipticCurve(Self.curveNames[curve] ?? curve)
-        case "1.3.101.112": self = .ed25519
-        case "1.3.101.113": self = .ed448
+        case "1.3.101.112", "1.3.101.113":
+            try algorithm.finish()
+            self = identifier == "1.3.101.112" ? .ed25519 : .ed448
         case "1.2.840.10040.4.1": self = .dsa(bits: Self.firstIntegerBits(bytes, algorithm))
         default: self = .other(identifier: identifier)
         }

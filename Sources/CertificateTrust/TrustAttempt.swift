@@ -15,18 +15,9 @@ public struct TrustAttempt: Sendable, Hashable {
     public let certificates: [X509Certificate]
     /// What became of it.
     public let outcome: Outcome
-}
 
-extension TrustAttempt: CustomStringConvertible {
-    /// `leaf < issuer < anchor: what became of it`, the subjects by their common names where they have one.
-    public var description: String {
-        let path = certificates.map { visibleText($0.subject.commonName ?? $0.subject.description) }
-        let outcome =
-            switch outcome {
-            case .untrusted(let finding): "\(finding.rule.rawValue): \(finding)"
-            case .refused: "valid, not accepted"
-            case .accepted: "valid"
-            }
-        return "\(path.joined(separator: " < ")): \(outcome)"
+    /// Whether the path is valid, accepted or not.
+    public var isValid: Bool {
+        if case .untrusted = outcome { false } else { true }
     }
 }

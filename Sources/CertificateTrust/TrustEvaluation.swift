@@ -11,6 +11,7 @@ struct TrustEvaluation: PathJudge {
         let name: ServerName?
         let store: TrustStore
         let policy: TrustPolicy
+        let revocation: RevocationEvidence
     }
 
     /// What became of it.
@@ -31,6 +32,9 @@ struct TrustEvaluation: PathJudge {
     private let accepting: ([X509Certificate]) -> Bool
     private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
+    private var namesRead: [X509Certificate: [ConstrainedName]] = [:]
+    /// Nil when the policy does not look at revocation.
+    private var revocation: RevocationCheck?
     private var finding: TrustFinding?
     private var refused: [X509Certificate]?
     private var accepted: [X509Certificate]?
@@ -64,6 +68,10 @@ struct TrustEvaluation: PathJudge {
         self.time = time
         self.accepting = accepting
         self.tracing = tracing
+        if claim.policy.revocation != .ignore {
+            revocation = RevocationCheck(
+                evidence: claim.revocation, presented: claim.presented.intermediates, policy: claim.policy, time: time)
+        }
     }
 
     private mutating func search() {
@@ -92,6 +100,7 @@ struct TrustEvaluation: PathJudge {
             try checkNames(path)
             try checkSignatures(path)
             try checkKeyIdentifiers(path)
+            try checkRevocation(path)
         } catch {
             note(error.finding, of: path)
             return error.visit
@@ -141,7 +150,7 @@ extension TrustEvaluation {
     /// Name constraints, each authority's on all below it but self-issued intermediates (RFC 5280, section 6.1.3 (b)).
     private mutating func checkNames(_ path: [X509Certificate]) throws(PathRefusal) {
         guard path.contains(where: { $0.extensions.nameConstraints != nil }) else { return }
-        let names = path.enumerated().map { $0 == 0 || !$1.isSelfIssued ? $1.constrainedNames : [] }
+        let names = path.enumerated().map { $0 == 0 || !$1.isSelfIssued ? constrainedNames(of: $1) : [] }
         for (depth, issuer) in path.enumerated() {
             guard let constraints = issuer.extensions.nameConstraints else { continue }
             for (below, names) in names[..<depth].enumerated() {
@@ -155,6 +164,14 @@ extension TrustEvaluation {
                         detail: "\(detail) by the name constraints of \(issuer.subject): reissue it with other names"))
             }
         }
+    }
+
+    /// Read once an evaluation: a leaf may have thousands, and a search fifty candidates.
+    private mutating func constrainedNames(of certificate: X509Certificate) -> [ConstrainedName] {
+        if let names = namesRead[certificate] { return names }
+        let names = certificate.constrainedNames
+        namesRead[certificate] = names
+        return names
     }
 
     private mutating func checkSignatures(_ path: [X509Certificate]) throws(PathRefusal) {
@@ -221,6 +238,41 @@ extension TrustEvaluation {
                     detail: "its authorityKeyIdentifier is that of another key than its issuer's: reissue it "
                         + "(RFC 5280, section 4.2.1.1)"))
         }
+    }
+}
+
+/// Revocation, which may need a second search: for the path of a certificate that signed a list.
+extension TrustEvaluation {
+    private mutating func checkRevocation(_ path: [X509Certificate]) throws(PathRefusal) {
+        let (claim, time) = (claim, time)
+        let finding = revocation?.finding(for: path, budget: &budget) { signer, budget in
+            guard let anchor = path.last else { return nil }
+            return Self.path(from: signer, to: anchor, claim, at: time, &budget)
+        }
+        guard let finding else { return }
+        throw PathRefusal(finding: finding, visit: finding.rule == .budget ? .overBudget : .next)
+    }
+
+    /// A valid path of another certificate to the same anchor, paid from the same budget. Its revocation is looked at
+    /// by whoever asks.
+    private static func path(
+        from signer: X509Certificate, to anchor: X509Certificate, _ claim: Claim, at time: Int64,
+        _ budget: inout TrustBudget
+    ) -> [X509Certificate]? {
+        var policy = claim.policy
+        policy.purpose = .any
+        policy.revocation = .ignore
+        let presented = PresentedChain(
+            leaf: signer, intermediates: claim.presented.intermediates + claim.revocation.certificates)
+        var evaluation = TrustEvaluation(
+            claim: Claim(
+                presented: presented, name: nil, store: TrustStore(certificates: [anchor]), policy: policy,
+                revocation: .none),
+            time: time, accepting: { _ in true }, tracing: { _ in })
+        evaluation.budget = budget
+        evaluation.search()
+        budget = evaluation.budget
+        return evaluation.accepted
     }
 }
 

@@ -40,6 +40,9 @@ public struct TrustPolicy: Sendable, Hashable {
     /// The least strength of the keys and signatures of a path.
     public var strength = Strength.bits112
 
+    /// How much is asked about revocation; nothing, unless told.
+    public var revocation = RevocationMode.ignore
+
     /// The policies a path must be valid for; any, unless told.
     public var certificatePolicies = CertificatePolicyRequirements()
 

@@ -65,6 +65,11 @@ public struct X509Certificate: Sendable {
     /// 1 to 3.
     var version: Int { layout.version }
     var hasExtensions: Bool { layout.extensions != nil }
+    /// Whether the algorithm beside the signature is the one that was signed.
+    var hasOneSignatureAlgorithm: Bool {
+        let (inner, outer) = layout.signatureAlgorithms
+        return storage.derBytes[inner] == storage.derBytes[outer]
+    }
 
     /// The algorithm and size of the public key.
     package var keyKind: PublicKeyKind { storage.contents.keyKind }

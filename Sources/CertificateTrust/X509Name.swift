@@ -46,16 +46,21 @@ public struct X509Name: Sendable, Hashable {
 }
 
 extension X509Name: CustomStringConvertible {
+    /// A longer name is cut: nobody reads it, and a peer may present one of thousands.
+    private static let shownAttributes = 32
+
     /// The text of RFC 4514: last attribute first, `CN=Example,O=Example Inc,C=US`. Characters that could change how
-    /// a screen shows the name are escaped.
+    /// a screen shows the name are escaped. Of more than 32 attributes the first are left out.
     public var description: String {
+        let attributes = attributes
         var parts: [String] = []
-        for attribute in attributes.reversed() {
+        for attribute in attributes.suffix(Self.shownAttributes).reversed() {
             let name = Self.shortNames[attribute.identifier] ?? attribute.identifier
             parts.append("\(name)=\(Self.escaped(attribute.text))")
             parts.append(attribute.isJoined ? "+" : ",")
         }
-        return visibleText(parts.dropLast().joined())
+        let isCut = attributes.count > Self.shownAttributes
+        return visibleText(parts.dropLast().joined()) + (isCut ? ",…" : "")
     }
 
     /// RFC 4514, section 2.4.

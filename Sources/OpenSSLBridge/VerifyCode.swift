@@ -42,5 +42,8 @@ package struct VerifyCode: RawRepresentable, Hashable, Sendable {
     package static let certificatePolicies: Set<VerifyCode> = codes(
         X509_V_ERR_NO_EXPLICIT_POLICY, X509_V_ERR_INVALID_POLICY_EXTENSION)
 
+    /// Memory, or what OpenSSL counts as such: its limit of 1,000 nodes in a tree of policies (CVE-2023-0464).
+    package static let exhaustions: Set<VerifyCode> = codes(X509_V_ERR_OUT_OF_MEM)
+
     private static func codes(_ values: Int32...) -> Set<VerifyCode> { Set(values.map(VerifyCode.init(rawValue:))) }
 }

@@ -5,6 +5,7 @@ import TLSTransport
 /// Asks servers for their chains and judges them.
 struct ServerProbe: Sendable {
     private let store: TrustStore
+    private let policy: TrustPolicy
     private let time: Date
     private let options: DialOptions
 
@@ -19,6 +20,7 @@ struct ServerProbe: Sendable {
         options.handshakeTimeout = options.totalTimeout
         self.options = options
         store = try arguments.trustStore(in: environment)
+        policy = try arguments.trustPolicy()
     }
 
     /// Connects, takes the chain, hangs up without having sent more than the handshake, and judges.
@@ -33,7 +35,8 @@ struct ServerProbe: Sendable {
                 let chain = connection.presented
                 await connection.refuse()
                 presented = chain.certificates
-                verdict = Verdict(on: chain, of: endpoint, expecting: expectation, store: store, time: time)
+                let trust = ServerTrust(presented: chain, name: endpoint.name, store: store, policy: policy)
+                verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)
             } catch {
                 verdict = .unreachable(error.description)
             }

@@ -1,7 +1,6 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
-import TLSTransport
 
 /// What became of one server, or of one chain.
 enum Verdict: Sendable {
@@ -53,11 +52,7 @@ enum Verdict: Sendable {
 
 extension Verdict {
     /// Judges a presented chain: first its trust, then its pins.
-    init(
-        on presented: PresentedChain, of endpoint: Endpoint, expecting expectation: Expectation, store: TrustStore,
-        time: Date
-    ) {
-        let trust = ServerTrust(presented: presented, name: endpoint.name, store: store)
+    init(on trust: ServerTrust, port: UInt16, expecting expectation: Expectation, time: Date) {
         switch expectation {
         case .unlisted(let policy): self = .unlisted(policy: policy)
         case .trust:
@@ -66,7 +61,7 @@ extension Verdict {
             } catch {
                 self = .untrusted(error)
             }
-        case .pins(let policy): self.init(on: trust, port: Int(endpoint.port), by: policy, time: time)
+        case .pins(let policy): self.init(on: trust, port: Int(port), by: policy, time: time)
         }
     }
 

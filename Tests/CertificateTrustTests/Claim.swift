@@ -9,11 +9,12 @@ struct Claim {
     var anchors: [TestCertificate]
     var name = "api.example.test"
     var time: Int64 = 1_800_000_000
+    var policy = TrustPolicy.default
 
     func trust() throws -> ServerTrust {
         let chain = try PresentedChain(derCertificates: [leaf.derBytes] + presented.map(\.derBytes))
         let store = TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) })
-        return ServerTrust(presented: chain, name: try ServerName(name), store: store)
+        return ServerTrust(presented: chain, name: try ServerName(name), store: store, policy: policy)
     }
 
     func evaluate(accepting: (VerifiedPath) -> Bool = { _ in true }) throws -> [[UInt8]] {

@@ -66,7 +66,6 @@ struct FalseAlarmNameTests {
 
     static let constraints: [FalseAlarm] = [
         .intermediate("a permitted parent in capitals") { $0.permittedSubtrees = [.dns("EXAMPLE.test")] },
-        .intermediate("a permitted parent with a leading dot") { $0.permittedSubtrees = [.dns(".example.test")] },
         .intermediate("the permitted name itself") { $0.permittedSubtrees = [.dns("api.example.test")] },
         .intermediate("one of several permitted") {
             $0.permittedSubtrees = [.dns("example.org"), .dns("example.test")]

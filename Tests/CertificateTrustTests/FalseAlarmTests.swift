@@ -65,6 +65,14 @@ struct FalseAlarmTests {
                 let leaf = try intermediate.leaf("api.example.test") { $0.digest = .sha384 }
                 return Claim(leaf: leaf, presented: [intermediate], anchors: [root])
             },
+            FalseAlarm("an inner algorithm without the NULL that the outer one has, as Apple writes it") {
+                let bare = TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.11"))
+                let root = try TestCertificate.root("Root", key: .shared(.rsa2048)) {
+                    $0.innerSignatureAlgorithm = bare
+                }
+                let leaf = try root.leaf("api.example.test") { $0.innerSignatureAlgorithm = bare }
+                return Claim(leaf: leaf, anchors: [root])
+            },
             .leaf("SHA-512 under P-256") { $0.digest = .sha512 },
             .root("a root that signed itself with SHA-1") { $0.digest = .sha1 },
         ]

@@ -141,11 +141,12 @@ extension PathologicalChain {
 extension PathologicalChain {
     /// Authorities that map each of their policies to each (CVE-2023-0464), or that have very many.
     static let policies: [PathologicalChain] =
-        [(10, 2), (10, 10), (10, 30), (1, 2_000)].flatMap { (authorities, count) in
+        [(3, 2, "accepted"), (10, 2, "budget"), (10, 9, "budget"), (10, 30, "budget"), (1, 2_000, "budget")].flatMap {
+            (authorities, count, verdict) in
             [false, true].map { isRequired in
                 let which = isRequired ? "required" : "asked for by nobody"
                 return PathologicalChain(
-                    "\(authorities) times \(count) policies, mapped crosswise, \(which)", "accepted"
+                    "\(authorities) times \(count) policies, mapped crosswise, \(which)", verdict
                 ) {
                     let policies = (1...count).map { "1.2.3.\($0)" }
                     let mappings = policies.prefix(50).flatMap { one in policies.prefix(50).map { (one, $0) } }

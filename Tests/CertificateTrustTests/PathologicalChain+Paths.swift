@@ -14,7 +14,9 @@ extension PathologicalChain {
         }
         + [3, 5, 9].flatMap { count in
             [
-                PathologicalChain("\(count) authorities that all sign each other", "unknown-issuer") {
+                PathologicalChain(
+                    "\(count) authorities that all sign each other", count > 3 ? "budget" : "unknown-issuer"
+                ) {
                     let web = try Web(count)
                     return Claim(leaf: web.leaf, presented: web.crosses, anchors: [try .root("Root")])
                 },
@@ -22,14 +24,15 @@ extension PathologicalChain {
                     let web = try Web(count)
                     return Claim(leaf: web.leaf, presented: web.crosses, anchors: web.authorities.suffix(1))
                 },
-                PathologicalChain("\(count) namesakes that all sign each other", "unknown-issuer") {
+                PathologicalChain("\(count) namesakes that all sign each other", "budget") {
                     let web = try Web(count, named: { _ in "Authority" })
                     return Claim(leaf: web.leaf, presented: web.crosses, anchors: [try .root("Root")])
                 },
             ]
         }
-        + [10, 40, 100].map { count in
-            PathologicalChain("\(count) self-issued certificates of one key", "unknown-issuer") {
+        + [10, 40, 99].map { count in
+            PathologicalChain("\(count) self-issued certificates of one key", count > 10 ? "budget" : "unknown-issuer")
+            {
                 let authority = try TestCertificate.root("Authority")
                 let reissues = try (0..<count).map { number in
                     try authority.crossSign(authority) { $0.serial = [0x40, UInt8(number)] }
@@ -67,7 +70,7 @@ extension PathologicalChain {
                 return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
             }
         }
-        + [2, 5, 10].flatMap { copies in
+        + [2, 5, 9].flatMap { copies in
             [
                 PathologicalChain("ten authorities, each \(copies) times, to a root", "accepted") {
                     let ladder = try rungs(10, copies: copies)
@@ -78,26 +81,26 @@ extension PathologicalChain {
                     let expired = try TestCertificate.root("Root", key: ladder.root.key) { $0.notAfter = 1_790_000_000 }
                     return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [expired])
                 },
-                PathologicalChain("ten authorities, each \(copies) times, to a root's namesake", "bad-signature") {
+                PathologicalChain("ten authorities, each \(copies) times, to a root's namesake", "budget") {
                     let ladder = try rungs(10, copies: copies)
                     let namesake = try TestCertificate.root("Root", adjusting: anonymous)
                     return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [namesake])
                 },
-                PathologicalChain("ten authorities, each \(copies) times, to nowhere", "unknown-issuer") {
+                PathologicalChain("ten authorities, each \(copies) times, to nowhere", "budget") {
                     let ladder = try rungs(10, copies: copies)
                     return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [try .root("Other")])
                 },
             ]
         }
         + [
-            PathologicalChain("99 strangers", "accepted") {
+            PathologicalChain("98 strangers", "accepted") {
                 let ladder = try rungs(1, copies: 1)
-                let strangers = try (0..<99).map { try TestCertificate.root("Stranger \($0)", key: key) }
+                let strangers = try (0..<98).map { try TestCertificate.root("Stranger \($0)", key: key) }
                 return Claim(leaf: ladder.leaf, presented: strangers + ladder.authorities, anchors: [ladder.root])
             },
-            PathologicalChain("one authority a hundred times", "accepted") {
+            PathologicalChain("one authority 99 times", "accepted") {
                 let ladder = try rungs(1, copies: 1)
-                let presented = Array(repeating: ladder.authorities[0], count: 100)
+                let presented = Array(repeating: ladder.authorities[0], count: 99)
                 return Claim(leaf: ladder.leaf, presented: presented, anchors: [ladder.root])
             },
         ]

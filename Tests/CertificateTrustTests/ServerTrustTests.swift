@@ -1,7 +1,8 @@
-@testable import CertificateTrust
 import FoundationEssentials
 import TestPKI
 import Testing
+
+@testable import CertificateTrust
 
 @Suite("Server trust")
 struct ServerTrustTests {

@@ -4,16 +4,18 @@ import FoundationEssentials
 /// The policies that cases are evaluated under.
 package enum Profile: String, CaseIterable, Sendable {
     case `default`
+    case strict
 
     var policy: TrustPolicy {
         switch self {
         case .default: .default
+        case .strict: .strict
         }
     }
 }
 
 extension LimboCase {
-    /// The verdict, and why unless it is success.
+    /// The verdict, and why unless it is success. What cannot be parsed is a failure.
     package func evaluate(_ profile: Profile) -> (verdict: Verdict, context: String?) {
         do {
             try verify(profile)
@@ -26,17 +28,51 @@ extension LimboCase {
     }
 
     private func verify(_ profile: Profile) throws {
-        if validationKind == .client { throw Unsupported("client certificates") }
-        if crls?.isEmpty == false { throw Unsupported("revocation lists") }
-        if maxChainDepth != nil { throw Unsupported("a bound on the depth") }
-        if purpose != nil { throw Unsupported("purpose") }
-        guard let name = expectedPeerName else { throw Unsupported("chains without a name") }
         let presented = try PresentedChain(derCertificates: ([peerCertificate] + untrustedIntermediates).map(derBytes))
-        let anchors = try trustedCerts.map { try X509Certificate(derBytes: derBytes($0)) }
-        let trust = ServerTrust(
-            presented: presented, name: try ServerName(name.value), store: TrustStore(certificates: anchors),
-            policy: profile.policy)
-        _ = try trust.evaluate(at: try time())
+        let store = TrustStore(certificates: try trustedCerts.map { try X509Certificate(derBytes: derBytes($0)) })
+        let time = try time()
+        var policy = profile.policy
+        if let maxChainDepth { policy.maximumIntermediates = maxChainDepth }
+        if let inputs = self.policy {
+            policy.certificatePolicies = CertificatePolicyRequirements(
+                initialPolicies: Set(inputs.initialPolicySet), requireExplicit: inputs.explicit,
+                inhibitMapping: inputs.inhibitMap, inhibitAnyPolicy: inputs.inhibitAny)
+        }
+        for purpose in try purposes() {
+            policy.purpose = purpose
+            if validationKind == .server, let name = try expectedPeerName?.server() {
+                _ = try ServerTrust(presented: presented, name: name, store: store, policy: policy).evaluate(at: time)
+            } else {
+                _ = try ChainTrust(presented: presented, store: store, policy: policy).evaluate(at: time)
+            }
+        }
+        for name in expectedPeerNames ?? [] {
+            guard try presented.leaf.subjectAlternativeNames.contains(where: name.matches) else {
+                throw Mismatch("the leaf does not name \(name.value)")
+            }
+        }
+    }
+
+    /// What the leaf has to be for, one after the other. `digitalSignature`, the one usage cases ask for, is what TLS
+    /// asks of a leaf anyway.
+    private func purposes() throws -> [TrustPolicy.Purpose] {
+        guard keyUsage.allSatisfy({ $0 == "digitalSignature" }) else {
+            throw Unsupported("keyUsage \(keyUsage.joined(separator: ", "))")
+        }
+        switch purpose {
+        case nil: break
+        case "any": return [.any]
+        case let purpose?: throw Unsupported("purpose \(purpose)")
+        }
+        guard !extendedKeyUsage.isEmpty else { return [validationKind == .server ? .server : .client] }
+        return try extendedKeyUsage.map { usage in
+            switch usage {
+            case "serverAuth": .server
+            case "clientAuth": .client
+            case "anyExtendedKeyUsage": .any
+            default: throw Unsupported("extendedKeyUsage \(usage)")
+            }
+        }
     }
 
     private func time() throws -> Date {
@@ -46,10 +82,28 @@ extension LimboCase {
     }
 }
 
+extension LimboCase.PeerName {
+    /// The name as a server's; nil for a mailbox.
+    fileprivate func server() throws -> ServerName? { kind == .mailbox ? nil : try ServerName(value) }
+
+    /// Whether an entry of the leaf is this name. Of a mailbox the part before the `@` has capitals of its own
+    /// (RFC 5280, section 7.5).
+    fileprivate func matches(_ entry: SubjectAlternativeName) throws -> Bool {
+        if let server = try server() { return server.matches(entry) }
+        guard case .other(tag: 1, let contents) = entry else { return false }
+        return Self.mailbox(String(decoding: contents, as: UTF8.self)) == Self.mailbox(value)
+    }
+
+    private static func mailbox(_ text: String) -> [String] {
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        return parts.dropLast().map(String.init) + parts.suffix(1).map { $0.lowercased() }
+    }
+}
+
 /// The bytes of the one object in a PEM text.
 private func derBytes(_ pem: String) throws -> [UInt8] {
     let body = pem.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("-----") }.joined()
-    guard let data = Data(base64Encoded: body) else { throw Malformed("PEM that is not base64") }
+    guard let data = Data(base64Encoded: body) else { throw Mismatch("PEM that is not base64") }
     return Array(data)
 }
 
@@ -60,7 +114,7 @@ private struct Unsupported: Error {
     init(_ what: String) { self.what = what }
 }
 
-private struct Malformed: Error, CustomStringConvertible {
+private struct Mismatch: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }

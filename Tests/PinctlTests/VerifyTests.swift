@@ -96,6 +96,51 @@ struct VerifyTests {
         #expect(role.status == 1)
     }
 
+    @Test("judges by the strict profile when asked, and names the rule's document")
+    func strict() async throws {
+        #expect(await verify("--host", "api.test").status == 0)
+        let strict = await verify("--host", "api.test", "--profile", "strict")
+        #expect(strict.lines[0].contains("not trusted: leaf (CN=api.test): has no extendedKeyUsage"))
+        #expect(strict.lines[0].hasSuffix("(Baseline Requirements, section 7.1.2.7.6)"))
+        #expect(strict.status == 4)
+        #expect(await verify("--host", "api.test", "--profile", "lax").errors.contains("--profile knows no \"lax\""))
+    }
+
+    @Test("verifies under every named store, and fails when one of them does not trust the chain")
+    func stores() async throws {
+        let stranger = try site.folder.add(try TestCertificate.root("Stranger").pemText, name: "stranger.pem")
+        let words = ["verify", site.chain, "--host", "api.test", "--store", "old=\(site.anchors)"]
+        let both = await pinctl(words + ["--store", "new=\(stranger)", "--json"])
+        #expect(both.output.contains(#""store":"old","verdict":"ok""#))
+        #expect(both.output.contains(#""store":"new","verdict":"untrusted""#))
+        #expect(both.status == 4)
+        // The files of one name are one store.
+        let together = await pinctl(words + ["--store", "old=\(stranger)"])
+        #expect(together.lines[0] == "ok    api.test (old)  trusted")
+        #expect(together.status == 0)
+        #expect(await pinctl(words + ["--store", stranger]).errors.contains("write NAME=FILE"))
+        #expect(await pinctl(words + ["--ca-file", stranger]).errors.contains("exclude each other"))
+    }
+
+    @Test("shows every path that was tried, and why it was not taken")
+    func verbose() async throws {
+        let late = try site.root.crossSign(site.intermediate) { $0.notAfter = 1_700_000_000 }
+        let file = try site.folder.add(
+            site.leaf.pemText + late.pemText + site.intermediate.pemText, name: "crossed.pem")
+        let run = await pinctl("verify", file, "--host", "api.test", "--ca-file", site.anchors, "-v")
+        #expect(run.status == 0)
+        #expect(run.lines.contains("  tried  api.test < Test Intermediate < Test Root  valid"))
+        #expect(
+            run.lines.contains {
+                $0.hasPrefix(
+                    "  tried  api.test < Test Intermediate  expired: certificate 1 (CN=Test Intermediate): expired at")
+            })
+        let json = await pinctl(
+            "verify", file, "--host", "api.test", "--ca-file", site.anchors, "--verbose", "--json")
+        #expect(json.output.contains(##""tried":[{"valid":true,"path":["api.test","Test Intermediate","Test Root"]}"##))
+        #expect(json.output.contains(##""rule":"expired","depth":1,"##))
+    }
+
     @Test("takes the chain from standard input, in any order behind the leaf, with other blocks in it")
     func inputs() async throws {
         let noise = TestPEM.block("DH PARAMETERS", [0x30, 0]) + (try site.leaf.key.privateKeyPEM)

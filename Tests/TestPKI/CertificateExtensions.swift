@@ -57,6 +57,17 @@ extension TestCertificate.Extension {
                 }))
     }
 
+    /// cRLDistributionPoints whose names are relative to the issuer of the certificate.
+    package static func distributionPoints(relativeNames names: [TestName.Attribute]) -> Self {
+        Self(
+            "2.5.29.31",
+            TestDER.element(
+                0x30,
+                names.flatMap { name in
+                    TestDER.sequence(TestDER.constructed(0, TestDER.constructed(1, name.derBytes)))
+                }))
+    }
+
     package static func policyConstraints(requireExplicit: Int, critical: Bool = true) -> Self {
         let skip = TestDER.integer(requireExplicit).dropFirst(2)
         return Self("2.5.29.36", critical: critical, TestDER.sequence(TestDER.primitive(0, Array(skip))))

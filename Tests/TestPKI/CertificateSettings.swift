@@ -56,6 +56,7 @@ extension TestCertificate {
     package enum ExtendedKeyUsage {
         package static let serverAuth = "1.3.6.1.5.5.7.3.1"
         package static let clientAuth = "1.3.6.1.5.5.7.3.2"
+        package static let ocspSigning = "1.3.6.1.5.5.7.3.9"
         package static let any = "2.5.29.37.0"
     }
 

@@ -11,6 +11,8 @@ package struct TestName: Hashable, Sendable {
             value = TestDER.element(tag, Array(text.utf8))
         }
 
+        package var derBytes: [UInt8] { TestDER.sequence(TestDER.objectIdentifier(type), value) }
+
         package static func commonName(_ text: String) -> Attribute { Attribute("2.5.4.3", text) }
         package static func country(_ text: String) -> Attribute { Attribute("2.5.4.6", text, tag: 0x13) }
         package static func organization(_ text: String) -> Attribute { Attribute("2.5.4.10", text) }
@@ -24,9 +26,7 @@ package struct TestName: Hashable, Sendable {
 
     /// Attributes in order, one to each RelativeDistinguishedName.
     package init(attributes: [Attribute]) {
-        derBytes = TestDER.element(
-            0x30,
-            attributes.flatMap { TestDER.set(TestDER.sequence(TestDER.objectIdentifier($0.type), $0.value)) })
+        derBytes = TestDER.element(0x30, attributes.flatMap { TestDER.set($0.derBytes) })
     }
 
     package init(_ attributes: Attribute...) { self.init(attributes: attributes) }

@@ -73,7 +73,39 @@ extension CertificateRule {
             guard certificate.version < 3, certificate.hasExtensions else { return nil }
             return "is of version \(certificate.version) and has extensions: reissue it as version 3"
         },
+        CertificateRule(
+            rule: .budget, places: .everywhere, source: "limits of this library", isBase: true
+        ) { certificate, _ in
+            certificate.excessiveWork
+        },
+        CertificateRule(
+            rule: .signatureAlgorithm, places: .everywhere, source: "RFC 5280, section 4.1.1.2", isBase: true
+        ) { certificate, _ in
+            certificate.hasOneSignatureAlgorithm
+                ? nil : "the signature algorithm beside its signature is not the one that was signed: reissue it"
+        },
     ]
+}
+
+extension X509Certificate {
+    /// OpenSSL sorts the policies of a certificate again with each that it reads: 10,000 of them take it seconds.
+    private static let maximumPolicies = 100
+    /// It copies the issuer's name for each distribution point that is named relative to it: 39 KB of certificate make
+    /// it take 128 MiB.
+    private static let maximumRelativePointBytes = 64 * 1_024
+
+    /// What OpenSSL would take too long over, before a signature is looked at; nil when there is nothing.
+    fileprivate var excessiveWork: String? {
+        if extensions.policyCount > Self.maximumPolicies {
+            return
+                "has \(extensions.policyCount) policies and mappings, \(Self.maximumPolicies) are the most: reissue it"
+        }
+        guard extensions.relativePointCount > 0 else { return nil }
+        let bytes = extensions.relativePointCount * issuer.derBytes.count
+        return bytes > Self.maximumRelativePointBytes
+            ? "has \(extensions.relativePointCount) distribution points relative to a long name: reissue it with full names"
+            : nil
+    }
 }
 
 func timeText(_ seconds: Int64) -> String {

@@ -8,6 +8,11 @@ extension CertificateRule {
             certificate.version == 3 ? nil : "is of version \(certificate.version): reissue it as version 3"
         },
         CertificateRule(
+            rule: .encoding, places: .everywhere, source: "RFC 5280, section 4.1", isBase: false
+        ) { certificate, _ in
+            certificate.encodingDefect.map { "\($0): reissue it as DER" }
+        },
+        CertificateRule(
             rule: .serialNumber, places: .everywhere, source: "RFC 5280, section 4.1.2.2", isBase: false
         ) { certificate, _ in
             let serial = certificate.serialNumber

@@ -11,6 +11,6 @@ extension TrustRule {
         (VerifyCode.notAuthorities, .notAnAuthority), (VerifyCode.pathLengths, .pathLength),
         (VerifyCode.purposes, .purpose), (VerifyCode.nameConstraints, .nameConstraints),
         (VerifyCode.weakCryptography, .weakCryptography), (VerifyCode.criticalExtensions, .criticalExtension),
-        (VerifyCode.certificatePolicies, .certificatePolicies),
+        (VerifyCode.certificatePolicies, .certificatePolicies), (VerifyCode.exhaustions, .budget),
     ]
 }

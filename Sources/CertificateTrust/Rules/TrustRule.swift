@@ -37,10 +37,14 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     /// Any other refusal of OpenSSL; the detail has its words.
     public static let other = TrustRule(rawValue: "other")
 
+    /// Two signature algorithms in one certificate (RFC 5280, section 4.1.1.2).
+    public static let signatureAlgorithm = TrustRule(rawValue: "signature-algorithm")
     /// A version that does not go with the extensions, or another than 3 in ``TrustPolicy/strict`` (RFC 5280, section
     /// 4.1.2.9).
     public static let certificateVersion = TrustRule(rawValue: "certificate-version")
 
+    /// Not DER in all of its parts (RFC 5280, section 4.1). Strict.
+    public static let encoding = TrustRule(rawValue: "encoding")
     /// No issuer, or an authority without a name (RFC 5280, sections 4.1.2.4 and 4.1.2.6). Strict.
     public static let authorityName = TrustRule(rawValue: "authority-name")
     /// basicConstraints of an authority missing or not critical (RFC 5280, section 4.2.1.9). Strict.

@@ -18,12 +18,59 @@ extension Arguments {
     /// The anchors: `--ca-file`, or the system's.
     func trustStore(in environment: CommandEnvironment) throws(UsageError) -> TrustStore {
         let files = all(.caFile)
+        guard files.isEmpty else { return try Self.trustStore(files) }
         do throws(TrustStoreError) {
-            guard files.isEmpty else { return try TrustStore(files: files) }
             return try .system(environment: environment.variables())
         } catch {
             throw .unusable([error.description])
         }
+    }
+
+    /// The stores of `--store`, each with its name; without it, the only one.
+    func trustStores(in environment: CommandEnvironment) throws(UsageError) -> [(name: String?, store: TrustStore)] {
+        let named = try namedFiles(.store)
+        guard !named.isEmpty else { return [(nil, try trustStore(in: environment))] }
+        guard all(.caFile).isEmpty else {
+            throw .unusable(["--ca-file and --store exclude each other: give every file a name with --store"])
+        }
+        var stores: [(name: String?, store: TrustStore)] = []
+        for (name, files) in named { stores.append((name, try Self.trustStore(files))) }
+        return stores
+    }
+
+    private static func trustStore(_ files: [String]) throws(UsageError) -> TrustStore {
+        do throws(TrustStoreError) {
+            return try TrustStore(files: files)
+        } catch {
+            throw .unusable([error.description])
+        }
+    }
+
+    /// Values `NAME=FILE`, the files of one name together, in the order in which the names come first.
+    private func namedFiles(_ flag: Flag) throws(UsageError) -> [(name: String, files: [String])] {
+        var named: [(name: String, files: [String])] = []
+        for value in all(flag) {
+            let parts = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+                throw .invalidValue(flag, reason: "\"\(value)\" names no store: write \(flag.valueName ?? "")")
+            }
+            if let index = named.firstIndex(where: { $0.name == parts[0] }) {
+                named[index].files.append(parts[1])
+            } else {
+                named.append((parts[0], [parts[1]]))
+            }
+        }
+        return named
+    }
+
+    /// The profile of `--profile`.
+    func trustPolicy() throws(UsageError) -> TrustPolicy {
+        let profiles: [(name: String, policy: TrustPolicy)] = [("default", .default), ("strict", .strict)]
+        guard let word = self[.profile] else { return .default }
+        guard let profile = profiles.first(where: { $0.name == word }) else {
+            throw .unknownChoice(.profile, word, known: profiles.map(\.name))
+        }
+        return profile.policy
     }
 
     /// The spelling of `--as`, this project's own by default.

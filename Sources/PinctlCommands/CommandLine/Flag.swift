@@ -42,6 +42,12 @@ extension Flag {
     static let host = Flag("host", value: "NAME", "the DNS name or IP address the certificate must be for")
     static let caFile = Flag(
         "ca-file", value: "FILE", repeatable: true, "trust the certificates in FILE instead of the system's")
+    static let store = Flag(
+        "store", value: "NAME=FILE", repeatable: true,
+        "verify under the roots in FILE, and under those of every other name")
+    static let profile = Flag(
+        "profile", value: "PROFILE", "default: what the Web accepts; strict: RFC 5280 and the CA/Browser Forum")
+    static let verbose = Flag("verbose", short: "v", "also show every path that was tried, and why it was not taken")
     static let at = Flag("at", value: "TIME", "verify at this time (RFC 3339, or a date) instead of now")
     static let pin = Flag(
         "pin", value: "PIN", repeatable: true, "expect this pin, sha256/BASE64, anywhere in the chain")

@@ -4,27 +4,36 @@ import TLSTransport
 extension CommandDefinition {
     static let verify = CommandDefinition(
         name: "verify", summary: "verify a chain in a file, and judge its pins", operands: "CHAIN",
-        operandCount: 1...1, flags: [.host, .caFile, .at, .pin, .policy],
+        operandCount: 1...1, flags: [.host, .caFile, .store, .profile, .at, .pin, .policy, .verbose],
         notes: [
             "CHAIN is a file of certificates, PEM or DER; - is standard input. The first one is the",
             "server's, the others help to build its path. --host may have a :port, which a policy",
-            "may ask for; it is 443 otherwise.",
+            "may ask for; it is 443 otherwise. With --store the chain is verified under each named",
+            "store, as the clients that have it would, and every one has to trust it.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             guard let host = arguments[.host] else { throw .missingFlag(.host) }
             let endpoint = try Endpoint(argument: host)
             let time = try arguments.time(in: environment)
             let expectation = try arguments.pinSource().expectation(for: endpoint)
-            let store = try arguments.trustStore(in: environment)
+            let (policy, stores) = (try arguments.trustPolicy(), try arguments.trustStores(in: environment))
             let presented = try presentedChain(arguments.operands[0])
-            let verdict = Verdict(on: presented, of: endpoint, expecting: expectation, store: store, time: time)
-            let text = VerdictText(
-                verdict: verdict, subject: endpoint.name.description, source: "file",
-                presented: presented.certificates, now: time)
-            console.result(
-                [text.headline] + (text.explanation.isEmpty ? text.chain : text.explanation),
-                text.json([("input", .string(arguments.operands[0])), ("host", .string(endpoint.name.description))]),
-                verdict.status)
+            for (name, store) in stores {
+                let trust = ServerTrust(presented: presented, name: endpoint.name, store: store, policy: policy)
+                let text = VerdictText(
+                    verdict: Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time),
+                    subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: "file",
+                    presented: presented.certificates, now: time)
+                let trace = arguments.has(.verbose) ? TraceText(of: trust, at: time) : nil
+                console.result(
+                    [text.headline] + (text.explanation.isEmpty ? text.chain : text.explanation)
+                        + (trace?.lines ?? []),
+                    text.json(
+                        [("input", .string(arguments.operands[0])), ("host", .string(endpoint.name.description))]
+                            + (name.map { [("store", .string($0))] } ?? []) + (trace.map { [("tried", $0.json)] } ?? [])
+                    ),
+                    text.verdict.status)
+            }
         })
 
     private static func presentedChain(_ operand: String) throws(UsageError) -> PresentedChain {

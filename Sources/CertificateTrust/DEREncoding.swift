@@ -1,0 +1,89 @@
+/// Whether all of an encoding is the one that DER has for its values (X.690, sections 8, 10 and 11), also in the parts
+/// that nothing here decodes.
+enum DEREncoding {
+    /// Certificates nest ten deep or so.
+    private static let maximumDepth = 32
+
+    /// What is not DER in the elements that fill `range`; nil when all is. An OCTET STRING is not looked into.
+    static func defect(_ bytes: Span<UInt8>, _ range: Range<Int>, depth: Int = 0) -> String? {
+        guard depth < maximumDepth else { return "nests too deep" }
+        var cursor = DERCursor(range)
+        while !cursor.isAtEnd {
+            guard let element = try? cursor.next(bytes) else { return "has a length that is not DER" }
+            let isConstructed = element.tag & 0x20 != 0
+            if element.tag & 0xC0 == 0, isConstructed != [DERTag.sequence, DERTag.set].contains(element.tag) {
+                return "has a value in pieces"
+            }
+            let defect =
+                isConstructed
+                ? self.defect(bytes, element.contents, depth: depth + 1)
+                : primitiveDefect(element.tag, bytes.extracting(element.contents))
+            if let defect { return defect }
+        }
+        return nil
+    }
+
+    private static func primitiveDefect(_ tag: UInt8, _ contents: Span<UInt8>) -> String? {
+        switch tag {
+        case DERTag.boolean:
+            contents.count == 1 && [0x00, 0xFF].contains(contents[0]) ? nil : "has a malformed BOOLEAN"
+        case DERTag.integer: isInteger(contents) ? nil : "has a padded INTEGER"
+        case DERTag.bitString: isBitString(contents) ? nil : "has a malformed BIT STRING"
+        case DERTag.null: contents.isEmpty ? nil : "has a malformed NULL"
+        case DERTag.objectIdentifier: isObjectIdentifier(contents) ? nil : "has a malformed OBJECT IDENTIFIER"
+        case DERTag.utf8String:
+            String(validating: Array(copying: contents), as: UTF8.self) != nil ? nil : "has a malformed UTF8String"
+        case DERTag.printableString:
+            contents.indices.allSatisfy { isPrintable(contents[$0]) } ? nil : "has a malformed PrintableString"
+        case DERTag.ia5String, DERTag.visibleString:
+            contents.indices.allSatisfy { contents[$0] < 0x80 } ? nil : "has a malformed IA5String"
+        default: nil
+        }
+    }
+
+    private static func isInteger(_ contents: Span<UInt8>) -> Bool {
+        guard contents.count > 1 else { return contents.count == 1 }
+        return !(contents[0] == 0x00 && contents[1] < 0x80) && !(contents[0] == 0xFF && contents[1] >= 0x80)
+    }
+
+    /// Unused bits are zero (X.690, section 11.2.1).
+    static func isBitString(_ contents: Span<UInt8>) -> Bool {
+        guard contents.count > 0, contents[0] <= 7 else { return false }
+        guard contents.count > 1 else { return contents[0] == 0 }
+        return contents[contents.count - 1] & ((1 << contents[0]) - 1) == 0
+    }
+
+    /// Each number in as few bytes as it takes, and the last one ended.
+    private static func isObjectIdentifier(_ contents: Span<UInt8>) -> Bool {
+        var startsNumber = true
+        for index in contents.indices {
+            guard !startsNumber || contents[index] != 0x80 else { return false }
+            startsNumber = contents[index] < 0x80
+        }
+        return contents.count > 0 && startsNumber
+    }
+
+    /// X.680, section 41.4.
+    private static func isPrintable(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: " '()+,-./:=?".utf8.contains(byte)
+        }
+    }
+}
+
+extension X509Certificate {
+    /// What is not DER in the certificate, its extensions included as far as they are standard.
+    var encodingDefect: String? {
+        let der = derBytes
+        if let defect = DEREncoding.defect(der.span, 0..<der.count) { return defect }
+        var found: String?
+        try? CertificateLayout(der.span).forEachExtension(der.span) { identifier, _, value in
+            guard found == nil, CertificateExtensions.isStandard(der.span, identifier) else { return }
+            found = DEREncoding.defect(der.span, value)
+        }
+        return found
+    }
+}

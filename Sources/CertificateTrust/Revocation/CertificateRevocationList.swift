@@ -1,0 +1,118 @@
+public import FoundationEssentials
+
+/// A list of revoked certificates (CRL): parsed, nothing verified.
+///
+/// The parts are read from the DER as sent (RFC 5280, section 5). Entries stay where they are and are searched when a
+/// certificate is looked up. Two lists are equal when their DER is.
+public struct CertificateRevocationList: Sendable {
+    /// The DER as sent.
+    public let derBytes: [UInt8]
+    /// Who signed it, by its own word.
+    public let issuer: X509Name
+    /// When it was issued, in seconds since 1970.
+    let issued: Int64
+    /// When the next one is due; nil when it does not say.
+    let due: Int64?
+    let canonicalIssuer: CanonicalName
+    let signature: SignedDER
+    private(set) var scope = IssuingDistributionPoint()
+    /// cRLNumber without leading zeros (RFC 5280, section 5.2.3).
+    private(set) var number: ListNumber?
+    /// The list that this one only adds to; nil for a complete list (RFC 5280, section 5.2.4).
+    private(set) var baseNumber: ListNumber?
+    /// The value of authorityKeyIdentifier.
+    private(set) var authorityKeyIdentifier: [UInt8] = []
+    /// Why nothing may be learned from this list: a critical extension that nobody here processes, or a number that is
+    /// missing or critical, both against RFC 5280, section 5.2.
+    var unusable: String?
+    /// The contents of revokedCertificates.
+    let entries: Range<Int>
+
+    /// When it was issued.
+    public var thisUpdate: Date { Date(timeIntervalSince1970: Double(issued)) }
+
+    /// When the next list is due, inclusive; nil when the list does not say, which RFC 5280 does not allow.
+    public var nextUpdate: Date? { due.map { Date(timeIntervalSince1970: Double($0)) } }
+
+    /// Parses one DER CertificateList that fills `derBytes`; ``RevocationEvidence/init(files:)`` reads PEM.
+    public init(derBytes: [UInt8]) throws(DERError) {
+        self.derBytes = derBytes
+        let bytes = derBytes.span
+        var outer = DERCursor(0..<bytes.count)
+        var parts = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+        try outer.finish()
+        signature = try SignedDER(bytes, &parts)
+        try parts.finish()
+
+        var fields = DERCursor(signature.contents)
+        let version = try fields.nextIfPresent(DERTag.integer, bytes)
+        if let version, version.contents.map({ bytes[$0] }) != [1] {
+            throw .invalidValue(what: "list version", offset: version.whole.lowerBound)
+        }
+        let algorithm = try fields.next(DERTag.sequence, bytes)
+        guard bytes.extracting(algorithm.whole).elementsEqual(bytes.extracting(signature.algorithm)) else {
+            throw .invalidValue(what: "signature algorithm", offset: algorithm.whole.lowerBound)
+        }
+        let name = try fields.next(DERTag.sequence, bytes).whole
+        let issuerBytes = name.map { bytes[$0] }
+        issuer = X509Name(derBytes: issuerBytes)
+        canonicalIssuer = try CanonicalName(bytes, name)
+        issued = try DERTime.seconds(bytes, try fields.next(bytes).whole)
+        due =
+            switch fields.peek(bytes) {
+            case DERTag.utcTime, DERTag.generalizedTime: try DERTime.seconds(bytes, try fields.next(bytes).whole)
+            default: nil
+            }
+        entries = try fields.nextIfPresent(DERTag.sequence, bytes)?.contents ?? fields.position..<fields.position
+        let explicit = try fields.nextIfPresent(DERTag.constructedContext(0), bytes)
+        try fields.finish()
+        guard version != nil || explicit == nil else {
+            throw .invalidValue(what: "extension in a list of version 1,", offset: signature.signed.lowerBound)
+        }
+        if let explicit { try readExtensions(bytes, explicit.contents, issuerBytes) }
+        if number == nil { unusable = unusable ?? "has no number" }
+        try checkEntries(bytes)
+    }
+
+    /// Of the extensions RFC 5280, section 5.2 lets two be critical, and both are read here.
+    private mutating func readExtensions(
+        _ bytes: Span<UInt8>, _ explicit: Range<Int>, _ issuer: [UInt8]
+    ) throws(DERError) {
+        var outer = DERCursor(explicit)
+        let list = try outer.next(DERTag.sequence, bytes).contents
+        try outer.finish()
+        var seen: [[UInt8]] = []
+        try DERExtensions.forEach(bytes, list) { (identifier, isCritical, value) throws(DERError) in
+            let name = identifier.map { bytes[$0] }
+            guard !seen.contains(name), seen.count < Self.maximumExtensions else {
+                throw .invalidValue(what: "repeated extension", offset: identifier.lowerBound)
+            }
+            seen.append(name)
+            switch name {
+            case [0x55, 0x1D, 0x1C]: scope = try IssuingDistributionPoint(bytes, value, issuer: issuer)
+            case [0x55, 0x1D, 0x1B]: baseNumber = try ListNumber(bytes, value)
+            case [0x55, 0x1D, 0x14] where !isCritical: number = try ListNumber(bytes, value)
+            case [0x55, 0x1D, 0x23] where !isCritical: authorityKeyIdentifier = value.map { bytes[$0] }
+            default:
+                if isCritical {
+                    unusable = "has the critical extension \(ObjectIdentifierText.dotted(bytes, identifier))"
+                }
+            }
+        }
+    }
+
+    /// Lists have five or so; a bound keeps the search for doubles short.
+    private static let maximumExtensions = 20
+}
+
+extension CertificateRevocationList: Hashable {
+    public static func == (left: CertificateRevocationList, right: CertificateRevocationList) -> Bool {
+        left.derBytes == right.derBytes
+    }
+
+    /// The end of the signature stands for the whole, as it does for a certificate.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(derBytes.count)
+        for byte in derBytes.suffix(8) { hasher.combine(byte) }
+    }
+}

@@ -1,0 +1,178 @@
+import OpenSSLBridge
+
+extension RevocationCheck {
+    /// What the stapled response says of the leaf, with what the lists say. A list that revokes it outweighs a good
+    /// response; a good response outweighs lists that are stale or missing.
+    mutating func answerOfStaple(
+        on leaf: X509Certificate, under issuers: ArraySlice<X509Certificate>, beside answer: RevocationAnswer,
+        pathTo search: PathSearch
+    ) -> RevocationAnswer {
+        if case .refused(let problem) = answer, problem.rule == .revoked { return answer }
+        guard let staple = evidence.stapledOCSP else {
+            guard (try? RevocationFields(leaf).demandsStaple) == false else {
+                return .refused(
+                    RevocationProblem(
+                        rule: .missingStaple,
+                        detail: "demands a stapled OCSP response (RFC 7633), and none came: switch stapling on"))
+            }
+            return answer
+        }
+        do throws(RevocationProblem) {
+            try judge(staple, on: leaf, under: issuers, pathTo: search)
+            return .good
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// Returns when the response says that the leaf is good.
+    private mutating func judge(
+        _ staple: [UInt8], on leaf: X509Certificate, under issuers: ArraySlice<X509Certificate>,
+        pathTo search: PathSearch
+    ) throws(RevocationProblem) {
+        let what = "the stapled OCSP response"
+        let response: OCSPResponse
+        do throws(DERError) {
+            response = try OCSPResponse(derBytes: staple)
+        } catch {
+            throw .unusable(what, "is malformed or no answer (\(error))")
+        }
+        guard let issuer = issuers.first else { return }
+        let identity = OCSPIdentity(certificate: leaf, issuer: issuer)
+        let singles = response.singles.filter(identity.isMeant)
+        guard !singles.isEmpty else { throw .unusable(what, "is about another certificate") }
+        for single in singles {
+            // Without an end it could be replayed for as long as the certificate lives, by whoever stole its key.
+            guard single.thisUpdate <= time, let end = single.nextUpdate, time <= end else {
+                throw .stale(what, from: single.thisUpdate, until: single.nextUpdate, at: time)
+            }
+        }
+        try checkResponder(of: response, under: issuers, pathTo: search)
+        for single in singles {
+            switch single.status {
+            case .good: break
+            case .revoked(let time, let reason): throw .revoked(at: time, reason: reason)
+            case .unknown:
+                throw RevocationProblem(
+                    rule: .revocationUnknown, detail: "its issuer's OCSP responder does not know it: reissue it")
+            }
+        }
+    }
+
+    /// The response must be signed by the issuer, or by whom the issuer itself made a responder (RFC 6960,
+    /// section 4.2.2.2).
+    private mutating func checkResponder(
+        of response: OCSPResponse, under issuers: ArraySlice<X509Certificate>, pathTo search: PathSearch
+    ) throws(RevocationProblem) {
+        let what = "the stapled OCSP response"
+        let der = response.derBytes
+        var problem = RevocationProblem.signer(what, "is signed by nobody who may")
+        guard let issuer = issuers.first else { throw problem }
+        if response.responder.isMeant(issuer) {
+            try spendSignature()
+            if response.signature.isSigned(der.span, by: issuer.subjectPublicKeyInfo) { return }
+            problem = .signer(what, "does not verify with the key of the issuer")
+        }
+        for range in response.certificates.prefix(Self.maximumResponders) {
+            guard let certificate = try? X509Certificate(derBytes: Array(der[range])),
+                response.responder.isMeant(certificate)
+            else { continue }
+            do throws(RevocationProblem) {
+                try checkDelegate(certificate, under: issuers, pathTo: search)
+                try spendSignature()
+                if response.signature.isSigned(der.span, by: certificate.subjectPublicKeyInfo) { return }
+                problem = .signer(what, "does not verify with the key of its responder")
+            } catch {
+                problem = error
+            }
+        }
+        throw problem
+    }
+
+    /// Responses carry one certificate, or its issuers with it.
+    private static var maximumResponders: Int { 10 }
+
+    private mutating func checkDelegate(
+        _ responder: X509Certificate, under issuers: ArraySlice<X509Certificate>, pathTo search: PathSearch
+    ) throws(RevocationProblem) {
+        func refusal(_ reason: String) -> RevocationProblem {
+            .signer("the stapled OCSP response", "is signed by \(responder.subject), which \(reason)")
+        }
+        guard let issuer = issuers.first, responder.canonicalIssuer == issuer.canonicalSubject else {
+            throw refusal("the issuer of the certificate did not issue")
+        }
+        let extensions = responder.extensions
+        guard let fields = try? RevocationFields(responder), extensions.unprocessedCritical == nil else {
+            throw refusal("is malformed, or has a critical extension that is not understood")
+        }
+        guard extensions.extendedKeyUsage?.contains(.ocspSigning) ?? false,
+            extensions.keyUsage?.contains(.digitalSignature) ?? true
+        else { throw refusal("is not meant to sign responses") }
+        guard responder.validity.contains(time) else { throw refusal("is not valid at this time") }
+        guard responder.keyWeakness(at: policy.strength) == nil else { throw refusal("has a weak key") }
+        try spendSignature()
+        let der = responder.derBytes
+        guard fields.signature.isSigned(der.span, by: issuer.subjectPublicKeyInfo) else {
+            throw refusal("the key of the issuer did not sign")
+        }
+        if !fields.isNotToBeChecked,
+            case .refused(let problem) = answerOfLists(on: responder, under: issuers, pathTo: search),
+            problem.rule == .revoked
+        {
+            throw refusal("is revoked itself")
+        }
+    }
+}
+
+/// What a response calls a certificate: hashes of its issuer's name and key, and its serial number (RFC 6960,
+/// section 4.1.1).
+private struct OCSPIdentity {
+    private let serialNumber: [UInt8]
+    private let hashes: [(algorithm: [UInt8], name: [UInt8], key: [UInt8])]
+
+    init(certificate: X509Certificate, issuer: X509Certificate) {
+        serialNumber = certificate.serialNumber
+        let name = certificate.issuer.derBytes
+        let key = issuer.subjectPublicKeyInfo.keyOctets
+        hashes = [
+            ([0x2B, 0x0E, 0x03, 0x02, 0x1A], sha1(name.span), sha1(key.span)),
+            (
+                [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01], sha256Digest(name.span),
+                sha256Digest(key.span)
+            ),
+        ]
+    }
+
+    func isMeant(_ single: OCSPResponse.Single) -> Bool {
+        single.serialNumber == serialNumber
+            && hashes.contains {
+                $0.algorithm == single.hash && $0.name == single.issuerNameHash && $0.key == single.issuerKeyHash
+            }
+    }
+}
+
+extension OCSPResponse.Responder {
+    fileprivate func isMeant(_ certificate: X509Certificate) -> Bool {
+        switch self {
+        case .name(let name): return name == certificate.canonicalSubject
+        case .keyHash(let hash):
+            let key = certificate.subjectPublicKeyInfo.keyOctets
+            return sha1(key.span) == hash
+        }
+    }
+}
+
+extension SubjectPublicKeyInfo {
+    /// The octets of the key, without algorithm and wrapping; none when malformed.
+    fileprivate var keyOctets: [UInt8] {
+        let der = derBytes
+        let bytes = der.span
+        var outer = DERCursor(0..<bytes.count)
+        guard let contents = try? outer.next(DERTag.sequence, bytes).contents else { return [] }
+        var fields = DERCursor(contents)
+        guard (try? fields.next(DERTag.sequence, bytes)) != nil,
+            let bits = try? fields.next(DERTag.bitString, bytes).contents
+        else { return [] }
+        return bits.dropFirst().map { bytes[$0] }
+    }
+}

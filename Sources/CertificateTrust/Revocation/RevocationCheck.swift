@@ -1,0 +1,247 @@
+/// The judgement on revocation for the paths of one evaluation (RFC 5280, section 6.3.3; RFC 6960).
+///
+/// It keeps what it learned from path to path: each list's signature is verified once for each key, and a certificate
+/// is looked up in a list once.
+struct RevocationCheck {
+    /// A valid path from a certificate to the anchor of the path in question, or nil. The evaluation has it.
+    typealias PathSearch = (X509Certificate, inout TrustBudget) -> [X509Certificate]?
+
+    let evidence: RevocationEvidence
+    let policy: TrustPolicy
+    /// Seconds since 1970.
+    let time: Int64
+    /// Certificates that may have signed a list, by subject.
+    private let besides: [CanonicalName: [X509Certificate]]
+
+    private var budget = TrustBudget()
+    private var verified: [SignedList: Bool] = [:]
+    private var entries: [ListedCertificate: RevocationEntry?] = [:]
+    /// Paths to signers that stand beside the path in question.
+    private var signerPaths: [X509Certificate: [X509Certificate]?] = [:]
+    private var searches = 0
+    /// Signers whose own revocation is being looked at.
+    private var signersInQuestion: [X509Certificate] = []
+
+    /// At most this many paths to signers are looked for: a peer can present any number that bear a signer's name.
+    private static let maximumSearches = 8
+    /// Signers of lists that tell of signers of lists; three is more than anybody has.
+    private static let maximumNesting = 3
+
+    private struct SignedList: Hashable {
+        var list: Int
+        var key: SubjectPublicKeyInfo
+    }
+
+    private struct ListedCertificate: Hashable {
+        var list: Int
+        var certificate: X509Certificate
+    }
+
+    /// `presented` may have signed lists too.
+    init(evidence: RevocationEvidence, presented: [X509Certificate], policy: TrustPolicy, time: Int64) {
+        self.evidence = evidence
+        self.policy = policy
+        self.time = time
+        besides = Dictionary(
+            grouping: (evidence.certificates + presented).filter {
+                evidence.listsByIssuer[$0.canonicalSubject] != nil
+            }, by: \.canonicalSubject)
+    }
+
+    /// Why a path, leaf first and anchor last, is refused; nil when it is not. The anchor itself is never asked about.
+    mutating func finding(
+        for path: [X509Certificate], budget: inout TrustBudget, pathTo search: PathSearch
+    ) -> TrustFinding? {
+        self.budget = budget
+        defer { budget = self.budget }
+        signerPaths = [:]
+        for depth in path.indices.dropLast() {
+            let certificate = path[depth]
+            var answer = answerOfLists(on: certificate, under: path[(depth + 1)...], pathTo: search)
+            if depth == 0 {
+                answer = answerOfStaple(on: certificate, under: path[1...], beside: answer, pathTo: search)
+            }
+            let problem: RevocationProblem
+            switch answer {
+            case .good: continue
+            case .unknown:
+                guard policy.revocation == .require else { continue }
+                problem = .unknown
+            case .refused(let found): problem = found
+            }
+            return TrustFinding(
+                rule: problem.rule, depth: depth, certificate: certificate, detail: problem.detail)
+        }
+        return nil
+    }
+
+    /// Pays for a signature, or throws.
+    mutating func spendSignature() throws(RevocationProblem) {
+        guard budget.spend(signatures: 1) else { throw .overBudget }
+    }
+
+    // MARK: Lists
+
+    /// What the lists say of a certificate; `issuers` are those above it on a path, its own first, the anchor last.
+    mutating func answerOfLists(
+        on certificate: X509Certificate, under issuers: ArraySlice<X509Certificate>, pathTo search: PathSearch
+    ) -> RevocationAnswer {
+        guard !evidence.lists.isEmpty else { return .unknown }
+        var points: [DistributionPoint]
+        do throws(DERError) {
+            points = try RevocationFields(certificate).distributionPoints
+        } catch {
+            return .refused(.unusable("what it says of its lists", "is malformed (\(error))"))
+        }
+        points.append(DistributionPoint(issuer: certificate.canonicalIssuer))
+        var covered: ReasonSet = []
+        var problem: RevocationProblem?
+        for point in points {
+            for issuer in point.listIssuers ?? [certificate.canonicalIssuer] {
+                for index in evidence.listsByIssuer[issuer] ?? [] where evidence.lists[index].baseNumber == nil {
+                    let reasons = point.reasons(
+                        of: evidence.lists[index], isAuthority: certificate.isCertificateAuthority,
+                        issuer: certificate.canonicalIssuer)
+                    guard let reasons, !reasons.isSubset(of: covered) else { continue }
+                    do throws(RevocationProblem) {
+                        if let entry = try entry(on: certificate, in: index, under: issuers, pathTo: search) {
+                            return .refused(.revoked(at: entry.time, reason: entry.reason))
+                        }
+                        covered.formUnion(reasons)
+                    } catch {
+                        guard error.rule != .budget else { return .refused(error) }
+                        problem = problem ?? error
+                    }
+                    if covered == .all { return .good }
+                }
+            }
+        }
+        return problem.map { .refused($0) } ?? .unknown
+    }
+
+    /// The entry by which a complete list, with the newest that adds to it, revokes a certificate.
+    private mutating func entry(
+        on certificate: X509Certificate, in index: Int, under issuers: ArraySlice<X509Certificate>,
+        pathTo search: PathSearch
+    ) throws(RevocationProblem) -> RevocationEntry? {
+        let list = evidence.lists[index]
+        if let reason = list.unusable { throw .unusable(list.name, reason) }
+        let isFresh = list.isFresh(at: time)
+        let deltas = list.issued <= time ? self.deltas(of: list) : []
+        let stale = RevocationProblem.stale(list.name, from: list.issued, until: list.due, at: time)
+        guard isFresh || !deltas.isEmpty else { throw stale }
+        let key = try signer(of: index, under: issuers, pathTo: search)
+        for delta in deltas where try verifies(delta, by: key) {
+            if let entry = lookUp(certificate, in: delta) { return entry.isRemoval ? nil : entry }
+            return lookUp(certificate, in: index)
+        }
+        guard isFresh else { throw stale }
+        return lookUp(certificate, in: index)
+    }
+
+    /// The lists that bring a complete one up to date, newest first: of the same issuer, scope and key, with a base
+    /// that is not newer than it (RFC 5280, section 5.2.4).
+    private func deltas(of list: CertificateRevocationList) -> [Int] {
+        guard let number = list.number else { return [] }
+        return (evidence.listsByIssuer[list.canonicalIssuer] ?? []).filter { index in
+            let delta = evidence.lists[index]
+            guard let baseNumber = delta.baseNumber, let deltaNumber = delta.number else { return false }
+            return baseNumber <= number && number < deltaNumber && delta.scope == list.scope
+                && delta.authorityKeyIdentifier == list.authorityKeyIdentifier && delta.unusable == nil
+                && delta.isFresh(at: time)
+        }
+    }
+
+    private mutating func lookUp(_ certificate: X509Certificate, in index: Int) -> RevocationEntry? {
+        let key = ListedCertificate(list: index, certificate: certificate)
+        if let known = entries[key] { return known }
+        let entry = evidence.lists[index].entry(
+            serialNumber: certificate.serialNumber, issuer: certificate.canonicalIssuer)
+        entries[key] = .some(entry)
+        return entry
+    }
+
+    private mutating func verifies(_ index: Int, by key: SubjectPublicKeyInfo) throws(RevocationProblem) -> Bool {
+        let pair = SignedList(list: index, key: key)
+        if let known = verified[pair] { return known }
+        try spendSignature()
+        let list = evidence.lists[index]
+        let der = list.derBytes
+        let isValid = list.signature.isSigned(der.span, by: key)
+        verified[pair] = isValid
+        return isValid
+    }
+
+    // MARK: Signers of lists
+
+    /// The key that signed a list: of a certificate with the name of the list's issuer that may sign lists and stands
+    /// on the path, or leads to the same anchor and is not revoked itself (RFC 5280, section 6.3.3 (f)).
+    private mutating func signer(
+        of index: Int, under issuers: ArraySlice<X509Certificate>, pathTo search: PathSearch
+    ) throws(RevocationProblem) -> SubjectPublicKeyInfo {
+        let list = evidence.lists[index]
+        let onPath = issuers.filter { $0.canonicalSubject == list.canonicalIssuer }
+        let besides = (besides[list.canonicalIssuer] ?? []).filter { !onPath.contains($0) }
+        var problem = RevocationProblem.signer(list.name, "is signed by nobody known here")
+        for candidate in onPath + besides {
+            let key = candidate.subjectPublicKeyInfo
+            guard try verifies(index, by: key) else { continue }
+            guard candidate.extensions.keyUsage?.contains(.listSigning) ?? true else {
+                problem = .signer(list.name, "is signed by a key that may not sign lists (keyUsage)")
+                continue
+            }
+            if onPath.contains(candidate) { return key }
+            do throws(RevocationProblem) {
+                try checkSigner(candidate, of: list, under: issuers, pathTo: search)
+                return key
+            } catch {
+                problem = error
+            }
+        }
+        throw problem
+    }
+
+    private mutating func checkSigner(
+        _ signer: X509Certificate, of list: CertificateRevocationList, under issuers: ArraySlice<X509Certificate>,
+        pathTo search: PathSearch
+    ) throws(RevocationProblem) {
+        // Who is asked about already has a path, and an authority may have its list signer tell of itself.
+        guard !signersInQuestion.contains(signer) else { return }
+        guard signersInQuestion.count < Self.maximumNesting else {
+            throw .signer(list.name, "is signed by one of too many signers that tell of each other")
+        }
+        guard let path = self.path(to: signer, search), let anchor = path.last, anchor == issuers.last else {
+            throw .signer(list.name, "is signed by a certificate without a valid path to the same anchor")
+        }
+        signersInQuestion.append(signer)
+        defer { signersInQuestion.removeLast() }
+        for (depth, certificate) in path.enumerated().dropLast() where !issuers.contains(certificate) {
+            switch answerOfLists(on: certificate, under: path[(depth + 1)...], pathTo: search) {
+            case .good: break
+            case .unknown:
+                guard policy.revocation == .use else {
+                    throw .signer(list.name, "is signed by a certificate that may be revoked, nothing tells")
+                }
+            case .refused(let problem):
+                throw .signer(list.name, "rests on \(certificate.subject), which is refused (\(problem.rule.rawValue))")
+            }
+        }
+    }
+
+    private mutating func path(to signer: X509Certificate, _ search: PathSearch) -> [X509Certificate]? {
+        if let known = signerPaths[signer] { return known }
+        guard searches < Self.maximumSearches else { return nil }
+        searches += 1
+        let path = search(signer, &budget)
+        signerPaths[signer] = .some(path)
+        return path
+    }
+}
+
+extension CertificateRevocationList {
+    /// What to call it.
+    var name: String { "the list of revoked certificates of \(issuer)" }
+
+    /// Both ends are inclusive. A list without an end is never fresh: RFC 5280, section 5.1.2.5 demands one.
+    func isFresh(at time: Int64) -> Bool { issued <= time && due.map { time <= $0 } ?? false }
+}

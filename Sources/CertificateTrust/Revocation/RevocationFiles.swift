@@ -1,0 +1,107 @@
+import FoundationEssentials
+
+extension RevocationEvidence {
+    /// Every list of some PEM (`X509 CRL`) or DER files, and the certificates beside them, which may have signed lists.
+    ///
+    /// A file that cannot be read, holds no list, or has a broken block fails the whole: who passes over a list passes
+    /// over what it revokes.
+    public init(files: [String]) throws(RevocationFileError) {
+        var reader = RevocationFileReader()
+        for file in files {
+            let count = reader.lists.count
+            try reader.read(file)
+            guard reader.lists.count > count else { throw .noList(path: file) }
+        }
+        self.init(lists: reader.lists, certificates: reader.certificates)
+    }
+
+    /// Every list in the files of a directory, not below it, read as ``init(files:)`` does. A text without PEM in it
+    /// is passed over, a broken block is not.
+    public init(directory: String) throws(RevocationFileError) {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
+            throw .unreadable(path: directory, reason: "cannot be listed: check the path and who may read it")
+        }
+        var reader = RevocationFileReader()
+        for name in names.sorted() { try reader.read(directory + "/" + name, isNamed: false) }
+        guard !reader.lists.isEmpty else { throw .noList(path: directory) }
+        self.init(lists: reader.lists, certificates: reader.certificates)
+    }
+}
+
+private struct RevocationFileReader {
+    /// The largest lists in use have some ten MiB.
+    private static let limit = 64 << 20
+
+    private(set) var lists: [CertificateRevocationList] = []
+    private(set) var certificates: [X509Certificate] = []
+
+    /// `isNamed` is false for what stands in a directory by chance.
+    mutating func read(_ path: String, isNamed: Bool = true) throws(RevocationFileError) {
+        let file: InputFile
+        do throws(InputFileError) {
+            file = try InputFile(path: path)
+        } catch {
+            guard isNamed || error.reason != .directory else { return }
+            throw .unreadable(path: path, reason: error.description)
+        }
+        var failure: RevocationFileError?
+        do throws(KeyFile.Failure) {
+            try KeyFile.readObjects(file, limit: Self.limit) { label, block, result, der in
+                guard failure == nil else { return }
+                do throws(DERError) {
+                    if case .failure(let error) = result {
+                        failure = .malformed(path: path, line: block.line, reason: error.description)
+                    } else {
+                        try add(label, Array(copying: der))
+                    }
+                } catch {
+                    let line = label == nil ? nil : block.line
+                    failure = .malformed(path: path, line: line, reason: error.description)
+                }
+            }
+        } catch .format(.noBlock) where !isNamed {
+            return
+        } catch {
+            throw .unreadable(path: path, reason: error.description)
+        }
+        if let failure { throw failure }
+    }
+
+    private mutating func add(_ label: String?, _ der: [UInt8]) throws(DERError) {
+        switch label {
+        case "X509 CRL": lists.append(try CertificateRevocationList(derBytes: der))
+        case "CERTIFICATE", "X509 CERTIFICATE": certificates.append(try X509Certificate(derBytes: der))
+        case nil:
+            if let certificate = try? X509Certificate(derBytes: der) {
+                certificates.append(certificate)
+            } else {
+                lists.append(try CertificateRevocationList(derBytes: der))
+            }
+        default: break
+        }
+    }
+}
+
+/// Why files gave no evidence about revocation.
+@nonexhaustive
+public enum RevocationFileError: Error, Hashable, Sendable {
+    /// A file or directory cannot be read, or is neither PEM nor DER.
+    case unreadable(path: String, reason: String)
+    /// A list or certificate is broken; `line` is where it begins, nil in a DER file.
+    case malformed(path: String, line: Int?, reason: String)
+    /// No list of revoked certificates there.
+    case noList(path: String)
+}
+
+extension RevocationFileError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unreadable(let path, let reason): "\(visibleText(path)): \(reason)"
+        case .malformed(let path, let line?, let reason):
+            "\(visibleText(path)):\(line): the list or certificate that begins here \(reason)"
+        case .malformed(let path, nil, let reason): "\(visibleText(path)): \(reason)"
+        case .noList(let path):
+            "\(visibleText(path)): holds no list of revoked certificates: give PEM with X509 CRL blocks, or DER"
+        }
+    }
+}

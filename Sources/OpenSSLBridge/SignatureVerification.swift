@@ -1,0 +1,46 @@
+import COpenSSL
+
+/// The largest RSA key that is used, in bits: one verification grows with the square of it.
+private let largestRSAKey: Int32 = 8_192
+
+/// Whether `signature` over the DER element `signed` verifies with a DER SubjectPublicKeyInfo, by the DER
+/// AlgorithmIdentifier that the signer names (`ASN1_item_verify` over `ASN1_ANY`, which keeps the bytes as they are).
+///
+/// False for whatever OpenSSL cannot read, and for RSA keys over 8,192 bits. Which algorithms are good enough is the
+/// caller's to say.
+package func verifySignature(
+    of signed: Span<UInt8>, algorithm: Span<UInt8>, signature: Span<UInt8>, by subjectPublicKeyInfo: Span<UInt8>
+) -> Bool {
+    OpenSSLError.clear()
+    // What a refused signature leaves in the queue is nobody's to find.
+    defer { OpenSSLError.clear() }
+    let key = unsafe subjectPublicKeyInfo.withUnsafeBufferPointer { buffer in
+        var cursor = buffer.baseAddress
+        return unsafe d2i_PUBKEY(nil, &cursor, buffer.count)
+    }
+    guard let key = unsafe key else { return false }
+    defer { unsafe EVP_PKEY_free(key) }
+    let family = unsafe EVP_PKEY_get_base_id(key)
+    let isRSA = family == EVP_PKEY_RSA || family == EVP_PKEY_RSA_PSS
+    guard !isRSA || (unsafe EVP_PKEY_get_bits(key)) <= largestRSAKey else { return false }
+
+    let identifier = unsafe algorithm.withUnsafeBufferPointer { buffer in
+        var cursor = buffer.baseAddress
+        return unsafe d2i_X509_ALGOR(nil, &cursor, buffer.count)
+    }
+    guard let identifier = unsafe identifier else { return false }
+    defer { unsafe X509_ALGOR_free(identifier) }
+    let value = unsafe signed.withUnsafeBufferPointer { buffer in
+        var cursor = buffer.baseAddress
+        return unsafe d2i_ASN1_TYPE(nil, &cursor, buffer.count)
+    }
+    guard let value = unsafe value else { return false }
+    defer { unsafe ASN1_TYPE_free(value) }
+    guard let bits = unsafe ASN1_BIT_STRING_new() else { return false }
+    defer { unsafe ASN1_BIT_STRING_free(bits) }
+    let isCopied = unsafe signature.withUnsafeBufferPointer { buffer in
+        unsafe ASN1_BIT_STRING_set(bits, UnsafeMutablePointer(mutating: buffer.baseAddress), Int32(buffer.count))
+    }
+    guard isCopied == 1 else { return false }
+    return unsafe COpenSSL_verify_any(value, identifier, bits, key) == 1
+}

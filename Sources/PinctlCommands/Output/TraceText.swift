@@ -1,0 +1,43 @@
+import CertificateTrust
+import FoundationEssentials
+
+/// Every path that an evaluation tried, in its order, and what became of each: what `--verbose` shows.
+struct TraceText {
+    private let attempts: [TrustAttempt]
+
+    /// Evaluates the claim once more and goes through all paths, also behind the one that was taken.
+    init(of trust: ServerTrust, at time: Date) {
+        var attempts: [TrustAttempt] = []
+        _ = try? trust.evaluate(at: time, accepting: { _ in false }, tracing: { attempts.append($0) })
+        self.attempts = attempts
+    }
+
+    var lines: [String] {
+        attempts.map { attempt in
+            "  tried  \(Self.path(attempt).joined(separator: " < "))  \(Self.outcome(attempt))"
+        }
+    }
+
+    var json: JSON {
+        .array(
+            attempts.map { attempt in
+                var members: [(String, JSON)] = [("path", .array(Self.path(attempt).map { .string($0) }))]
+                if case .untrusted(let finding) = attempt.outcome {
+                    members += [
+                        ("rule", .string(finding.rule.rawValue)),
+                        ("depth", finding.depth.map { .integer($0) } ?? .null),
+                        ("reason", .string(finding.description)),
+                    ]
+                }
+                return .object([("valid", .bool(attempt.isValid))] + members)
+            })
+    }
+
+    private static func path(_ attempt: TrustAttempt) -> [String] {
+        attempt.certificates.map { $0.subject.commonName ?? $0.subject.description }
+    }
+
+    private static func outcome(_ attempt: TrustAttempt) -> String {
+        if case .untrusted(let finding) = attempt.outcome { "\(finding.rule.rawValue): \(finding)" } else { "valid" }
+    }
+}

@@ -1,0 +1,219 @@
+import TestPKI
+import Testing
+
+@testable import CertificateTrust
+
+@Suite("Stapled OCSP responses")
+struct OCSPTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let expected: String
+        let staple: @Sendable (RevocationSite) throws -> [UInt8]
+
+        init(_ sentence: String, _ expected: String, _ staple: @escaping @Sendable (RevocationSite) throws -> [UInt8]) {
+            testDescription = sentence
+            self.expected = expected
+            self.staple = staple
+        }
+    }
+
+    private static func response(
+        _ site: RevocationSite, adjusting adjust: (inout TestOCSPResponse) -> Void = { _ in }
+    ) -> TestOCSPResponse {
+        var response = TestOCSPResponse(site.leaf, issuedBy: site.issuer)
+        adjust(&response)
+        return response
+    }
+
+    /// A responder of an authority, with OCSPSigning unless told.
+    private static func responder(
+        of authority: TestCertificate, key: TestKey? = nil,
+        adjusting adjust: (inout TestCertificate.Settings) -> Void = { _ in }
+    ) throws -> TestCertificate {
+        var settings = TestCertificate.Settings(subject: TestName(.commonName("Responder")))
+        settings.keyUsage = .digitalSignature
+        settings.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.ocspSigning]
+        adjust(&settings)
+        return try authority.issue(settings, key: key)
+    }
+
+    private static func delegated(
+        _ site: RevocationSite, key: TestKey? = nil,
+        adjusting adjust: (inout TestCertificate.Settings) -> Void = { _ in }
+    ) throws -> [UInt8] {
+        let responder = try responder(of: site.issuer, key: key, adjusting: adjust)
+        return try response(site).signed(by: responder, including: [responder])
+    }
+
+    static let rows: [Row] = [
+        .init("good, by the issuer", "accepted") { try response($0).signed(by: $0.issuer) },
+        .init("good, by SHA-256 identifiers", "accepted") {
+            try response($0) { $0.usesSHA256 = true }.signed(by: $0.issuer)
+        },
+        .init("good, by an issuer named by its key", "accepted") {
+            try response($0) { $0.namesKey = true }.signed(by: $0.issuer)
+        },
+        .init("good, by a responder of the issuer", "accepted") { try delegated($0) },
+        .init("good, by a responder among strangers", "accepted") {
+            let responder = try responder(of: $0.issuer)
+            return try response($0).signed(by: responder, including: [$0.other, try .root("Responder"), responder])
+        },
+        .init("CB24: revoked", "revoked") {
+            try response($0) { $0.status = .revoked(reason: 1) }.signed(by: $0.issuer)
+        },
+        .init("CB24: on hold, no reason told", "revoked") {
+            try response($0) { $0.status = .revoked(reason: nil) }.signed(by: $0.issuer)
+        },
+        .init("CB24: revoked, by a responder of the issuer", "revoked") {
+            let responder = try responder(of: $0.issuer)
+            return try response($0) { $0.status = .revoked(reason: 1) }.signed(by: responder, including: [responder])
+        },
+        .init("unknown to the responder", "revocation-unknown") {
+            try response($0) { $0.status = .unknown }.signed(by: $0.issuer)
+        },
+        .init("CB24: expired", "revocation-stale") {
+            try response($0) { $0.nextUpdate = 1_799_999_999 }.signed(by: $0.issuer)
+        },
+        .init("CB24: of the future", "revocation-stale") {
+            try response($0) { $0.thisUpdate = 1_800_000_001 }.signed(by: $0.issuer)
+        },
+        .init("CB24: without an end, to be replayed forever", "revocation-stale") {
+            try response($0) { $0.nextUpdate = nil }.signed(by: $0.issuer)
+        },
+        .init("CB24: for another certificate", "revocation-unusable") { site in
+            try TestOCSPResponse(try site.issuer.leaf("api.example.test"), issuedBy: site.issuer).signed(
+                by: site.issuer)
+        },
+        .init("CB24: for the serial number of another issuer", "revocation-unusable") {
+            try TestOCSPResponse($0.leaf, issuedBy: $0.other).signed(by: $0.issuer)
+        },
+        .init("CB24: by another authority", "revocation-signer") {
+            try response($0).signed(by: $0.other, including: [$0.other])
+        },
+        .init("CB24: by a responder of another authority", "revocation-signer") {
+            let responder = try responder(of: $0.other)
+            return try response($0).signed(by: responder, including: [responder])
+        },
+        .init("CB24: by the leaf itself", "revocation-signer") {
+            try response($0).signed(by: $0.leaf, including: [$0.leaf])
+        },
+        .init("CB24: by a responder that the issuer only seems to have made", "revocation-signer") { site in
+            let impostor = try TestCertificate.root("Issuer")
+            let responder = try responder(of: impostor)
+            return try response(site).signed(by: responder, including: [responder])
+        },
+        .init("by a responder whose certificate did not come", "revocation-signer") {
+            try response($0).signed(by: try responder(of: $0.issuer))
+        },
+        .init("by a certificate for servers", "revocation-signer") {
+            try delegated($0) { $0.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.serverAuth] }
+        },
+        .init("by a certificate for any purpose", "revocation-signer") {
+            try delegated($0) { $0.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.any] }
+        },
+        .init("by a responder that may not sign", "revocation-signer") {
+            try delegated($0) { $0.keyUsage = .keyEncipherment }
+        },
+        .init("by an expired responder", "revocation-signer") { try delegated($0) { $0.notAfter = 1_799_999_999 } },
+        .init("by a responder of the future", "revocation-signer") {
+            try delegated($0) { $0.notBefore = 1_800_000_001 }
+        },
+        .init("by a responder with an unknown critical extension", "revocation-signer") {
+            try delegated($0) { $0.extensions = [RevocationListTests.unknown] }
+        },
+        .init("by a responder with a weak key", "revocation-signer") {
+            try delegated($0, key: .shared(.rsa(bits: 1024)))
+        },
+        .init("by a responder certified with SHA-1", "revocation-signer") { try delegated($0) { $0.digest = .sha1 } },
+        .init("signed with SHA-1", "revocation-signer") {
+            try response($0) { $0.digest = .sha1 }.signed(by: $0.issuer)
+        },
+        .init("with a broken signature", "revocation-signer") {
+            var staple = try response($0).signed(by: $0.issuer)
+            staple[staple.count - 1] ^= 1
+            return staple
+        },
+        .init("with a critical extension", "revocation-unusable") {
+            try response($0) { $0.extensions = [RevocationListTests.unknown] }.signed(by: $0.issuer)
+        },
+        .init("with an extension", "accepted") {
+            try response($0) { $0.extensions = [RevocationListTests.harmless] }.signed(by: $0.issuer)
+        },
+        .init("an error of the responder", "revocation-unusable") {
+            try response($0) { $0.responseStatus = 3 }.signed(by: $0.issuer)
+        },
+        .init("nothing", "revocation-unusable") { _ in [] },
+        .init("with bytes behind it", "revocation-unusable") { try response($0).signed(by: $0.issuer) + [0] },
+        .init("cut off", "revocation-unusable") { try response($0).signed(by: $0.issuer).dropLast() },
+    ]
+
+    @Test("a staple decides on the leaf", arguments: rows)
+    func staples(_ row: Row) throws {
+        let site = try RevocationSite()
+        var claim = try site.claim([])
+        claim.staple = try row.staple(site)
+        for (mode, expected) in [(RevocationMode.use, row.expected), (.require, row.expected), (.ignore, "accepted")] {
+            claim.mode = mode
+            #expect(try claim.verdict() == expected)
+        }
+    }
+
+    @Test("CB24: a response holds from its first second to its last")
+    func freshness() throws {
+        let site = try RevocationSite()
+        var claim = RevocationClaim(path: site.path, staple: try Self.response(site).signed(by: site.issuer))
+        for (time, expected) in [
+            (1_798_999_999, "revocation-stale"), (1_799_000_000, "accepted"), (1_801_000_000, "accepted"),
+            (1_801_000_001, "revocation-stale"),
+        ] as [(Int64, String)] {
+            claim.time = time
+            #expect(try claim.verdict() == expected)
+        }
+    }
+
+    @Test("CB24: a certificate that demands a staple is not accepted without, whatever lists say")
+    func mustStaple() throws {
+        let site = try RevocationSite(leafExtensions: [.mustStaple])
+        var claim = try site.claim([try site.issuer.revocationList()])
+        #expect(try claim.verdict() == "missing-staple")
+        claim.mode = .require
+        #expect(try claim.verdict() == "missing-staple")
+        claim.staple = try Self.response(site).signed(by: site.issuer)
+        #expect(try claim.verdict() == "accepted")
+        claim.mode = .ignore
+        claim.staple = nil
+        #expect(try claim.verdict() == "accepted")
+    }
+
+    @Test("a list that revokes outweighs a good response, and a good response outweighs a stale list")
+    func listsBeside() throws {
+        let site = try RevocationSite()
+        var claim = try site.claim([try site.issuer.revocationList(.init(site.leaf))])
+        claim.staple = try Self.response(site).signed(by: site.issuer)
+        #expect(try claim.verdict() == "revoked")
+        claim = try site.claim([try site.issuer.revocationList { $0.nextUpdate = 1_799_999_999 }], .require)
+        claim.staple = try Self.response(site).signed(by: site.issuer)
+        #expect(try claim.verdict() == "accepted")
+    }
+
+    @Test("CB24: a responder that its issuer revoked does not count, unless the issuer vouches for its whole life")
+    func revokedResponder() throws {
+        let site = try RevocationSite()
+        for (extensions, expected) in [([], "revocation-signer"), ([.ocspNoCheck], "accepted")]
+            as [([TestCertificate.Extension], String)]
+        {
+            let responder = try Self.responder(of: site.issuer) { $0.extensions = extensions }
+            var claim = try site.claim([try site.issuer.revocationList(.init(responder))])
+            claim.staple = try Self.response(site).signed(by: responder, including: [responder])
+            #expect(try claim.verdict() == expected)
+        }
+    }
+
+    @Test("CB24: the staple is about the leaf, and an intermediate still needs an answer")
+    func intermediate() throws {
+        let site = try RevocationSite()
+        let claim = RevocationClaim(
+            path: site.path, staple: try Self.response(site).signed(by: site.issuer), mode: .require)
+        #expect(try claim.verdict() == "revocation-unknown at 1")
+    }
+}

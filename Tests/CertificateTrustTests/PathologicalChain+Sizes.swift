@@ -1,0 +1,126 @@
+import CertificateTrust
+import TestPKI
+
+// MARK: - Certificates that are as large as any that is taken
+
+extension PathologicalChain {
+    static let sizes: [PathologicalChain] =
+        [1_000, 10_000, 100_000].flatMap { count in
+            [
+                PathologicalChain("\(count) names of one letter", "accepted") {
+                    try path { $0.alternativeNames += Array(repeating: .dns("a"), count: count) }
+                },
+                PathologicalChain("\(count) constraints of one letter", "accepted") {
+                    try path(authority: { $0.excludedSubtrees = Array(repeating: .dns("a"), count: count) })
+                },
+            ]
+        }
+        + [1_000, 10_000, 20_000].flatMap { count in
+            [
+                PathologicalChain("a subject of \(count) attributes, none of them text", "accepted") {
+                    try path { $0.subject = shortName(count) }
+                },
+                PathologicalChain("a subject of \(count) attributes in one set", "accepted") {
+                    try path {
+                        let set = TestDER.element(0x31, (0..<count).flatMap { _ in attribute.derBytes })
+                        $0.subject = TestName(derBytes: TestDER.sequence(set))
+                    }
+                },
+            ]
+        }
+        + [50, 1_000, 10_000].map { count in
+            PathologicalChain("\(count) policies, required", count > 50 ? "budget" : "accepted") {
+                let policies = (1...count).map { "1.2.\($0)" }
+                return try path(authority: {
+                    $0.extensions = [.certificatePolicies(policies), .policyConstraints(requireExplicit: 0)]
+                }) { $0.extensions = [.certificatePolicies(policies)] }
+            }
+        }
+        + [10, 100, 300].map { count in
+            PathologicalChain("\(count) distribution points relative to an issuer of as many attributes", "accepted") {
+                try path(authority: { $0.subject = shortName(count) }) {
+                    $0.extensions = [.distributionPoints(relativeNames: Array(repeating: attribute, count: count))]
+                }
+            }
+        }
+        + [100, 1_000, 10_000].map { count in
+            PathologicalChain(
+                "fifty paths over an authority of \(count) attributes, which excludes the leaf", "name-constraints"
+            ) {
+                let root = try TestCertificate.root("Root", key: key)
+                let uppers = try (0..<50).map { _ in try root.intermediate("Upper", adjusting: anonymous) }
+                let lower = try uppers[49].intermediate("", key: key) {
+                    anonymous(&$0)
+                    $0.subject = shortName(count)
+                    $0.excludedSubtrees = [.dns("example.test")]
+                }
+                let leaf = try lower.leaf("api.example.test", key: key, adjusting: anonymous)
+                return Claim(leaf: leaf, presented: uppers + [lower], anchors: [root])
+            }
+        }
+        + [(10, 10), (100, 1_000), (2_000, 10_000)].map { (texts, names) in
+            PathologicalChain("\(texts) common names beside \(names) names, strict", "accepted") {
+                var claim = try path {
+                    $0.subject = TestName(attributes: (0..<texts).map { .commonName("Server \($0)") })
+                    $0.alternativeNames += (0..<names).map { .dns("host\($0).example.test") }
+                }
+                claim.policy = .strict
+                return claim
+            }
+        }
+        + [10, 20].map { count in
+            PathologicalChain("\(count) self-issued certificates with keys of 20 KB", "budget") {
+                let plain = TestDER.objectIdentifier("1.2.840.113549.1.1.1")
+                let namesakes = try (0..<count).map { number in
+                    let parameters = TestDER.octetString([UInt8](repeating: 0, count: 20_000) + [UInt8(number)])
+                    // The BIT STRING with a key of 2048 bits.
+                    let bits = Array(TestKey.rsaPublicKeyDER(bits: 2_048).suffix(275))
+                    return try TestCertificate.root("Authority", key: key) {
+                        anonymous(&$0)
+                        $0.subjectPublicKeyInfo = TestDER.sequence(TestDER.sequence(plain, parameters), bits)
+                    }
+                }
+                let leaf = try namesakes[0].leaf("api.example.test", key: key, adjusting: anonymous)
+                return Claim(leaf: leaf, presented: namesakes, anchors: [try .root("Root")])
+            }
+        }
+        + [
+            PathologicalChain("a critical extension whose identifier has 100,000 arcs", "critical-extension") {
+                try path {
+                    let identifier = "1.2" + String(repeating: ".1", count: 100_000)
+                    $0.extensions = [.init(identifier, critical: true, [])]
+                }
+            },
+            PathologicalChain("curve parameters without a square root (CVE-2022-0778)", "weak-cryptography") {
+                try path { $0.subjectPublicKeyInfo = endlessCurve }
+            },
+        ]
+
+    /// A root, an authority and a leaf, each of which can be adjusted.
+    private static func path(
+        authority: (inout TestCertificate.Settings) -> Void = { _ in },
+        leaf adjust: (inout TestCertificate.Settings) -> Void = { _ in }
+    ) throws -> Claim {
+        let root = try TestCertificate.root("Root", key: key)
+        let intermediate = try root.intermediate("Authority", key: key, adjusting: authority)
+        let leaf = try intermediate.leaf("api.example.test", key: key, adjusting: adjust)
+        return Claim(leaf: leaf, presented: [intermediate], anchors: [root])
+    }
+
+    private static let attribute = TestName.Attribute("2.5.4.11", "a", tag: 0x13)
+
+    private static func shortName(_ count: Int) -> TestName {
+        TestName(attributes: Array(repeating: attribute, count: count))
+    }
+
+    /// A point on y² = x³ - x + 23 modulo 697 = 17 · 41, compressed: its y is a root to be found, and there is none.
+    private static let endlessCurve = TestDER.sequence(
+        TestDER.sequence(
+            TestDER.objectIdentifier("1.2.840.10045.2.1"),
+            TestDER.sequence(
+                TestDER.integer(1),
+                TestDER.sequence(TestDER.objectIdentifier("1.2.840.10045.1.1"), TestDER.integer(697)),
+                TestDER.sequence(TestDER.octetString([0x02, 0xB8]), TestDER.octetString([0x00, 0x17])),
+                TestDER.octetString([0x02, 0x00, 0x08]), TestDER.integer(691), TestDER.integer(1))),
+        TestDER.bitString([0x02, 0x00, 0x08]))
+}

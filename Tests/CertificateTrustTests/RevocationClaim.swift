@@ -1,0 +1,78 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@testable import CertificateTrust
+
+/// A path and what is at hand about its revocation, evaluated in the middle of the validity of both unless told.
+struct RevocationClaim {
+    /// Leaf first, anchor last.
+    var path: [TestCertificate]
+    var lists: [[UInt8]] = []
+    /// Certificates that may have signed lists.
+    var certificates: [TestCertificate] = []
+    var staple: [UInt8]?
+    var mode = RevocationMode.use
+    var time: Int64 = 1_800_000_000
+
+    func evaluation() throws -> TrustEvaluation.Result {
+        let chain = try PresentedChain(derCertificates: path.prefix(max(1, path.count - 1)).map(\.derBytes))
+        let store = TrustStore(certificates: try path.suffix(1).map { try X509Certificate(derBytes: $0.derBytes) })
+        let evidence = RevocationEvidence(
+            lists: try lists.map { try CertificateRevocationList(derBytes: $0) },
+            certificates: try certificates.map { try X509Certificate(derBytes: $0.derBytes) }, stapledOCSP: staple)
+        var policy = TrustPolicy.default
+        policy.revocation = mode
+        let trust = ServerTrust(
+            presented: chain, name: try ServerName("api.example.test"), store: store, policy: policy,
+            revocation: evidence)
+        return trust.evaluation(at: Date(timeIntervalSince1970: Double(time)))
+    }
+
+    /// `accepted`, or the identifier of the rule that refuses, with the depth where that is not the leaf.
+    func verdict() throws -> String {
+        let result = try evaluation()
+        if result.accepted != nil { return "accepted" }
+        let depth = result.finding.depth ?? -1
+        return result.finding.rule.rawValue + (depth == 0 ? "" : " at \(depth)")
+    }
+}
+
+/// One row of a table: what is at hand, and the verdicts of both modes.
+struct RevocationRow: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let use: String
+    let require: String
+    let lists: @Sendable (RevocationSite) throws -> [[UInt8]]
+
+    init(
+        _ sentence: String, use: String = "accepted", require: String? = nil,
+        _ lists: @escaping @Sendable (RevocationSite) throws -> [[UInt8]]
+    ) {
+        testDescription = sentence
+        self.use = use
+        self.require = require ?? use
+        self.lists = lists
+    }
+}
+
+/// Authorities and a leaf; the root says of the intermediate that it is good.
+struct RevocationSite: Sendable {
+    let root: TestCertificate
+    let issuer: TestCertificate
+    let other: TestCertificate
+    let leaf: TestCertificate
+
+    init(leafExtensions: [TestCertificate.Extension] = []) throws {
+        root = try TestCertificate.root("Root")
+        issuer = try root.intermediate("Issuer")
+        other = try root.intermediate("Other")
+        leaf = try issuer.leaf("api.example.test") { $0.extensions = leafExtensions }
+    }
+
+    var path: [TestCertificate] { [leaf, issuer, root] }
+
+    func claim(_ lists: [[UInt8]], _ mode: RevocationMode = .use) throws -> RevocationClaim {
+        RevocationClaim(path: path, lists: lists + [try root.revocationList()], mode: mode)
+    }
+}

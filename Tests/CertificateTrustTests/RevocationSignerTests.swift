@@ -1,0 +1,133 @@
+import TestPKI
+import Testing
+
+@testable import CertificateTrust
+
+/// Lists that somebody else signed than the certificate's issuer on the path.
+@Suite("Signers of lists")
+struct RevocationSignerTests {
+    let root: TestCertificate
+    let issuer: TestCertificate
+    let signer: TestCertificate
+    let leaf: TestCertificate
+
+    init() throws {
+        root = try TestCertificate.root("Root")
+        issuer = try root.intermediate("Issuer")
+        signer = try root.issue(Self.signerSettings("Signer"))
+        leaf = try issuer.leaf("api.example.test") {
+            $0.extensions = [.distributionPoint(listIssuer: "Signer")]
+        }
+    }
+
+    private static func signerSettings(_ name: String) -> TestCertificate.Settings {
+        var settings = TestCertificate.Settings(subject: TestName(.commonName(name)))
+        settings.keyUsage = .cRLSign
+        return settings
+    }
+
+    private func claim(_ lists: [[UInt8]], signers: [TestCertificate]? = nil) throws -> RevocationClaim {
+        RevocationClaim(
+            path: [leaf, issuer, root], lists: lists + [try root.revocationList()], certificates: signers ?? [signer])
+    }
+
+    private func indirect(_ entries: TestRevocationList.Entry...) throws -> [UInt8] {
+        try signer.revocationList {
+            $0.entries = entries
+            $0.scope = TestRevocationList.scope(flags: [4])
+        }
+    }
+
+    @Test("CB24: an indirect list tells of certificates of the issuers it names")
+    func indirectLists() throws {
+        let other = TestName(.commonName("Other"))
+        let rows: [(entries: [TestRevocationList.Entry], expected: String)] = [
+            ([], "accepted"),
+            ([.init(leaf).issued(by: issuer.subject)], "revoked"),
+            // Without a name an entry belongs to the signer of the list, or to whom the entry before it named.
+            ([.init(leaf)], "accepted"),
+            ([.init([0x41]).issued(by: issuer.subject), .init(leaf)], "revoked"),
+            ([.init([0x41]).issued(by: issuer.subject), .init(leaf).issued(by: other)], "accepted"),
+            ([.init([0x41]).issued(by: other), .init(leaf)], "accepted"),
+        ]
+        for row in rows {
+            let list = try signer.revocationList {
+                $0.entries = row.entries
+                $0.scope = TestRevocationList.scope(flags: [4])
+            }
+            var claim = try claim([list])
+            #expect(try claim.verdict() == row.expected)
+            claim.mode = .require
+            #expect(try claim.verdict() == row.expected)
+        }
+    }
+
+    @Test("CB24: a list of the signer that is not indirect does not tell of another issuer's certificates")
+    func directList() throws {
+        var claim = try claim([try signer.revocationList(.init(leaf))])
+        #expect(try claim.verdict() == "accepted")
+        claim.mode = .require
+        #expect(try claim.verdict() == "revocation-unknown")
+        let named = try signer.revocationList(.init(leaf).issued(by: issuer.subject)) {
+            $0.issuer = self.issuer.subject
+        }
+        #expect(try self.claim([named]).verdict() == "revocation-unusable")
+    }
+
+    @Test("CB24: who signs lists may sign lists, has a path to the same anchor, and is not revoked")
+    func signers() throws {
+        let list = try indirect()
+        let stranger = try TestCertificate.root("Stranger").issue(Self.signerSettings("Signer"), key: signer.key)
+        var settings = Self.signerSettings("Signer")
+        settings.keyUsage = .digitalSignature
+        let useless = try root.issue(settings, key: signer.key)
+        settings = Self.signerSettings("Signer")
+        settings.notAfter = 1_799_999_999
+        let expired = try root.issue(settings, key: signer.key)
+        #expect(try claim([list], signers: []).verdict() == "revocation-signer")
+        for signer in [stranger, useless, expired] {
+            #expect(try claim([list], signers: [signer]).verdict() == "revocation-signer")
+        }
+        #expect(try claim([list], signers: [stranger, useless, expired, signer]).verdict() == "accepted")
+        var claim = try claim([list])
+        claim.lists = [list, try root.revocationList(.init(signer))]
+        #expect(try claim.verdict() == "revocation-signer")
+        claim.mode = .require
+        claim.lists = [list, try root.revocationList()]
+        #expect(try claim.verdict() == "accepted")
+        // The root's list about the signer is missing, and with it one about the intermediate.
+        claim.lists = [list]
+        #expect(try claim.verdict() == "revocation-signer")
+    }
+
+    @Test("an issuer may have a certificate of its own name and another key for its lists")
+    func separateKeys() throws {
+        let leaf = try issuer.leaf("api.example.test")
+        let listKey = try root.issue(Self.signerSettings("Issuer"))
+        for (entries, expected) in [([], "accepted"), ([.init(leaf)], "revoked")]
+            as [([TestRevocationList.Entry], String)]
+        {
+            var claim = RevocationClaim(
+                path: [leaf, issuer, root],
+                lists: [try listKey.revocationList { $0.entries = entries }, try root.revocationList()],
+                certificates: [listKey], mode: .require)
+            #expect(try claim.verdict() == expected)
+            claim.certificates = []
+            #expect(try claim.verdict() == "revocation-signer")
+        }
+    }
+
+    @Test("CB18: a hundred certificates in a signer's name and key do not buy a hundred searches")
+    func impostors() throws {
+        let stranger = try TestCertificate.root("Stranger")
+        let impostors = try (0..<60).map { number in
+            var settings = Self.signerSettings("Signer")
+            settings.serial = [0x40, UInt8(number)]
+            return try stranger.issue(settings, key: signer.key)
+        }
+        let result = try claim([try indirect()], signers: impostors).evaluation()
+        #expect(result.finding.rule == .revocationSigner)
+        #expect(result.budget.signatures <= 5)
+        #expect(result.budget.steps <= 20)
+    }
+}

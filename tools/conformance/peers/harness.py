@@ -1,0 +1,55 @@
+"""x509-limbo's harness protocol for pyca/cryptography, as far as mutate.py needs it."""
+
+import datetime
+import ipaddress
+import json
+import sys
+import warnings
+
+from cryptography import x509
+from cryptography.x509.verification import PolicyBuilder, Store
+
+
+def certificate(pem):
+    return x509.load_pem_x509_certificate(pem.encode())
+
+
+def readable(pems, errors):
+    """A certificate that cannot be read is no part of a path."""
+    for pem in pems:
+        try:
+            yield certificate(pem)
+        except ValueError as error:
+            errors.append(str(error))
+
+
+def evaluate(case, errors):
+    name = case["expected_peer_name"]
+    subject = x509.DNSName(name["value"]) if name["kind"] == "DNS" else x509.IPAddress(
+        ipaddress.ip_address(name["value"]))
+    time = datetime.datetime.fromisoformat(case["validation_time"])
+    anchors = list(readable(case["trusted_certs"], errors))
+    intermediates = list(readable(case["untrusted_intermediates"], errors))
+    if not anchors:
+        raise ValueError("no trust anchor")
+    verifier = PolicyBuilder().store(Store(anchors)).time(time).build_server_verifier(subject)
+    verifier.verify(certificate(case["peer_certificate"]), intermediates)
+
+
+def main():
+    # Of serial numbers that are not positive.
+    warnings.simplefilter("ignore")
+    results = []
+    for case in json.load(sys.stdin)["testcases"]:
+        context, errors = None, []
+        # A panic of its Rust is no Exception.
+        try:
+            evaluate(case, errors)
+        except BaseException as error:
+            context = "; not read: ".join([f"{type(error).__name__}: {error}", *errors])
+        results.append({
+            "id": case["id"], "actual_result": "FAILURE" if context else "SUCCESS", "context": context})
+    json.dump({"version": 1, "harness": "pyca/cryptography", "results": results}, sys.stdout)
+
+
+main()
