@@ -89,7 +89,7 @@ struct RevocationCheck {
         guard !evidence.lists.isEmpty else { return .unknown }
         var points: [DistributionPoint]
         do throws(DERError) {
-            points = try RevocationFields(certificate).distributionPoints
+            points = try RevocationFields(certificate).distributionPoints()
         } catch {
             return .refused(.unusable("what it says of its lists", "is malformed (\(error))"))
         }
@@ -183,7 +183,7 @@ struct RevocationCheck {
         let onPath = issuers.filter { $0.canonicalSubject == list.canonicalIssuer }
         let besides = (besides[list.canonicalIssuer] ?? []).filter { !onPath.contains($0) }
         var problem = RevocationProblem.signer(list.name, "is signed by nobody known here")
-        for candidate in onPath + besides {
+        for candidate in onPath + besides where candidate.keyWeakness(at: policy.strength) == nil {
             let key = candidate.subjectPublicKeyInfo
             guard try verifies(index, by: key) else { continue }
             guard candidate.extensions.keyUsage?.contains(.listSigning) ?? true else {
