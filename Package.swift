@@ -50,8 +50,13 @@ let package = Package(
         .executableTarget(name: "pinctl", dependencies: ["PinctlCommands"], swiftSettings: modern),
 
         .target(name: "TestPKI", dependencies: ["COpenSSL"], path: "Tests/TestPKI", swiftSettings: modern),
+        // The public suites' cases; tools/conformance reaches it too.
+        .target(
+            name: "ConformanceSuite", dependencies: ["CertificateTrust"], path: "Tests/ConformanceSuite",
+            swiftSettings: modern),
         .testTarget(
-            name: "CertificateTrustTests", dependencies: ["CertificateTrust", "OpenSSLBridge", "TestPKI"],
+            name: "CertificateTrustTests",
+            dependencies: ["CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
             swiftSettings: modern),
         .testTarget(
             name: "CertificatePinningTests",

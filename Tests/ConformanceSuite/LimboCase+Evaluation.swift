@@ -28,6 +28,7 @@ extension LimboCase {
     }
 
     private func verify(_ profile: Profile) throws {
+        if crls?.isEmpty == false { throw Unsupported("revocation lists") }
         let presented = try PresentedChain(derCertificates: ([peerCertificate] + untrustedIntermediates).map(derBytes))
         let store = TrustStore(certificates: try trustedCerts.map { try X509Certificate(derBytes: derBytes($0)) })
         let time = try time()

@@ -1,11 +1,13 @@
 /// What became of one case.
 package struct Outcome: Sendable {
     package let id: String
-    /// `default`, `strict`, or `names` for what is the same in both.
+    /// A ``Profile``, or `names` for what is the same in all.
     package let profile: String
     package let expected: Verdict
     package let actual: Verdict
+    /// Why it is not a success.
     package let context: String?
+    /// Processor time.
     package let milliseconds: Double?
 
     package init(
@@ -18,5 +20,13 @@ package struct Outcome: Sendable {
         self.actual = actual
         self.context = context
         self.milliseconds = milliseconds
+    }
+}
+
+extension LimboCase {
+    package func outcome(_ profile: Profile) -> Outcome {
+        let (verdict, context) = evaluate(profile)
+        return Outcome(
+            id: id, profile: profile.rawValue, expected: expectedResult, actual: verdict, context: context)
     }
 }

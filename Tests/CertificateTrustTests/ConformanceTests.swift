@@ -1,0 +1,29 @@
+import ConformanceSuite
+import FoundationEssentials
+import Testing
+
+@Suite("Public suites")
+struct ConformanceTests {
+    /// As tools/conformance/run has it.
+    private static let data =
+        ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? root + "/../shared/conformance"
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").path
+    private static let isThere = ["limbo", "pkits", "hostnames"].allSatisfy {
+        FileManager.default.isReadableFile(atPath: "\(data)/\($0).json")
+    }
+
+    private static func json(_ path: String) throws -> Data { try Data(contentsOf: URL(filePath: path)) }
+
+    @Test(
+        "every case deviates as tools/conformance/Divergences.json says, and no other does",
+        .enabled(if: isThere, "limbo.json, pkits.json and hostnames.json are not in \(data)"))
+    func suites() throws {
+        var outcomes = try HostnameCase.list(json: Self.json(Self.data + "/hostnames.json")).map(\.outcome)
+        for suite in ["limbo", "pkits"] {
+            let cases = try LimboSuite(json: Self.json("\(Self.data)/\(suite).json")).testcases
+            for profile in Profile.allCases { outcomes += cases.map { $0.outcome(profile) } }
+        }
+        let divergences = try Divergences(json: Self.json(Self.root + "/tools/conformance/Divergences.json"))
+        for problem in divergences.problems(of: outcomes) { Issue.record("\(problem)") }
+    }
+}
