@@ -37,6 +37,8 @@ struct PathBuilder {
     private var badEdges: Set<Edge> = []
     /// The longest path that was walked, to tell where an issuer is missing.
     private(set) var longestWalk: [X509Certificate] = []
+    /// Whether a walk was given up since it was longer than a path may be.
+    private(set) var isCutShort = false
 
     /// `time` is in seconds since 1970 and only orders the search.
     init(leaf: X509Certificate, intermediates: [X509Certificate], store: TrustStore, time: Int64) {
@@ -60,7 +62,10 @@ struct PathBuilder {
             let outcome = yield(path, &judge)
             guard outcome == .exhausted, !current.isSelfIssued else { return outcome }
         }
-        guard path.count < TrustBudget.maximumPathLength else { return .exhausted }
+        guard path.count < TrustBudget.maximumPathLength else {
+            isCutShort = true
+            return .exhausted
+        }
         for (issuer, isAnchor) in issuers(of: current) {
             // A loop is a step too: a peer can present hundreds of certificates that are found only to be passed over.
             guard judge.budget.spendStep() else { return .overBudget }

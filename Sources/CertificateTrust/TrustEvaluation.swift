@@ -84,7 +84,9 @@ struct TrustEvaluation: PathJudge {
         let outcome = builder.search(with: &self)
         guard accepted == nil, refused == nil else { return }
         if outcome == .overBudget, finding?.rule != .budget { note(Self.overBudget, of: builder.longestWalk) }
-        if finding == nil { note(missingIssuer(builder.longestWalk), of: builder.longestWalk) }
+        if finding == nil {
+            note(builder.isCutShort ? Self.tooLong : missingIssuer(builder.longestWalk), of: builder.longestWalk)
+        }
     }
 
     mutating func admits(_ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool) -> Bool {
@@ -318,6 +320,11 @@ extension TrustEvaluation {
         detail: "the search for a path was stopped after \(TrustBudget.maximumCandidates) candidates, "
             + "\(TrustBudget.maximumSignatures) signatures, \(TrustBudget.maximumSteps) steps or "
             + "\(TrustBudget.maximumComparisons) name comparisons: have the server send its chain alone")
+
+    private static let tooLong = TrustFinding(
+        rule: .pathLength, depth: nil, certificate: nil,
+        detail: "no anchor was met within \(TrustBudget.maximumPathLength) certificates: "
+            + "have the server send a shorter chain, or add its root to the trust store")
 
     private func missingIssuer(_ walk: [X509Certificate]) -> TrustFinding {
         let last = walk.last ?? claim.presented.leaf
