@@ -229,9 +229,11 @@ extension TrustEvaluation {
             inhibitsMapping: requirements.inhibitMapping, inhibitsAnyPolicy: requirements.inhibitAnyPolicy)
     }
 
+    private static let keyIdentifierRules = CertificateRule.selection(of: .authorityKeyIdentifier)
+
     /// Strict: the identifier that a certificate gives of its issuer's key is the issuer's own.
     private func checkKeyIdentifiers(_ path: [X509Certificate]) throws(PathRefusal) {
-        guard claim.policy.activeRules.isSuperset(of: CertificateRule.selection(of: .authorityKeyIdentifier)) else {
+        guard claim.policy.activeRules.isSuperset(of: Self.keyIdentifierRules) else {
             return
         }
         for (depth, (certificate, issuer)) in zip(path, path.dropFirst()).enumerated() {
