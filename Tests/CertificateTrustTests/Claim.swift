@@ -7,28 +7,45 @@ struct Claim {
     var leaf: TestCertificate
     var presented: [TestCertificate] = []
     var anchors: [TestCertificate]
-    var name = "api.example.test"
+    /// Nil for a chain that is evaluated for no name.
+    var name: String? = "api.example.test"
     var time: Int64 = 1_800_000_000
     var policy = TrustPolicy.default
 
     func trust() throws -> ServerTrust {
-        let chain = try PresentedChain(derCertificates: [leaf.derBytes] + presented.map(\.derBytes))
-        let store = TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) })
-        return ServerTrust(presented: chain, name: try ServerName(name), store: store, policy: policy)
+        ServerTrust(presented: try chain(), name: try ServerName(name ?? ""), store: try store(), policy: policy)
     }
 
+    private func chain() throws -> PresentedChain {
+        try PresentedChain(derCertificates: [leaf.derBytes] + presented.map(\.derBytes))
+    }
+
+    private func store() throws -> TrustStore {
+        TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) })
+    }
+
+    private var date: Date { Date(timeIntervalSince1970: Double(time)) }
+
     func evaluate(accepting: (VerifiedPath) -> Bool = { _ in true }) throws -> [[UInt8]] {
-        let date = Date(timeIntervalSince1970: Double(time))
-        return try trust().evaluate(at: date, accepting: accepting).certificates.map(\.derBytes)
+        try trust().evaluate(at: date, accepting: accepting).certificates.map(\.derBytes)
+    }
+
+    /// Why the claim is refused; nil when it is accepted.
+    func finding() throws -> TrustFinding? {
+        do {
+            if name == nil {
+                _ = try ChainTrust(presented: try chain(), store: try store(), policy: policy).evaluate(at: date)
+            } else {
+                _ = try evaluate()
+            }
+            return nil
+        } catch TrustError.untrusted(let finding) {
+            return finding
+        } catch let finding as TrustFinding {
+            return finding
+        }
     }
 
     /// The identifier of the rule that refuses the claim, or `accepted`.
-    func verdict() throws -> String {
-        do {
-            _ = try evaluate()
-            return "accepted"
-        } catch TrustError.untrusted(let finding) {
-            return finding.rule.rawValue
-        }
-    }
+    func verdict() throws -> String { try finding()?.rule.rawValue ?? "accepted" }
 }

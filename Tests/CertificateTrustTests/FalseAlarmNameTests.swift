@@ -4,9 +4,9 @@ import Testing
 @Suite("No false alarms: names")
 struct FalseAlarmNameTests {
     @Test("a server's name in another spelling", arguments: serverNames)
-    func serverName(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func serverName(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let serverNames: [FalseAlarm] = [
+    static let serverNames: [ChainVariant] = [
         .leaf("asked for with a trailing dot", name: "api.example.test."),
         .leaf("asked for in capitals", name: "API.Example.TEST"),
         .leaf("certified in capitals") { $0.alternativeNames = [.dns("API.EXAMPLE.TEST")] },
@@ -30,9 +30,9 @@ struct FalseAlarmNameTests {
     private static let ipv6: [UInt8] = [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1]
 
     @Test("an issuer's name in another spelling", arguments: issuerNames)
-    func issuerName(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func issuerName(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let issuerNames: [FalseAlarm] = [
+    static let issuerNames: [ChainVariant] = [
         respelled("text that is not ASCII", hungarian, hungarian),
         respelled("a PrintableString for a UTF8String", name("Example CA"), name("Example CA", tag: 0x13)),
         respelled("a UTF8String for a PrintableString", name("Example CA", tag: 0x13), name("Example CA")),
@@ -51,8 +51,8 @@ struct FalseAlarmNameTests {
     }
 
     /// A leaf that spells its issuer otherwise than the issuer itself does.
-    private static func respelled(_ description: String, _ subject: TestName, _ spelling: TestName) -> FalseAlarm {
-        FalseAlarm(description) {
+    private static func respelled(_ description: String, _ subject: TestName, _ spelling: TestName) -> ChainVariant {
+        ChainVariant(description) {
             let (root, key) = (try TestCertificate.root("Root"), try TestKey())
             let intermediate = try root.intermediate("", key: key) { $0.subject = subject }
             let twin = try root.intermediate("", key: key) { $0.subject = spelling }
@@ -62,9 +62,9 @@ struct FalseAlarmNameTests {
     }
 
     @Test("name constraints that are kept", arguments: constraints)
-    func constraint(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func constraint(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let constraints: [FalseAlarm] = [
+    static let constraints: [ChainVariant] = [
         .intermediate("a permitted parent in capitals") { $0.permittedSubtrees = [.dns("EXAMPLE.test")] },
         .intermediate("the permitted name itself") { $0.permittedSubtrees = [.dns("api.example.test")] },
         .intermediate("one of several permitted") {
@@ -96,7 +96,7 @@ struct FalseAlarmNameTests {
             "an organization, and a leaf without a subject",
             adjusting: { $0.permittedSubtrees = [.directory(TestName(.country("DE")))] },
             leaf: { $0.subject = TestName() }),
-        FalseAlarm("constraints of the anchor and of an authority, both kept") {
+        ChainVariant("constraints of the anchor and of an authority, both kept") {
             let root = try TestCertificate.root("Root") { $0.permittedSubtrees = [.dns("test")] }
             let intermediate = try root.intermediate("Intermediate") {
                 $0.permittedSubtrees = [.dns("example.test")]

@@ -4,24 +4,24 @@ import Testing
 @Suite("No false alarms: paths")
 struct FalseAlarmPathTests {
     @Test("strangers and disorder", arguments: disorder)
-    func presented(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func presented(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let disorder: [FalseAlarm] = [
-        FalseAlarm("reversed") {
+    static let disorder: [ChainVariant] = [
+        ChainVariant("reversed") {
             let ladder = try Ladder(5)
             return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
         },
-        FalseAlarm("shuffled") {
+        ChainVariant("shuffled") {
             let ladder = try Ladder(5)
             return Claim(
                 leaf: ladder.leaf, presented: [2, 0, 4, 1, 3].map { ladder.authorities[$0] }, anchors: [ladder.root])
         },
-        FalseAlarm("each twenty times, the last first, the leaf among them") {
+        ChainVariant("each twenty times, the last first, the leaf among them") {
             let ladder = try Ladder(3)
             let presented = Array(repeating: ladder.authorities + [ladder.leaf], count: 20).flatMap(\.self)
             return Claim(leaf: ladder.leaf, presented: presented, anchors: [ladder.root])
         },
-        FalseAlarm("a trusted root and a stranger with RSA-16384 sent along") {
+        ChainVariant("a trusted root and a stranger with RSA-16384 sent along") {
             let ladder = try Ladder(1)
             let stranger = try TestCertificate.root("Stranger") {
                 $0.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 16_384)
@@ -29,7 +29,7 @@ struct FalseAlarmPathTests {
             return Claim(
                 leaf: ladder.leaf, presented: [stranger, ladder.root] + ladder.authorities, anchors: [ladder.root])
         },
-        FalseAlarm("an authority with RSA-16384 that bears the right name") {
+        ChainVariant("an authority with RSA-16384 that bears the right name") {
             let ladder = try Ladder(1)
             let namesake = try ladder.root.intermediate("Authority 0") {
                 $0.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 16_384)
@@ -37,12 +37,12 @@ struct FalseAlarmPathTests {
             }
             return Claim(leaf: ladder.leaf, presented: [namesake] + ladder.authorities, anchors: [ladder.root])
         },
-        FalseAlarm("an expired certificate of each authority beside the valid one") {
+        ChainVariant("an expired certificate of each authority beside the valid one") {
             let ladder = try Ladder(2)
             let expired = try ladder.reissued { $0.notAfter = 1_790_000_000 }
             return Claim(leaf: ladder.leaf, presented: expired + ladder.authorities, anchors: [ladder.root])
         },
-        FalseAlarm("a certificate of each authority with a broken signature, and one without cA") {
+        ChainVariant("a certificate of each authority with a broken signature, and one without cA") {
             let ladder = try Ladder(2)
             let impostor = try TestCertificate.root("Root")
             let broken = try ladder.authorities.map { try impostor.crossSign($0) }
@@ -52,30 +52,30 @@ struct FalseAlarmPathTests {
     ]
 
     @Test("cross-signed authorities", arguments: crossSigned)
-    func crossSignature(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func crossSignature(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let crossSigned: [FalseAlarm] = [
-        FalseAlarm("five generations of roots, the oldest trusted, each signed by the one before") {
+    static let crossSigned: [ChainVariant] = [
+        ChainVariant("five generations of roots, the oldest trusted, each signed by the one before") {
             let roots = try generations(6)
             let crosses = try zip(roots, roots.dropFirst()).map { try $0.crossSign($1) }
             let intermediate = try roots[5].intermediate("Intermediate")
             let leaf = try intermediate.leaf("api.example.test")
             return Claim(leaf: leaf, presented: [intermediate] + crosses, anchors: [roots[0]])
         },
-        FalseAlarm("a root signed by five others, of which one is trusted and one expired") {
+        ChainVariant("a root signed by five others, of which one is trusted and one expired") {
             let roots = try generations(6) { $0.notAfter = $0.subject == "Root 1" ? 1_790_000_000 : $0.notAfter }
             let crosses = try roots.dropLast().map { try $0.crossSign(roots[5]) }
             let intermediate = try roots[5].intermediate("Intermediate")
             let leaf = try intermediate.leaf("api.example.test")
             return Claim(leaf: leaf, presented: [intermediate] + crosses, anchors: [roots[1], roots[4]])
         },
-        FalseAlarm("an expired root trusted beside the one that replaced it with the same key") {
+        ChainVariant("an expired root trusted beside the one that replaced it with the same key") {
             let expired = try TestCertificate.root("Root") { $0.notAfter = 1_790_000_000 }
             let renewed = try TestCertificate.root("Root", key: expired.key)
             let leaf = try expired.leaf("api.example.test")
             return Claim(leaf: leaf, presented: [expired], anchors: [expired, renewed])
         },
-        FalseAlarm("a trusted root that is also presented as cross-signed by one that expired") {
+        ChainVariant("a trusted root that is also presented as cross-signed by one that expired") {
             let expired = try TestCertificate.root("Expired") { $0.notAfter = 1_790_000_000 }
             let root = try TestCertificate.root("Root")
             let intermediate = try root.intermediate("Intermediate")
@@ -83,7 +83,7 @@ struct FalseAlarmPathTests {
             return Claim(
                 leaf: leaf, presented: [intermediate, try expired.crossSign(root), expired], anchors: [expired, root])
         },
-        FalseAlarm("two authorities that sign each other, one of which a root signed") {
+        ChainVariant("two authorities that sign each other, one of which a root signed") {
             let root = try TestCertificate.root("Root")
             let (first, second) = (try root.intermediate("First"), try root.intermediate("Second"))
             let leaf = try second.leaf("api.example.test")
@@ -93,28 +93,28 @@ struct FalseAlarmPathTests {
     ]
 
     @Test("self-issued certificates do not count", arguments: selfIssued)
-    func rollover(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func rollover(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let selfIssued: [FalseAlarm] = [
-        FalseAlarm("the rollover of a key under a path length of 0") {
+    static let selfIssued: [ChainVariant] = [
+        ChainVariant("the rollover of a key under a path length of 0") {
             let root = try TestCertificate.root("Root")
             let old = try root.intermediate("Authority") { $0.pathLength = 0 }
             let new = try old.intermediate("Authority")
             let leaf = try new.leaf("api.example.test")
             return Claim(leaf: leaf, presented: [new, old], anchors: [root])
         },
-        FalseAlarm("the rollover of a root's key under a path length of 1") {
+        ChainVariant("the rollover of a root's key under a path length of 1") {
             let old = try TestCertificate.root("Root") { $0.pathLength = 1 }
             let new = try old.intermediate("Root")
             let intermediate = try new.intermediate("Intermediate")
             let leaf = try intermediate.leaf("api.example.test")
             return Claim(leaf: leaf, presented: [intermediate, new], anchors: [old])
         },
-        FalseAlarm("ten authorities, the longest path there is") {
+        ChainVariant("ten authorities, the longest path there is") {
             let ladder = try Ladder(10)
             return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
         },
-        FalseAlarm("ten authorities and the rollover of a key") {
+        ChainVariant("ten authorities and the rollover of a key") {
             let ladder = try Ladder(10)
             let rolled = try ladder.authorities[9].intermediate("Authority 9")
             let leaf = try rolled.leaf("api.example.test")
@@ -123,27 +123,27 @@ struct FalseAlarmPathTests {
     ]
 
     @Test("anchors that are no roots", arguments: anchors)
-    func anchor(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func anchor(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let anchors: [FalseAlarm] = [
-        FalseAlarm("an intermediate, while its root is presented and unknown") {
+    static let anchors: [ChainVariant] = [
+        ChainVariant("an intermediate, while its root is presented and unknown") {
             let ladder = try Ladder(3)
             return Claim(
                 leaf: ladder.leaf, presented: ladder.authorities + [ladder.root], anchors: [ladder.authorities[1]])
         },
-        FalseAlarm("the leaf itself, alone") {
+        ChainVariant("the leaf itself, alone") {
             let ladder = try Ladder(1)
             return Claim(leaf: ladder.leaf, anchors: [ladder.leaf])
         },
-        FalseAlarm("the leaf itself, with its chain") {
+        ChainVariant("the leaf itself, with its chain") {
             let ladder = try Ladder(1)
             return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.leaf])
         },
-        FalseAlarm("a self-signed server") {
+        ChainVariant("a self-signed server") {
             let server = try TestCertificate.selfSigned(.server(["api.example.test"]))
             return Claim(leaf: server, anchors: [server])
         },
-        FalseAlarm("an authority that is itself the server") {
+        ChainVariant("an authority that is itself the server") {
             var settings = TestCertificate.Settings.server(["api.example.test"])
             settings.isAuthority = true
             settings.keyUsage = [.digitalSignature, .keyCertSign]

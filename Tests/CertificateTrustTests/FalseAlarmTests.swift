@@ -6,9 +6,9 @@ private typealias Usage = TestCertificate.ExtendedKeyUsage
 @Suite("No false alarms: what certificates say")
 struct FalseAlarmTests {
     @Test("an identifier of the authority's key is a hint, never a condition", arguments: identifiers)
-    func identifier(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func identifier(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let identifiers: [FalseAlarm] = [
+    static let identifiers: [ChainVariant] = [
         .leaf("a leaf without one") { $0.hasAuthorityKeyIdentifier = false },
         .intermediate("an intermediate without one") { $0.hasAuthorityKeyIdentifier = false },
         .intermediate("an intermediate without any identifier") {
@@ -28,7 +28,7 @@ struct FalseAlarmTests {
             $0.hasAuthorityKeyIdentifier = false
             $0.extensions = [.authorityCertificate(issuer: "Elsewhere", serial: [5])]
         },
-        FalseAlarm("a leaf that names the certificate its issuer had before it was reissued") {
+        ChainVariant("a leaf that names the certificate its issuer had before it was reissued") {
             let (root, old) = (try TestCertificate.root("Root"), try TestCertificate.root("Old Root"))
             let intermediate = try root.intermediate("Intermediate")
             let leaf = try intermediate.leaf("api.example.test") {
@@ -41,13 +41,13 @@ struct FalseAlarmTests {
     ]
 
     @Test("every key and signature in use", arguments: keys)
-    func key(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func key(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let keys: [FalseAlarm] =
+    static let keys: [ChainVariant] =
         [TestKey.Kind.rsa2048, .rsa(bits: 3072), .rsaPSS(bits: 2048), .p384, .p521, .ed25519].flatMap { kind in
             [
                 .leaf("a leaf: \(kind)", key: kind),
-                FalseAlarm("authorities: \(kind)") {
+                ChainVariant("authorities: \(kind)") {
                     let root = try TestCertificate.root("Root", key: .shared(kind))
                     let intermediate = try root.intermediate("Intermediate", key: .shared(kind))
                     return Claim(
@@ -55,7 +55,7 @@ struct FalseAlarmTests {
                 },
             ]
         } + [
-            FalseAlarm("RSA-PSS signatures of a plain RSA key") {
+            ChainVariant("RSA-PSS signatures of a plain RSA key") {
                 let key = try TestKey.shared(.rsaPSS(bits: 2048))
                 let plain = TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.1"), [0x05, 0x00])
                 // The BIT STRING with a key of 2048 bits has 275 octets, under either name of the algorithm.
@@ -65,7 +65,7 @@ struct FalseAlarmTests {
                 let leaf = try intermediate.leaf("api.example.test") { $0.digest = .sha384 }
                 return Claim(leaf: leaf, presented: [intermediate], anchors: [root])
             },
-            FalseAlarm("an inner algorithm without the NULL that the outer one has, as Apple writes it") {
+            ChainVariant("an inner algorithm without the NULL that the outer one has, as Apple writes it") {
                 let bare = TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.11"))
                 let root = try TestCertificate.root("Root", key: .shared(.rsa2048)) {
                     $0.innerSignatureAlgorithm = bare
@@ -78,9 +78,9 @@ struct FalseAlarmTests {
         ]
 
     @Test("purposes", arguments: purposes)
-    func purpose(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func purpose(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let purposes: [FalseAlarm] = [
+    static let purposes: [ChainVariant] = [
         .leaf("a leaf for servers and clients") { $0.extendedKeyUsages = [Usage.clientAuth, Usage.serverAuth] },
         .leaf("a leaf that names no purpose") { $0.extendedKeyUsages = [] },
         .leaf("a leaf with a critical extendedKeyUsage") {
@@ -105,9 +105,9 @@ struct FalseAlarmTests {
     ]
 
     @Test("numbers, dates and extensions", arguments: oddities)
-    func oddity(_ row: FalseAlarm) throws { #expect(try row.claim().verdict() == "accepted") }
+    func oddity(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
-    static let oddities: [FalseAlarm] = [
+    static let oddities: [ChainVariant] = [
         .leaf("serial 0") { $0.serial = [0] },
         .leaf("a serial of 20 octets") { $0.serial = [UInt8](repeating: 0x7F, count: 20) },
         .intermediate("an intermediate with serial 0") { $0.serial = [0] },

@@ -1,14 +1,36 @@
-import CertificateTrust
 import FoundationEssentials
 import TestPKI
 import Testing
+
+@testable import CertificateTrust
 
 /// CB18: whatever a peer presents, evaluation ends within its limits and with a verdict.
 @Suite("CB18: pathological chains")
 struct PathologicalTests {
     @Test("get the verdict they deserve, or the one that says that a limit was met", arguments: PathologicalChain.all)
     func verdict(_ chain: PathologicalChain) throws {
-        #expect(try chain.claim().verdict() == chain.verdict)
+        let result = try evaluate(chain.claim())
+        #expect((result.accepted == nil ? result.finding.rule.rawValue : "accepted") == chain.verdict)
+        #expect(isWithinLimits(result.budget))
+    }
+
+    @Test("end within their limits when every path is refused", arguments: PathologicalChain.all)
+    func refusal(_ chain: PathologicalChain) throws {
+        let result = try evaluate(chain.claim(), accepting: false)
+        #expect(result.accepted == nil)
+        #expect((result.refused == nil) == (chain.verdict != "accepted"))
+        #expect(isWithinLimits(result.budget))
+    }
+
+    private func evaluate(_ claim: Claim, accepting: Bool = true) throws -> TrustEvaluation.Result {
+        let date = Date(timeIntervalSince1970: Double(claim.time))
+        return try claim.trust().evaluation(at: date, accepting: { _ in accepting })
+    }
+
+    /// What could not be spent any more is counted, and was not done.
+    private func isWithinLimits(_ budget: TrustBudget) -> Bool {
+        budget.signatures < TrustBudget.maximumSignatures + TrustBudget.maximumPathLength
+            && budget.candidates <= TrustBudget.maximumCandidates + 1 && budget.steps <= TrustBudget.maximumSteps + 1
     }
 }
 

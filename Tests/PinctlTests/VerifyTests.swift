@@ -98,10 +98,14 @@ struct VerifyTests {
 
     @Test("judges by the strict profile when asked, and names the rule's document")
     func strict() async throws {
-        #expect(await verify("--host", "api.test").status == 0)
-        let strict = await verify("--host", "api.test", "--profile", "strict")
-        #expect(strict.lines[0].contains("not trusted: leaf (CN=api.test): has no extendedKeyUsage"))
-        #expect(strict.lines[0].hasSuffix("(Baseline Requirements, section 7.1.2.7.6)"))
+        let leaf = try site.intermediate.leaf("api.test") { $0.serial = [0] }
+        let file = try site.folder.add(leaf.pemText + site.intermediate.pemText, name: "zero.pem")
+        let words = ["verify", file, "--host", "api.test", "--ca-file", site.anchors]
+        #expect(await pinctl(words).status == 0)
+        #expect(await pinctl(words + ["--profile", "default"]).status == 0)
+        let strict = await pinctl(words + ["--profile=strict"])
+        #expect(strict.lines[0].contains("not trusted: leaf (CN=api.test): its serial number is not positive"))
+        #expect(strict.lines[0].hasSuffix("(RFC 5280, section 4.1.2.2)"))
         #expect(strict.status == 4)
         #expect(await verify("--host", "api.test", "--profile", "lax").errors.contains("--profile knows no \"lax\""))
     }
@@ -122,9 +126,40 @@ struct VerifyTests {
         #expect(await pinctl(words + ["--ca-file", stranger]).errors.contains("exclude each other"))
     }
 
+    @Test("CB24: holds the chain against lists and responses, and asks for them when told")
+    func revocation() async throws {
+        // The lists are made for the middle of the certificates' validity.
+        let time = ["--host", "api.test", "--at", "2027-01-15"]
+        func run(_ words: String...) async -> Run {
+            await pinctl(["verify", site.chain, "--ca-file", site.anchors] + time + words)
+        }
+        let rootList = try site.folder.add(try site.root.revocationList(), name: "root.crl")
+        let good = try site.folder.add(try site.intermediate.revocationList(), name: "good.crl")
+        let revoking = try site.folder.add(
+            try site.intermediate.revocationList(.init(site.leaf, reason: 1)), name: "revoking.crl")
+        #expect(await run("--crl", good).status == 0)
+        #expect(await run("--crl", good, "--crl", rootList, "--revocation", "require").status == 0)
+        let revoked = await run("--crl", revoking)
+        #expect(revoked.lines[0].contains("not trusted: leaf (CN=api.test): "))
+        #expect(revoked.lines[0].contains("revoked"))
+        #expect(revoked.status == 4)
+        #expect(await run("--revocation", "require").status == 4)
+        #expect(await run("--revocation", "maybe").errors.contains("--revocation knows no"))
+
+        let response = TestOCSPResponse(site.leaf, issuedBy: site.intermediate)
+        let staple = try site.folder.add(try response.signed(by: site.intermediate), name: "good.ocsp")
+        #expect(await run("--ocsp", staple).status == 0)
+        let strange = try site.folder.add(try response.signed(by: site.root), name: "strange.ocsp")
+        #expect(await run("--ocsp", strange).status == 4)
+        #expect(await run("--crl", site.chain).status == 2)
+        #expect(await run("--ocsp", site.folder.path + "/none").errors.contains("--ocsp: "))
+    }
+
     @Test("shows every path that was tried, and why it was not taken")
     func verbose() async throws {
-        let late = try site.root.crossSign(site.intermediate) { $0.notAfter = 1_700_000_000 }
+        let late = try site.root.crossSign(site.intermediate) {
+            ($0.notBefore, $0.notAfter) = (1_600_000_000, 1_700_000_000)
+        }
         let file = try site.folder.add(
             site.leaf.pemText + late.pemText + site.intermediate.pemText, name: "crossed.pem")
         let run = await pinctl("verify", file, "--host", "api.test", "--ca-file", site.anchors, "-v")

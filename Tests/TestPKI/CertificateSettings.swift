@@ -21,8 +21,9 @@ extension TestCertificate {
         package var hasAuthorityKeyIdentifier = true
         /// Appended after the others.
         package var extensions: [Extension] = []
-        /// 3, or 1, which has no extensions.
         package var version = 3
+        /// Whether a version that knows no extensions has them all the same.
+        package var hasExtensionsInAnyVersion = false
         package var digest = TestDigest.sha256
         /// Stands in for the key's own SubjectPublicKeyInfo.
         package var subjectPublicKeyInfo: [UInt8]?

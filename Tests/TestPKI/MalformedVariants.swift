@@ -19,7 +19,8 @@ extension TestKey {
     /// A SubjectPublicKeyInfo of RSA under which nothing was signed: an odd modulus of so many bits, told from others
     /// by its last octet.
     package static func rsaPublicKeyDER(bits: Int, exponent: [UInt8] = [1, 0, 1], last: UInt8 = 1) -> [UInt8] {
-        let modulus = [0] + [UInt8](repeating: 0xC5, count: bits / 8 - 1) + [last | 1]
+        let first: [UInt8] = bits % 8 == 0 ? [0, 0xC5] : [1 << UInt8(bits % 8 - 1), 0xC5]
+        let modulus = first + [UInt8](repeating: 0xC5, count: bits / 8 - 2) + [last | 1]
         return TestDER.sequence(
             TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.1"), [0x05, 0x00]),
             TestDER.bitString(

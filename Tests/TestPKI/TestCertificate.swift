@@ -78,7 +78,7 @@ package struct TestCertificate: Sendable {
                 validity,
                 settings.subject.derBytes,
                 publicKey,
-                settings.version < 3 || extensions.isEmpty
+                settings.version < 3 && !settings.hasExtensionsInAnyVersion || extensions.isEmpty
                     ? [] : TestDER.constructed(3, TestDER.element(0x30, extensions.flatMap(\.derBytes))))
         }
         self.key = key

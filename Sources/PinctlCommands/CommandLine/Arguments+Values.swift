@@ -73,6 +73,29 @@ extension Arguments {
         return profile.policy
     }
 
+    /// The lists and the response to hold a chain against, and how much is asked of them.
+    func revocation() throws(UsageError) -> (mode: RevocationMode, evidence: RevocationEvidence) {
+        let modes: [(name: String, mode: RevocationMode)] = [("use", .use), ("require", .require)]
+        let (lists, response, word) = (all(.crl), self[.ocsp], self[.revocation])
+        guard !lists.isEmpty || response != nil || word != nil else { return (.ignore, .none) }
+        guard let mode = modes.first(where: { $0.name == word ?? "use" })?.mode else {
+            throw .unknownChoice(.revocation, word ?? "", known: modes.map(\.name))
+        }
+        var evidence = RevocationEvidence.none
+        do throws(RevocationFileError) {
+            if !lists.isEmpty { evidence = try RevocationEvidence(files: lists) }
+        } catch {
+            throw .invalidValue(.crl, reason: error.description)
+        }
+        guard let response else { return (mode, evidence) }
+        do throws(InputFileError) {
+            evidence.stapledOCSP = try InputFile.contents(ofFile: response, limit: 1 << 20)
+        } catch {
+            throw .invalidValue(.ocsp, reason: "\(response): \(error)")
+        }
+        return (mode, evidence)
+    }
+
     /// The spelling of `--as`, this project's own by default.
     func spelling() throws(UsageError) -> PinSpelling {
         guard let name = self[.spelling] else { return .okhttp }

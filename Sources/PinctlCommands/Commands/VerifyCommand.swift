@@ -4,7 +4,8 @@ import TLSTransport
 extension CommandDefinition {
     static let verify = CommandDefinition(
         name: "verify", summary: "verify a chain in a file, and judge its pins", operands: "CHAIN",
-        operandCount: 1...1, flags: [.host, .caFile, .store, .profile, .at, .pin, .policy, .verbose],
+        operandCount: 1...1,
+        flags: [.host, .caFile, .store, .profile, .at, .crl, .ocsp, .revocation, .pin, .policy, .verbose],
         notes: [
             "CHAIN is a file of certificates, PEM or DER; - is standard input. The first one is the",
             "server's, the others help to build its path. --host may have a :port, which a policy",
@@ -16,10 +17,14 @@ extension CommandDefinition {
             let endpoint = try Endpoint(argument: host)
             let time = try arguments.time(in: environment)
             let expectation = try arguments.pinSource().expectation(for: endpoint)
-            let (policy, stores) = (try arguments.trustPolicy(), try arguments.trustStores(in: environment))
+            let (mode, evidence) = try arguments.revocation()
+            var policy = try arguments.trustPolicy()
+            policy.revocation = mode
+            let stores = try arguments.trustStores(in: environment)
             let presented = try presentedChain(arguments.operands[0])
             for (name, store) in stores {
-                let trust = ServerTrust(presented: presented, name: endpoint.name, store: store, policy: policy)
+                let trust = ServerTrust(
+                    presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence)
                 let text = VerdictText(
                     verdict: Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time),
                     subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: "file",

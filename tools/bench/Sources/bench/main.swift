@@ -15,10 +15,10 @@ do {
     switch arguments.dropFirst().first {
     case "pins" where arguments.count == 3:
         print(try swiftPins(arguments[2]))
-    case "verify-c" where arguments.count == 5:
-        print(try CVerification(chain: arguments[2], anchors: arguments[3]).verify(host, times: Int(arguments[4]) ?? 0))
-    case "verify-swift" where arguments.count == 5:
-        print(try SwiftVerification(chain: arguments[2], anchors: arguments[3]).verify(times: Int(arguments[4]) ?? 0))
+    case "verify-c" where arguments.count == 6:
+        try verify(CVerification.self)
+    case "verify-swift" where arguments.count == 6:
+        try verify(SwiftVerification.self)
     case "report" where arguments.count == 9:
         let tools = Tools(
             runner: arguments[4], cHasher: arguments[5], pinctl: arguments[6], staticPinctl: arguments[7],
@@ -35,6 +35,13 @@ do {
     exit(2)
 }
 
+private func verify(_ way: (some Verification).Type) throws {
+    guard let form = ChainForm(rawValue: arguments[2]), let times = Int(arguments[5]) else {
+        throw BenchError("no such verification")
+    }
+    print(try way.init(chain: arguments[3], anchors: arguments[4]).verify(form, times: times))
+}
+
 private func measure(system: String, folder: String, _ tools: Tools) throws -> Report {
     var report = Report()
     try pinsFromDER("roots of the system's store", system, &report)
@@ -42,7 +49,9 @@ private func measure(system: String, folder: String, _ tools: Tools) throws -> R
     try pinsFromPEM("roots of the system's store", folder + "/roots-10k.pem", &report)
     try pinsFromPEM("leaves, half RSA 2048, half P-256", folder + "/leaves-10k.pem", &report)
     for kind in ["RSA 2048", "P-256"] {
-        try verification("\(kind), one intermediate", folder + "/\(kind)", tools, &report)
+        for form in [ChainForm.parsed, .der] {
+            try verification(MeasuredChain(kind, in: folder), form, tools, &report)
+        }
     }
     try startUp(tools, certificate: folder + "/one.pem", &report)
     try largeFile(tools, large: folder + "/roots-100k.pem", one: folder + "/one.pem", &report)

@@ -31,9 +31,10 @@ struct baseline_pins baseline_spki_pem(const char *path);
 // Parses a chain, leaf first, and anchors, each a PEM file; 1 when that went well.
 int baseline_verify_open(const char *chain, const char *anchors);
 
-// Verifies the opened chain for a host so many times (X509_verify_cert over parsed certificates, with the flags, the
-// purpose and the level that the Swift library sets); returns how often it was found good.
-size_t baseline_verify(const char *host, size_t times);
+// Verifies the opened chain for a host so many times (X509_verify_cert with the Swift library's flags and level, and
+// OpenSSL's purpose and host check); returns how often it was found good. Over certificates that are parsed once, or
+// parsed (d2i_X509) and freed each time. May run on several threads at once.
+size_t baseline_verify(const char *host, size_t times, int from_der);
 
 // CPU time of this thread, in nanoseconds.
 uint64_t baseline_cpu_time(void);

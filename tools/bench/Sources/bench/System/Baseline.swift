@@ -45,12 +45,12 @@ func hashedKeys(_ keys: Corpus) -> Pins { unsafe keys.pins { unsafe baseline_sha
 func plainLoopPins(_ path: String) -> Pins { unsafe Pins(baseline_spki_pem(path)) }
 
 /// C's loop over `X509_verify_cert`. One chain is open at a time.
-struct CVerification {
+struct CVerification: Verification {
     init(chain: String, anchors: String) throws {
         guard unsafe baseline_verify_open(chain, anchors) == 1 else { throw BenchError("cannot read \(chain)") }
     }
 
-    func verify(_ host: String, times: Int) -> Int { unsafe baseline_verify(host, times) }
+    func verify(_ form: ChainForm, times: Int) -> Int { unsafe baseline_verify(host, times, form == .der ? 1 : 0) }
 }
 
 /// CPU time of this thread, in nanoseconds.

@@ -1,8 +1,8 @@
 import TestPKI
 import Testing
 
-/// A chain that the Web accepts, for the default profile to accept too.
-struct FalseAlarm: Sendable, CustomTestStringConvertible {
+/// A chain in which one thing is out of the ordinary.
+struct ChainVariant: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let claim: @Sendable () throws -> Claim
 
@@ -13,10 +13,10 @@ struct FalseAlarm: Sendable, CustomTestStringConvertible {
 
     /// A leaf of this kind under an ordinary intermediate and root, asked for as `name`.
     static func leaf(
-        _ description: String, key: TestKey.Kind = .p256, name: String = "api.example.test",
+        _ description: String, key: TestKey.Kind = .p256, name: String? = "api.example.test",
         adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings) -> Void = { _ in }
-    ) -> FalseAlarm {
-        FalseAlarm(description) {
+    ) -> ChainVariant {
+        ChainVariant(description) {
             let root = try TestCertificate.root("Root")
             let intermediate = try root.intermediate("Intermediate")
             let leaf = try intermediate.leaf("api.example.test", key: .shared(key), adjusting: adjust)
@@ -29,8 +29,8 @@ struct FalseAlarm: Sendable, CustomTestStringConvertible {
         _ description: String, name: String = "api.example.test",
         adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings) -> Void,
         leaf adjustLeaf: @escaping @Sendable (inout TestCertificate.Settings) -> Void = { _ in }
-    ) -> FalseAlarm {
-        FalseAlarm(description) {
+    ) -> ChainVariant {
+        ChainVariant(description) {
             let root = try TestCertificate.root("Root")
             let intermediate = try root.intermediate("Intermediate", adjusting: adjust)
             let leaf = try intermediate.leaf("api.example.test", adjusting: adjustLeaf)
@@ -41,8 +41,8 @@ struct FalseAlarm: Sendable, CustomTestStringConvertible {
     /// A root of this kind over an ordinary intermediate and leaf.
     static func root(
         _ description: String, adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings) -> Void
-    ) -> FalseAlarm {
-        FalseAlarm(description) {
+    ) -> ChainVariant {
+        ChainVariant(description) {
             let root = try TestCertificate.root("Root", adjusting: adjust)
             let intermediate = try root.intermediate("Intermediate")
             let leaf = try intermediate.leaf("api.example.test")

@@ -1,0 +1,89 @@
+import CertificateTrust
+import TestPKI
+
+private typealias Usage = TestCertificate.ExtendedKeyUsage
+
+extension RuleBreach {
+    static let baseRules: [RuleBreach] =
+        [
+            RuleBreach(.expired, "RFC 5280, section 4.1.2.5", 0, .leaf("leaf") { $0.notAfter = 1_799_999_999 }),
+            RuleBreach(
+                .expired, "RFC 5280, section 4.1.2.5", 1, .intermediate("intermediate") { $0.notAfter = 1_799_999_999 }),
+            RuleBreach(.expired, "RFC 5280, section 4.1.2.5", 2, .root("root") { $0.notAfter = 1_799_999_999 }),
+            RuleBreach(.notYetValid, "RFC 5280, section 4.1.2.5", 0, .leaf("leaf") { $0.notBefore = 1_800_000_001 }),
+            RuleBreach(.notYetValid, "RFC 5280, section 4.1.2.5", 2, .root("root") { $0.notBefore = 1_800_000_001 }),
+            RuleBreach(
+                .notAnAuthority, "RFC 5280, section 4.2.1.9", 1, otherwise: "not-an-authority",
+                .intermediate("no cA") {
+                    $0.isAuthority = false
+                    $0.extensions = [.basicConstraints(isAuthority: false)]
+                }),
+            RuleBreach(
+                .notAnAuthority, "RFC 5280, section 4.2.1.3", 1, otherwise: "not-an-authority",
+                .intermediate("no keyCertSign") { $0.keyUsage = .cRLSign }),
+            RuleBreach(
+                .notAnAuthority, "RFC 5280, section 4.2.1.3", 2, otherwise: "not-an-authority",
+                .root("no keyCertSign in a root") { $0.keyUsage = .cRLSign }),
+            RuleBreach(
+                .criticalExtension, "RFC 5280, section 4.2", 0, otherwise: "critical-extension",
+                .leaf("unknown") { $0.extensions = [.init("1.2.3.4.5", critical: true, [0x05, 0x00])] }),
+            RuleBreach(
+                .criticalExtension, "RFC 5280, section 4.2", 1, otherwise: "critical-extension",
+                .intermediate("a critical identifier") {
+                    $0.hasSubjectKeyIdentifier = false
+                    var identifier = TestCertificate.Extension.subjectKeyIdentifier([1, 2, 3])
+                    identifier.isCritical = true
+                    $0.extensions = [identifier]
+                }),
+            RuleBreach(
+                .nameConstraints, "RFC 5280, section 4.2.1.10", 0,
+                .leaf("a leaf with constraints") { $0.permittedSubtrees = [.dns("example.test")] }),
+            RuleBreach(
+                .nameConstraints, "RFC 5280, section 4.2.1.10", 1,
+                .intermediate("a leading dot") { $0.permittedSubtrees = [.dns(".example.test")] }),
+            RuleBreach(
+                .certificateVersion, "RFC 5280, section 4.1.2.9", 0, otherwise: "certificate-version",
+                .leaf("version 2 with extensions") {
+                    $0.version = 2
+                    $0.hasExtensionsInAnyVersion = true
+                }),
+            RuleBreach(
+                .signatureAlgorithm, "RFC 5280, section 4.1.1.2", 0, otherwise: "bad-signature",
+                .leaf("SHA-384 beside SHA-256") {
+                    $0.outerSignatureAlgorithm = TestDER.sequence(TestDER.objectIdentifier("1.2.840.10045.4.3.3"))
+                }),
+        ] + purposes + keys
+
+    private static let purposes = [
+        RuleBreach(
+            .purpose, "RFC 5280, section 4.2.1.12", 0,
+            .leaf("for clients") { $0.extendedKeyUsages = [Usage.clientAuth] }),
+        RuleBreach(
+            .purpose, "RFC 5280, section 4.2.1.12", 1,
+            .intermediate("an intermediate for clients") { $0.extendedKeyUsages = [Usage.clientAuth] }),
+        RuleBreach(
+            .purpose, "RFC 5280, section 4.2.1.3", 0, .leaf("for signing lists") { $0.keyUsage = .cRLSign }),
+    ]
+
+    private static let keys = [
+        weakKey("RSA-1024", otherwise: "weak-cryptography") { TestKey.rsaPublicKeyDER(bits: 1_024) },
+        weakKey("RSA-16384") { TestKey.rsaPublicKeyDER(bits: 16_384) },
+        weakKey("an even exponent") { TestKey.rsaPublicKeyDER(bits: 2_048, exponent: [2]) },
+        weakKey("an exponent of 34 bits") { TestKey.rsaPublicKeyDER(bits: 2_048, exponent: [2, 0, 0, 0, 1]) },
+        weakKey("DSA", otherwise: "web-key") { TestKey.dsaPublicKeyDER(bits: 3_072) },
+        weakKey("an unknown curve", otherwise: "web-key") { try TestKey.shared(.curve("sect571r1")).publicKeyDER },
+    ]
+
+    private static func weakKey(
+        _ description: String, otherwise: String = "accepted", _ publicKey: @escaping @Sendable () throws -> [UInt8]
+    ) -> RuleBreach {
+        RuleBreach(
+            .weakCryptography, "NIST SP 800-57, part 1, table 2", 0, otherwise: otherwise,
+            ChainVariant(description) {
+                let root = try TestCertificate.root("Root")
+                let key = try publicKey()
+                let leaf = try root.leaf("api.example.test") { $0.subjectPublicKeyInfo = key }
+                return Claim(leaf: leaf, anchors: [root])
+            })
+    }
+}

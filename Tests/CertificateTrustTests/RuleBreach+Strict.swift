@@ -1,0 +1,157 @@
+import CertificateTrust
+import TestPKI
+
+private typealias Usage = TestCertificate.ExtendedKeyUsage
+
+extension RuleBreach {
+    static let authorityRules: [RuleBreach] = [
+        RuleBreach(
+            .basicConstraints, "RFC 5280, section 4.2.1.9", 1,
+            .intermediate("not critical") {
+                $0.isAuthority = false
+                $0.extensions = [.basicConstraints(isAuthority: true, critical: false)]
+            }),
+        RuleBreach(
+            .basicConstraints, "RFC 5280, section 4.2.1.9", 2,
+            .root("not critical in a root") {
+                $0.isAuthority = false
+                $0.extensions = [.basicConstraints(isAuthority: true, critical: false)]
+            }),
+        RuleBreach(
+            .basicConstraints, "RFC 5280, section 4.2.1.9", 2,
+            beside: [.subjectKeyIdentifier, .certificateVersion], .root("none in a root") { $0.version = 1 }),
+        RuleBreach(.keyUsage, "RFC 5280, section 4.2.1.3", 1, .intermediate("none") { $0.keyUsage = [] }),
+        RuleBreach(
+            .subjectKeyIdentifier, "RFC 5280, section 4.2.1.2", 1,
+            .intermediate("none") { $0.hasSubjectKeyIdentifier = false }),
+        RuleBreach(
+            .subjectKeyIdentifier, "RFC 5280, section 4.2.1.2", 2,
+            .root("none in a root") { $0.hasSubjectKeyIdentifier = false }),
+        RuleBreach(
+            .rootProfile, "Baseline Requirements, section 7.1.2.1", 2,
+            .root("a purpose") { $0.extendedKeyUsages = [Usage.serverAuth] }),
+        RuleBreach(
+            .rootProfile, "Baseline Requirements, section 7.1.2.1", 2,
+            .root("its certificate") {
+                $0.extensions = [.authorityCertificate(issuer: $0.subject, serial: $0.serial)]
+            }),
+        RuleBreach(
+            .rootProfile, "Baseline Requirements, section 7.1.2.1", 2,
+            .root("another key") { $0.extensions = [.authorityKeyIdentifier([1, 2, 3])] }),
+        RuleBreach(
+            .policyConstraints, "RFC 5280, sections 4.2.1.11 and 4.2.1.14", 1,
+            .intermediate("not critical") {
+                $0.extensions = [.policyConstraints(requireExplicit: 5, critical: false)]
+            }),
+    ]
+
+    static let leafRules: [RuleBreach] = [
+        RuleBreach(
+            .leafAuthority, "Baseline Requirements, section 7.1.2.7.8", 0, .leaf("cA") { $0.isAuthority = true }),
+        RuleBreach(
+            .leafAuthority, "Baseline Requirements, section 7.1.2.7.8", 0,
+            .leaf("a path length") { $0.pathLength = 0 }),
+        RuleBreach(
+            .leafAuthority, "Baseline Requirements, section 7.1.2.7.8", 0,
+            .leaf("keyCertSign") { $0.keyUsage = [.digitalSignature, .keyCertSign] }),
+        RuleBreach(
+            .leafPurpose, "Baseline Requirements, section 7.1.2.7.6", 0, .leaf("none") { $0.extendedKeyUsages = [] }),
+        RuleBreach(
+            .leafPurpose, "Baseline Requirements, section 7.1.2.7.6", 0,
+            .leaf("any") { $0.extendedKeyUsages = [Usage.serverAuth, Usage.any] }),
+        RuleBreach(
+            .leafPurpose, "Baseline Requirements, section 7.1.2.7.6", 0,
+            .leaf("critical") {
+                $0.extendedKeyUsages = []
+                $0.extensions = [.extendedKeyUsage([Usage.serverAuth], critical: true)]
+            }),
+        RuleBreach(
+            .alternativeNames, "Baseline Requirements, section 7.1.2.7.12", 0,
+            .leaf("none", name: nil) { $0.alternativeNames = [] }),
+        RuleBreach(
+            .alternativeNames, "Baseline Requirements, section 7.1.2.7.12", 0,
+            .leaf("an empty list", name: nil) {
+                $0.alternativeNames = []
+                $0.extensions = [.alternativeNames([])]
+            }),
+        RuleBreach(
+            .alternativeNames, "Baseline Requirements, section 7.1.2.7.12", 0,
+            .leaf("critical beside a subject") {
+                $0.extensions = [.alternativeNames($0.alternativeNames, critical: true)]
+                $0.alternativeNames = []
+            }),
+        RuleBreach(
+            .alternativeNames, "Baseline Requirements, section 7.1.2.7.12", 0,
+            .leaf("not critical without a subject") { $0.subject = TestName() }),
+        RuleBreach(
+            .alternativeNames, "Baseline Requirements, section 7.1.2.7.12", 0,
+            .leaf("an underscore") { $0.alternativeNames.append(.dns("my_host.example.test")) }),
+        RuleBreach(
+            .alternativeNames, "Baseline Requirements, section 7.1.2.7.12", 0,
+            .leaf("an address of 5 octets") { $0.alternativeNames.append(.ip([1, 2, 3, 4, 5])) }),
+        RuleBreach(
+            .commonName, "Baseline Requirements, section 7.1.4.3", 0,
+            .leaf("other capitals") { $0.subject = "API.example.test" }),
+        RuleBreach(
+            .publicSuffixWildcard, "Baseline Requirements, section 3.2.2.6", 0,
+            ChainVariant("a wildcard below one") {
+                var claim = try ChainVariant.leaf("", name: "api.co.test") {
+                    $0.subject = "Server"
+                    $0.alternativeNames = [.dns("*.co.test")]
+                }.claim()
+                claim.policy.publicSuffixes = PublicSuffixes { $0.description == "co.test" }
+                return claim
+            }),
+    ]
+
+    static let encodingRules: [RuleBreach] = [
+        RuleBreach(
+            .certificateVersion, "Baseline Requirements, section 7.1.1", 2,
+            beside: [.basicConstraints, .subjectKeyIdentifier], .root("version 1") { $0.version = 1 }),
+        RuleBreach(.serialNumber, "RFC 5280, section 4.1.2.2", 0, .leaf("zero") { $0.serial = [0] }),
+        RuleBreach(.serialNumber, "RFC 5280, section 4.1.2.2", 1, .intermediate("negative") { $0.serial = [0xFF] }),
+        RuleBreach(
+            .serialNumber, "RFC 5280, section 4.1.2.2", 2,
+            .root("21 octets") { $0.serial = [UInt8](repeating: 1, count: 21) }),
+        RuleBreach(
+            .authorityName, "RFC 5280, section 4.1.2.4", 0, otherwise: "authority-name",
+            .intermediate("a leaf without an issuer") { $0.subject = TestName() }),
+        RuleBreach(
+            .authorityKeyIdentifier, "RFC 5280, section 4.2.1.1", 0,
+            .leaf("none") { $0.hasAuthorityKeyIdentifier = false }),
+        RuleBreach(
+            .authorityKeyIdentifier, "RFC 5280, section 4.2.1.1", 1,
+            .intermediate("none in an intermediate") { $0.hasAuthorityKeyIdentifier = false }),
+        RuleBreach(
+            .authorityKeyIdentifier, "RFC 5280, section 4.2.1.1", 0,
+            .leaf("a certificate alone") {
+                $0.hasAuthorityKeyIdentifier = false
+                $0.extensions = [.authorityCertificate(issuer: "Root", serial: [1])]
+            }),
+        RuleBreach(
+            .authorityKeyIdentifier, "RFC 5280, section 4.2.1.1", 0,
+            .leaf("another key") {
+                $0.hasAuthorityKeyIdentifier = false
+                $0.extensions = [.authorityKeyIdentifier([1, 2, 3])]
+            }),
+        informationAccess("no sequence", [0x05, 0x00]),
+        informationAccess("an empty list", TestDER.sequence()),
+        informationAccess(
+            "no location",
+            TestDER.sequence(TestDER.sequence(TestDER.objectIdentifier("1.3.6.1.5.5.7.48.1"), [0x05, 0x00]))),
+        RuleBreach(
+            .webKey, "Baseline Requirements, sections 6.1.5 and 7.1.3.1", 0, .leaf("Ed25519", key: .ed25519)),
+        RuleBreach(
+            .webKey, "Baseline Requirements, sections 6.1.5 and 7.1.3.1", 0,
+            .leaf("brainpoolP256r1", key: .curve("brainpoolP256r1"))),
+        RuleBreach(
+            .webKey, "Baseline Requirements, sections 6.1.5 and 7.1.3.1", 0,
+            .leaf("RSA-2049") { $0.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_049) }),
+    ]
+
+    private static func informationAccess(_ description: String, _ value: [UInt8]) -> RuleBreach {
+        RuleBreach(
+            .informationAccess, "RFC 5280, section 4.2.2.1", 0,
+            .leaf(description) { $0.extensions = [.init("1.3.6.1.5.5.7.1.1", value)] })
+    }
+}

@@ -1,0 +1,97 @@
+import TestPKI
+import Testing
+
+@testable import CertificateTrust
+
+/// Each rule of the table refuses what it is there for, and nothing else does.
+@Suite("Rules")
+struct RuleTests {
+    @Test("strict names the rule that is broken, and without it the chain is accepted", arguments: RuleBreach.all)
+    func breach(_ breach: RuleBreach) throws {
+        var claim = try breach.chain.claim()
+        let strict = breach.strict(claim.policy)
+        claim.policy = strict
+        let finding = try claim.finding()
+        #expect(finding?.rule == breach.rule)
+        #expect(finding?.depth == breach.depth)
+        #expect(finding?.detail.hasSuffix(" (\(breach.source))") == true, "\(finding?.detail ?? "accepted")")
+
+        claim.policy = strict.disabling(try #require(breach.entry))
+        let other = try claim.finding()
+        #expect((other?.rule.rawValue ?? "accepted") == breach.otherwise, "\(other?.detail ?? "")")
+        #expect(other?.detail.hasSuffix(" (\(breach.source))") != true)
+    }
+
+    @Test("default has the rules of its own and no other", arguments: RuleBreach.all)
+    func profile(_ breach: RuleBreach) throws {
+        var claim = try breach.chain.claim()
+        let isBase = CertificateRule.base.isSuperset(of: try #require(breach.entry))
+        #expect(try claim.verdict() == (isBase ? breach.rule.rawValue : "accepted"))
+        let strict = breach.strict(claim.policy)
+        claim.policy = strict.without(breach.rule)
+        if isBase {
+            #expect(claim.policy == strict || !CertificateRule.base.isSuperset(of: breach.entries))
+        } else {
+            #expect(try claim.verdict() != breach.rule.rawValue)
+        }
+    }
+
+    @Test("every rule of the table is broken by one of these chains")
+    func completeness() {
+        let broken = RuleBreach.all.compactMap(\.entry).reduce(into: CertificateRule.Selection()) { $0.formUnion($1) }
+        #expect(broken == CertificateRule.all)
+    }
+
+    @Test("a chain in which nothing is out of the ordinary is accepted by strict")
+    func ordinary() throws {
+        var claim = try ChainVariant.leaf("ordinary").claim()
+        claim.policy = .strict
+        #expect(try claim.finding() == nil)
+    }
+}
+
+/// A chain that breaks one rule.
+struct RuleBreach: Sendable, CustomTestStringConvertible {
+    let rule: TrustRule
+    /// The document that tells this entry of the table from others of the rule.
+    let source: String
+    /// Where the finding is.
+    let depth: Int
+    /// What is said instead when the rule is off.
+    let otherwise: String
+    /// Other rules that the chain breaks, which are off.
+    let beside: [TrustRule]
+    let chain: ChainVariant
+
+    init(
+        _ rule: TrustRule, _ source: String, _ depth: Int, otherwise: String = "accepted", beside: [TrustRule] = [],
+        _ chain: ChainVariant
+    ) {
+        self.rule = rule
+        self.source = source
+        self.depth = depth
+        self.otherwise = otherwise
+        self.beside = beside
+        self.chain = chain
+    }
+
+    static let all = baseRules + authorityRules + leafRules + encodingRules
+
+    var testDescription: String { "\(rule.rawValue): \(chain.testDescription)" }
+
+    /// Every entry of the table for the rule.
+    var entries: CertificateRule.Selection { CertificateRule.selection(of: rule) }
+
+    /// The one entry.
+    var entry: CertificateRule.Selection? {
+        CertificateRule.table.firstIndex { $0.rule == rule && $0.source == source }
+            .map { CertificateRule.Selection(rawValue: 1 << UInt64($0)) }
+    }
+
+    /// The strict profile with the suffixes of a claim and without the rules beside.
+    func strict(_ policy: TrustPolicy) -> TrustPolicy {
+        var strict = beside.reduce(TrustPolicy.strict) { $0.without($1) }
+        strict.publicSuffixes = policy.publicSuffixes
+        return strict
+    }
+}
