@@ -102,6 +102,11 @@ struct OCSPTests {
             let responder = try responder(of: impostor)
             return try response(site).signed(by: responder, including: [responder])
         },
+        .init("CB24: by a responder of another authority with the issuer's key", "revocation-signer") {
+            let namesake = try $0.root.intermediate("Other", key: $0.issuer.key)
+            let responder = try responder(of: namesake)
+            return try response($0).signed(by: responder, including: [responder])
+        },
         .init("by a responder whose certificate did not come", "revocation-signer") {
             try response($0).signed(by: try responder(of: $0.issuer))
         },
