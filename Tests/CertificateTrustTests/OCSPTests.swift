@@ -87,6 +87,13 @@ struct OCSPTests {
         .init("CB24: for the serial number of another issuer", "revocation-unusable") {
             try TestOCSPResponse($0.leaf, issuedBy: $0.other).signed(by: $0.issuer)
         },
+        .init("CB24: for an issuer of another name", "revocation-unusable") {
+            let namesake = try $0.root.intermediate("Other", key: $0.issuer.key)
+            return try TestOCSPResponse($0.leaf, issuedBy: namesake).signed(by: $0.issuer)
+        },
+        .init("CB24: for an issuer of another key", "revocation-unusable") {
+            try TestOCSPResponse($0.leaf, issuedBy: try $0.root.intermediate("Issuer")).signed(by: $0.issuer)
+        },
         .init("CB24: by another authority", "revocation-signer") {
             try response($0).signed(by: $0.other, including: [$0.other])
         },
