@@ -4,6 +4,9 @@ struct CertificateLayout: Sendable {
     var serialNumber: Range<Int>
     /// The algorithms as signed and as beside the signature, header included.
     var signatureAlgorithms: (inner: Range<Int>, outer: Range<Int>)
+    /// What is signed, and the BIT STRING of the signature, headers included.
+    var signed: Range<Int>
+    var signature: Range<Int>
     /// Names are whole elements, header included.
     var issuer: Range<Int>
     var subject: Range<Int>
@@ -23,8 +26,9 @@ struct CertificateLayout: Sendable {
 
         var parts = DERCursor(certificate.contents)
         let tbs = try parts.next(DERTag.sequence, bytes)
+        signed = tbs.whole
         let outerAlgorithm = try parts.next(DERTag.sequence, bytes).whole
-        _ = try parts.next(DERTag.bitString, bytes)
+        signature = try parts.next(DERTag.bitString, bytes).whole
         try parts.finish()
 
         var fields = DERCursor(tbs.contents)

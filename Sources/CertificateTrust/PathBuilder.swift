@@ -29,19 +29,22 @@ struct PathBuilder {
     }
 
     private let leaf: X509Certificate
-    /// What was presented with the leaf, each certificate once, by subject.
-    private let presented: [CanonicalName: [X509Certificate]]
+    /// What was presented with the leaf, each certificate once. They are a few, or a hundred: looking at each costs no
+    /// more than a dictionary.
+    private let presented: [X509Certificate]
     private let store: TrustStore
     private let time: Int64
     private var badEdges: Set<Edge> = []
     /// The longest path that was walked, to tell where an issuer is missing.
     private(set) var longestWalk: [X509Certificate] = []
+    /// Whether a walk was given up since it was longer than a path may be.
+    private(set) var isCutShort = false
 
     /// `time` is in seconds since 1970 and only orders the search.
     init(leaf: X509Certificate, intermediates: [X509Certificate], store: TrustStore, time: Int64) {
         self.leaf = leaf
         var seen: Set<X509Certificate> = []
-        presented = Dictionary(grouping: intermediates.filter { seen.insert($0).inserted }, by: \.canonicalSubject)
+        presented = intermediates.count < 2 ? intermediates : intermediates.filter { seen.insert($0).inserted }
         self.store = store
         self.time = time
     }
@@ -59,7 +62,10 @@ struct PathBuilder {
             let outcome = yield(path, &judge)
             guard outcome == .exhausted, !current.isSelfIssued else { return outcome }
         }
-        guard path.count < TrustBudget.maximumPathLength else { return .exhausted }
+        guard path.count < TrustBudget.maximumPathLength else {
+            isCutShort = true
+            return .exhausted
+        }
         for (issuer, isAnchor) in issuers(of: current) {
             // A loop is a step too: a peer can present hundreds of certificates that are found only to be passed over.
             guard judge.budget.spendStep() else { return .overBudget }
@@ -106,7 +112,9 @@ struct PathBuilder {
     /// Anchors, then presented certificates; in each, those whose key identifier and validity fit first.
     private func issuers(of certificate: X509Certificate) -> [(X509Certificate, isAnchor: Bool)] {
         let anchors = store.issuers(of: certificate)
-        let others = (presented[certificate.canonicalIssuer] ?? []).filter { !anchors.contains($0) }
+        let others = presented.filter {
+            $0.canonicalSubject == certificate.canonicalIssuer && !anchors.contains($0)
+        }
         return ordered(anchors, for: certificate).map { ($0, true) }
             + ordered(others, for: certificate).map { ($0, false) }
     }

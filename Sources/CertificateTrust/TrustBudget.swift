@@ -24,25 +24,17 @@ struct TrustBudget: Sendable {
     private(set) var candidates = 0
     private(set) var comparisons = 0
 
-    /// Each notes what is about to be done, and whether that is still allowed.
-    mutating func spend(signatures count: Int) -> Bool {
-        signatures += count
-        return signatures <= Self.maximumSignatures
-    }
-
-    mutating func spendStep() -> Bool {
-        steps += 1
-        return steps <= Self.maximumSteps
-    }
-
-    mutating func spendCandidate() -> Bool {
-        candidates += 1
-        return candidates <= Self.maximumCandidates
-    }
-
+    /// Each pays for what is about to be done, or says that it would be over the limit.
+    mutating func spend(signatures count: Int) -> Bool { Self.spend(count, from: &signatures, Self.maximumSignatures) }
+    mutating func spendStep() -> Bool { Self.spend(1, from: &steps, Self.maximumSteps) }
+    mutating func spendCandidate() -> Bool { Self.spend(1, from: &candidates, Self.maximumCandidates) }
     mutating func spend(comparisons count: Int) -> Bool {
-        let (sum, isOver) = comparisons.addingReportingOverflow(count)
-        comparisons = isOver ? .max : sum
-        return comparisons <= Self.maximumComparisons
+        Self.spend(count, from: &comparisons, Self.maximumComparisons)
+    }
+
+    private static func spend(_ count: Int, from spent: inout Int, _ limit: Int) -> Bool {
+        guard count <= limit - spent else { return false }
+        spent += count
+        return true
     }
 }

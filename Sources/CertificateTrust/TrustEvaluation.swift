@@ -88,7 +88,9 @@ struct TrustEvaluation: PathJudge {
         let outcome = builder.search(with: &self)
         guard accepted == nil, refused == nil else { return }
         if outcome == .overBudget, finding?.rule != .budget { note(Self.overBudget, of: builder.longestWalk) }
-        if finding == nil { note(missingIssuer(builder.longestWalk), of: builder.longestWalk) }
+        if finding == nil {
+            note(builder.isCutShort ? Self.tooLong : missingIssuer(builder.longestWalk), of: builder.longestWalk)
+        }
     }
 
     mutating func admits(_ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool) -> Bool {
@@ -227,9 +229,11 @@ extension TrustEvaluation {
             inhibitsMapping: requirements.inhibitMapping, inhibitsAnyPolicy: requirements.inhibitAnyPolicy)
     }
 
+    private static let keyIdentifierRules = CertificateRule.selection(of: .authorityKeyIdentifier)
+
     /// Strict: the identifier that a certificate gives of its issuer's key is the issuer's own.
     private func checkKeyIdentifiers(_ path: [X509Certificate]) throws(PathRefusal) {
-        guard claim.policy.activeRules.isSuperset(of: CertificateRule.selection(of: .authorityKeyIdentifier)) else {
+        guard claim.policy.activeRules.isSuperset(of: Self.keyIdentifierRules) else {
             return
         }
         for (depth, (certificate, issuer)) in zip(path, path.dropFirst()).enumerated() {
@@ -320,6 +324,11 @@ extension TrustEvaluation {
         detail: "the search for a path was stopped after \(TrustBudget.maximumCandidates) candidates, "
             + "\(TrustBudget.maximumSignatures) signatures, \(TrustBudget.maximumSteps) steps or "
             + "\(TrustBudget.maximumComparisons) name comparisons: have the server send its chain alone")
+
+    private static let tooLong = TrustFinding(
+        rule: .pathLength, depth: nil, certificate: nil,
+        detail: "no anchor was met within \(TrustBudget.maximumPathLength) certificates: "
+            + "have the server send a shorter chain, or add its root to the trust store")
 
     private func missingIssuer(_ walk: [X509Certificate]) -> TrustFinding {
         let last = walk.last ?? claim.presented.leaf

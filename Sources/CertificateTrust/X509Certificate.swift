@@ -65,11 +65,8 @@ public struct X509Certificate: Sendable {
     /// 1 to 3.
     var version: Int { layout.version }
     var hasExtensions: Bool { layout.extensions != nil }
-    /// Whether the algorithm beside the signature is the one that was signed.
-    var hasOneSignatureAlgorithm: Bool {
-        let (inner, outer) = layout.signatureAlgorithms
-        return storage.derBytes[inner] == storage.derBytes[outer]
-    }
+    /// How the two algorithms of its signature go together.
+    var signatureAlgorithms: SignatureAlgorithmPair { storage.contents.signatureAlgorithms }
 
     /// The algorithm and size of the public key.
     package var keyKind: PublicKeyKind { storage.contents.keyKind }
@@ -108,6 +105,7 @@ extension X509Certificate {
         let keyKind: PublicKeyKind
         /// Nil for other keys, and for one over 64 bits.
         let rsaExponent: UInt64?
+        let signatureAlgorithms: SignatureAlgorithmPair
 
         init(_ bytes: Span<UInt8>) throws(DERError) {
             let layout = try CertificateLayout(bytes)
@@ -124,6 +122,7 @@ extension X509Certificate {
             try SubjectPublicKeyInfo.check(key)
             keyKind = (try? PublicKeyKind(subjectPublicKeyInfo: key)) ?? .malformed
             rsaExponent = PublicKeyKind.rsaExponent(subjectPublicKeyInfo: key)
+            signatureAlgorithms = SignatureAlgorithmPair(bytes, layout)
             extensions = try CertificateExtensions(bytes, layout)
         }
     }
@@ -141,7 +140,8 @@ extension X509Certificate {
         func openSSLCertificate() throws(OpenSSLError) -> OpenSSLCertificate {
             try parsed.withLock { (parsed: inout OpenSSLCertificate?) throws(OpenSSLError) in
                 if let parsed { return parsed }
-                let der = derBytes
+                var der = derBytes
+                if case .sameButNull = contents.signatureAlgorithms { der = contents.layout.withOneAlgorithm(der.span) }
                 let certificate = try OpenSSLCertificate(parsing: der.span)
                 parsed = certificate
                 return certificate

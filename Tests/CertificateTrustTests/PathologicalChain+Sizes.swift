@@ -43,21 +43,6 @@ extension PathologicalChain {
                 }
             }
         }
-        + [100, 1_000, 10_000].map { count in
-            PathologicalChain(
-                "fifty paths over an authority of \(count) attributes, which excludes the leaf", "name-constraints"
-            ) {
-                let root = try TestCertificate.root("Root", key: key)
-                let uppers = try (0..<50).map { _ in try root.intermediate("Upper", adjusting: anonymous) }
-                let lower = try uppers[49].intermediate("", key: key) {
-                    anonymous(&$0)
-                    $0.subject = shortName(count)
-                    $0.excludedSubtrees = [.dns("example.test")]
-                }
-                let leaf = try lower.leaf("api.example.test", key: key, adjusting: anonymous)
-                return Claim(leaf: leaf, presented: uppers + [lower], anchors: [root])
-            }
-        }
         + [(10, 10), (100, 1_000), (2_000, 10_000)].map { (texts, names) in
             PathologicalChain("\(texts) common names beside \(names) names, strict", "accepted") {
                 var claim = try path {
@@ -68,22 +53,25 @@ extension PathologicalChain {
                 return claim
             }
         }
-        + [10, 20].map { count in
-            PathologicalChain("\(count) self-issued certificates with keys of 20 KB", "budget") {
-                let plain = TestDER.objectIdentifier("1.2.840.113549.1.1.1")
-                let namesakes = try (0..<count).map { number in
-                    let parameters = TestDER.octetString([UInt8](repeating: 0, count: 20_000) + [UInt8(number)])
-                    // The BIT STRING with a key of 2048 bits.
-                    let bits = Array(TestKey.rsaPublicKeyDER(bits: 2_048).suffix(275))
-                    return try TestCertificate.root("Authority", key: key) {
-                        anonymous(&$0)
-                        $0.subjectPublicKeyInfo = TestDER.sequence(TestDER.sequence(plain, parameters), bits)
-                    }
+        + [
+            // Each as small as it can be, and much larger in memory.
+            minute(
+                "empty directory names", 100_000, "2.5.29.17", before: [0x82, 0x10] + "api.example.test".utf8,
+                of: [0xA4, 0x02, 0x30, 0x00]),
+            minute("empty distribution points", 200_000, "2.5.29.31", of: [0x30, 0x00]),
+            minute(
+                "distribution points with an empty name", 40_000, "2.5.29.31",
+                of: [0x30, 0x08, 0xA0, 0x06, 0xA0, 0x04, 0xA4, 0x02, 0x30, 0x00]),
+            minute(
+                "purposes", 150_000, "2.5.29.37", before: TestDER.objectIdentifier("1.3.6.1.5.5.7.3.1"),
+                of: [0x06, 0x01, 0x2A]),
+            PathologicalChain("a subject of 50,000 attributes of nothing", "accepted") {
+                try path {
+                    let attribute: [UInt8] = [0x31, 0x07, 0x30, 0x05, 0x06, 0x01, 0x2A, 0x0C, 0x00]
+                    $0.subject = TestName(derBytes: TestDER.element(0x30, repeated(attribute, 50_000)))
                 }
-                let leaf = try namesakes[0].leaf("api.example.test", key: key, adjusting: anonymous)
-                return Claim(leaf: leaf, presented: namesakes, anchors: [try .root("Root")])
-            }
-        }
+            },
+        ]
         + [
             PathologicalChain("a critical extension whose identifier has 100,000 arcs", "critical-extension") {
                 try path {
@@ -107,9 +95,27 @@ extension PathologicalChain {
         return Claim(leaf: leaf, presented: [intermediate], anchors: [root])
     }
 
-    private static let attribute = TestName.Attribute("2.5.4.11", "a", tag: 0x13)
+    /// A leaf with an extension that is a list of one element over and over.
+    private static func minute(
+        _ name: String, _ count: Int, _ identifier: String, before: [UInt8] = [],
+        of element: [UInt8]
+    ) -> PathologicalChain {
+        PathologicalChain("\(count) \(name)", "accepted") {
+            try path {
+                if identifier == "2.5.29.17" { $0.alternativeNames = [] }
+                if identifier == "2.5.29.37" { $0.extendedKeyUsages = [] }
+                $0.extensions = [.init(identifier, TestDER.element(0x30, before + repeated(element, count)))]
+            }
+        }
+    }
 
-    private static func shortName(_ count: Int) -> TestName {
+    private static func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
+        Array(Array(repeating: bytes, count: count).joined())
+    }
+
+    static let attribute = TestName.Attribute("2.5.4.11", "a", tag: 0x13)
+
+    static func shortName(_ count: Int) -> TestName {
         TestName(attributes: Array(repeating: attribute, count: count))
     }
 

@@ -14,7 +14,7 @@ struct PathologicalChain: Sendable {
         self.claim = claim
     }
 
-    static let all = namesakes + slowKeys + cycles + ladders + manyNames + constraints + policies + sizes
+    static let all = namesakes + slowKeys + cycles + ladders + manyNames + constraints + policies + sizes + repeats
 
     /// The one key of all that need not differ in it.
     static var key: TestKey { get throws { try TestKey.shared(.p256) } }

@@ -19,11 +19,6 @@ extension CertificateRule {
                 ? "is an authority without keyUsage: reissue it with keyCertSign" : nil
         },
         CertificateRule(
-            rule: .authorityName, places: .issuer, source: "RFC 5280, section 4.1.2.6", isBase: false
-        ) { certificate, _ in
-            certificate.subject.isEmpty ? "is an authority without a name: reissue it with a subject" : nil
-        },
-        CertificateRule(
             rule: .subjectKeyIdentifier, places: .issuer, source: "RFC 5280, section 4.2.1.2", isBase: false
         ) { certificate, _ in
             certificate.extensions.subjectKeyIdentifier == nil

@@ -81,8 +81,8 @@ extension CertificateRule {
         CertificateRule(
             rule: .signatureAlgorithm, places: .everywhere, source: "RFC 5280, section 4.1.1.2", isBase: true
         ) { certificate, _ in
-            certificate.hasOneSignatureAlgorithm
-                ? nil : "the signature algorithm beside its signature is not the one that was signed: reissue it"
+            guard case .different = certificate.signatureAlgorithms else { return nil }
+            return "the algorithm beside its signature is not the one that was signed: reissue it"
         },
     ]
 }

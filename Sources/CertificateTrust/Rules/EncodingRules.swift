@@ -13,6 +13,12 @@ extension CertificateRule {
             certificate.encodingDefect.map { "\($0): reissue it as DER" }
         },
         CertificateRule(
+            rule: .signatureAlgorithm, places: .everywhere, source: "RFC 5280, section 4.1.1.2", isBase: false
+        ) { certificate, _ in
+            guard case .sameButNull = certificate.signatureAlgorithms else { return nil }
+            return "the algorithm beside its signature is spelled otherwise than the one that was signed: reissue it"
+        },
+        CertificateRule(
             rule: .serialNumber, places: .everywhere, source: "RFC 5280, section 4.1.2.2", isBase: false
         ) { certificate, _ in
             let serial = certificate.serialNumber

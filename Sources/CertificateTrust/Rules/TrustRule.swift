@@ -45,7 +45,7 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
 
     /// Not DER in all of its parts (RFC 5280, section 4.1). Strict.
     public static let encoding = TrustRule(rawValue: "encoding")
-    /// No issuer, or an authority without a name (RFC 5280, sections 4.1.2.4 and 4.1.2.6). Strict.
+    /// An issuer without a name (RFC 5280, sections 4.1.2.4 and 4.1.2.6). Strict.
     public static let authorityName = TrustRule(rawValue: "authority-name")
     /// basicConstraints of an authority missing or not critical (RFC 5280, section 4.2.1.9). Strict.
     public static let basicConstraints = TrustRule(rawValue: "basic-constraints")

@@ -1,0 +1,103 @@
+import TestPKI
+
+// MARK: - Large certificates that the search meets again and again
+
+extension PathologicalChain {
+    static let repeats: [PathologicalChain] =
+        [100, 1_000, 10_000].flatMap { count in
+            [
+                PathologicalChain(
+                    "fifty paths over an authority of \(count) attributes, which excludes the leaf", "name-constraints"
+                ) {
+                    try fiftyPaths(lower: {
+                        $0.subject = shortName(count)
+                        $0.excludedSubtrees = [.dns("example.test")]
+                    })
+                },
+                PathologicalChain(
+                    "fifty paths over an authority of \(count) names, below one that excludes another", "accepted"
+                ) {
+                    try fiftyPaths(
+                        lower: { $0.excludedSubtrees = [.dns("example.org")] },
+                        middle: { $0.alternativeNames = Array(repeating: .dns("a"), count: 10 * count) })
+                },
+                PathologicalChain(
+                    "fifty paths to a leaf of \(count) names, below one that excludes another", "accepted"
+                ) {
+                    try fiftyPaths(
+                        leaf: { $0.alternativeNames += Array(repeating: .dns("a"), count: count) },
+                        lower: { $0.excludedSubtrees = [.email("example.org")] })
+                },
+            ]
+        }
+        + [
+            namesakes("keys of 20 KB", 20) { settings, number in
+                let plain = TestDER.objectIdentifier("1.2.840.113549.1.1.1")
+                let parameters = TestDER.octetString([UInt8](repeating: 0, count: 20_000) + [number])
+                // The BIT STRING with a key of 2048 bits.
+                let bits = Array(TestKey.rsaPublicKeyDER(bits: 2_048).suffix(275))
+                settings.subjectPublicKeyInfo = TestDER.sequence(TestDER.sequence(plain, parameters), bits)
+            },
+            namesakes("names of 25 KB", 9) { settings, number in
+                settings.subject = TestName(.commonName(String(repeating: "a", count: 25_000)))
+                settings.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_048, last: 2 * number + 1)
+            },
+            namesakes("names of 500 attributes", 9) { settings, number in
+                settings.subject = shortName(500)
+                settings.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_048, last: 2 * number + 1)
+            },
+            namesakes("key identifiers of 2 KB", 90) { settings, number in
+                let identifier = [UInt8](repeating: 0, count: 2_000)
+                settings.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_048, last: 2 * number + 1)
+                settings.extensions = [
+                    .subjectKeyIdentifier(identifier + [number]), .authorityKeyIdentifier(identifier + [0xFF]),
+                ]
+            },
+        ]
+
+    /// Root, fifty authorities of one name, one below the first of them, another below that, and the leaf. The search
+    /// goes through all fifty when a path is refused.
+    private static func fiftyPaths(
+        leaf adjustLeaf: (inout TestCertificate.Settings) -> Void = { _ in },
+        lower adjustLower: (inout TestCertificate.Settings) -> Void,
+        middle adjustMiddle: (inout TestCertificate.Settings) -> Void = { _ in }
+    ) throws -> Claim {
+        let root = try TestCertificate.root("Root", key: key)
+        let uppers = try (0..<50).map { number in
+            try root.intermediate("Upper", key: key) {
+                anonymous(&$0)
+                $0.serial = [UInt8(number + 1)]
+            }
+        }
+        let middle = try uppers[0].intermediate("Middle", key: key) {
+            anonymous(&$0)
+            adjustMiddle(&$0)
+        }
+        let lower = try middle.intermediate("Lower", key: key) {
+            anonymous(&$0)
+            adjustLower(&$0)
+        }
+        let leaf = try lower.leaf("api.example.test", key: key) {
+            anonymous(&$0)
+            adjustLeaf(&$0)
+        }
+        return Claim(leaf: leaf, presented: uppers + [middle, lower], anchors: [root])
+    }
+
+    /// Self-signed, with one name and distinct keys, so that each may have issued each.
+    private static func namesakes(
+        _ name: String, _ count: Int,
+        adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings, UInt8) -> Void
+    ) -> PathologicalChain {
+        PathologicalChain("\(count) self-signed namesakes with \(name)", "budget") {
+            let namesakes = try (0..<count).map { number in
+                try TestCertificate.root("Authority", key: key) {
+                    anonymous(&$0)
+                    adjust(&$0, UInt8(number))
+                }
+            }
+            let leaf = try namesakes[0].leaf("api.example.test", key: key, adjusting: anonymous)
+            return Claim(leaf: leaf, presented: namesakes, anchors: [try .root("Root")])
+        }
+    }
+}
