@@ -289,7 +289,7 @@ struct RevocationListTests {
         let result = try site.claim(lists).evaluation()
         #expect(result.accepted == nil)
         #expect(result.finding.rule == .budget)
-        #expect(result.budget.signatures == TrustBudget.maximumSignatures + 1)
+        #expect(result.budget.signatures == TrustBudget.maximumSignatures)
     }
 
     @Test("of 100,000 entries the last one counts")
