@@ -52,7 +52,11 @@ struct TrustEvaluation: PathJudge {
         return withoutActuallyEscaping(accepting) { accepting in
             withoutActuallyEscaping(tracing) { tracing in
                 var evaluation = TrustEvaluation(claim: claim, time: seconds, accepting: accepting, tracing: tracing)
-                evaluation.search()
+                if let finding = evaluation.overSize {
+                    evaluation.note(finding, of: [claim.presented.leaf])
+                } else {
+                    evaluation.search()
+                }
                 return Result(
                     accepted: evaluation.accepted, refused: evaluation.refused,
                     finding: evaluation.finding ?? overBudget, budget: evaluation.budget)
@@ -76,7 +80,7 @@ struct TrustEvaluation: PathJudge {
 
     private mutating func search() {
         let presented = claim.presented
-        if let finding = overSize ?? nameFinding ?? certificateFinding(presented.leaf, depth: 0, place: .leaf) {
+        if let finding = nameFinding ?? certificateFinding(presented.leaf, depth: 0, place: .leaf) {
             return note(finding, of: [presented.leaf])
         }
         var builder = PathBuilder(

@@ -216,4 +216,15 @@ struct OCSPTests {
             path: site.path, staple: try Self.response(site).signed(by: site.issuer), mode: .require)
         #expect(try claim.verdict() == "revocation-unknown at 1")
     }
+
+    @Test("a demand for a staple that cannot be read is a demand, one for another TLS feature is none")
+    func otherFeatures() throws {
+        for (value, expected) in [
+            (TestDER.sequence(TestDER.integer(17)), "accepted"), (TestDER.sequence(), "accepted"),
+            ([0x05, 0x00], "missing-staple"), (TestDER.sequence(TestDER.utf8String("5")), "missing-staple"),
+        ] {
+            let site = try RevocationSite(leafExtensions: [.init("1.3.6.1.5.5.7.1.24", value)])
+            #expect(try site.claim([]).verdict() == expected)
+        }
+    }
 }

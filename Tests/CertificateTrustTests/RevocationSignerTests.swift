@@ -130,4 +130,21 @@ struct RevocationSignerTests {
         #expect(result.budget.signatures <= 5)
         #expect(result.budget.steps <= 20)
     }
+
+    @Test("a signer is found among any number of certificates at hand, and over an intermediate of its own")
+    func manyCertificates() throws {
+        let authority = try root.intermediate("List Authority")
+        let signer = try authority.issue(Self.signerSettings("Signer"), key: signer.key)
+        let strangers = try (0..<120).map { number in try root.issue(Self.signerSettings("Stranger \(number)")) }
+        let list = try indirect()
+        #expect(try claim([list], signers: strangers + [authority, signer]).verdict() == "accepted")
+        #expect(try claim([list], signers: strangers + [signer]).verdict() == "revocation-signer")
+    }
+
+    @Test("a signer with a weak key does not count")
+    func weakKey() throws {
+        let weak = try root.issue(Self.signerSettings("Signer"), key: .shared(.rsa(bits: 1024)))
+        let list = try weak.revocationList { $0.scope = TestRevocationList.scope(flags: [4]) }
+        #expect(try claim([list], signers: [weak]).verdict() == "revocation-signer")
+    }
 }
