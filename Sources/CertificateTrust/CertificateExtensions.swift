@@ -80,8 +80,6 @@ struct CertificateExtensions: Sendable {
 
     /// Certificates have ten or so; a bound keeps the search for doubles short.
     private static let maximumCount = 100
-    /// `id-pe-authorityInfoAccess`
-    private static let authorityInformationAccess: [UInt8] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x01, 0x01]
 
     init(_ bytes: Span<UInt8>, _ layout: CertificateLayout) throws(DERError) {
         var others: [Range<Int>] = []
@@ -99,7 +97,7 @@ struct CertificateExtensions: Sendable {
             }
             guard let kind else {
                 others.append(identifier)
-                if identifier.map({ bytes[$0] }) == Self.authorityInformationAccess {
+                if ObjectIdentifierNumber(bytes, identifier) == .authorityInformationAccess {
                     informationAccessDefect = Self.informationAccessDefect(bytes, value, isCritical: isCritical)
                 }
                 return
@@ -112,7 +110,7 @@ struct CertificateExtensions: Sendable {
 
     /// Whether an extension is one of those whose values RFC 5280 defines.
     static func isStandard(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Bool {
-        kind(bytes, identifier) != nil || identifier.map { bytes[$0] } == authorityInformationAccess
+        kind(bytes, identifier) != nil || ObjectIdentifierNumber(bytes, identifier) == .authorityInformationAccess
     }
 
     private static func kind(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Kinds? {
@@ -192,17 +190,15 @@ struct CertificateExtensions: Sendable {
         return KeyUsage(rawValue: usage)
     }
 
-    /// `id-kp`, 1.3.6.1.5.5.7.3, and anyExtendedKeyUsage, 2.5.29.37.0.
     private static func purposes(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) -> Purposes {
         var list = DERCursor(contents)
         var purposes: Purposes = []
         while !list.isAtEnd {
-            let identifier = try list.next(DERTag.objectIdentifier, bytes).contents.map { bytes[$0] }
-            switch identifier {
-            case [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01]: purposes.insert(.server)
-            case [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x02]: purposes.insert(.client)
-            case [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x09]: purposes.insert(.ocspSigning)
-            case [0x55, 0x1D, 0x25, 0x00]: purposes.insert(.any)
+            switch ObjectIdentifierNumber(bytes, try list.next(DERTag.objectIdentifier, bytes).contents) {
+            case .serverAuth: purposes.insert(.server)
+            case .clientAuth: purposes.insert(.client)
+            case .ocspSigning: purposes.insert(.ocspSigning)
+            case .anyExtendedKeyUsage: purposes.insert(.any)
             default: purposes.insert(.other)
             }
         }

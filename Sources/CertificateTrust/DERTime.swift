@@ -14,29 +14,22 @@ enum DERTime {
         let invalid = DERError.invalidValue(what: "time", offset: range.lowerBound)
         let start = element.contents.lowerBound
         guard element.contents.count == digits + 1, bytes[start + digits] == UInt8(ascii: "Z") else { throw invalid }
-        var fields: [Int] = []
-        for pair in stride(from: start, to: start + digits, by: 2) {
-            guard let tens = digit(bytes[pair]), let ones = digit(bytes[pair + 1]) else { throw invalid }
-            fields.append(tens * 10 + ones)
+        var number = 0
+        for index in start..<start + digits {
+            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[index] else { throw invalid }
+            number = number * 10 + Int(bytes[index] - UInt8(ascii: "0"))
         }
-        let year: Int
-        if digits == 12 {
-            // Two digits are 1950 to 2049.
-            let short = fields.removeFirst()
-            year = short < 50 ? 2000 + short : 1900 + short
-        } else {
-            year = fields.removeFirst() * 100 + fields.removeFirst()
-        }
+        func field(_ unit: Int) -> Int { number / unit % 100 }
+        var year = number / 10_000_000_000
+        // Two digits are 1950 to 2049.
+        if digits == 12 { year += year < 50 ? 2000 : 1900 }
         guard
             let seconds = CivilTime(
-                year: year, month: fields[0], day: fields[1], hour: fields[2], minute: fields[3], second: fields[4]
+                year: year, month: field(100_000_000), day: field(1_000_000), hour: field(10_000), minute: field(100),
+                second: field(1)
             )?.secondsSince1970
         else { throw invalid }
         return seconds
-    }
-
-    private static func digit(_ byte: UInt8) -> Int? {
-        UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte ? Int(byte - UInt8(ascii: "0")) : nil
     }
 }
 

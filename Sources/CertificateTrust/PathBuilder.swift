@@ -29,8 +29,9 @@ struct PathBuilder {
     }
 
     private let leaf: X509Certificate
-    /// What was presented with the leaf, each certificate once, by subject.
-    private let presented: [CanonicalName: [X509Certificate]]
+    /// What was presented with the leaf, each certificate once. They are a few, or a hundred: looking at each costs no
+    /// more than a dictionary.
+    private let presented: [X509Certificate]
     private let store: TrustStore
     private let time: Int64
     private var badEdges: Set<Edge> = []
@@ -43,7 +44,7 @@ struct PathBuilder {
     init(leaf: X509Certificate, intermediates: [X509Certificate], store: TrustStore, time: Int64) {
         self.leaf = leaf
         var seen: Set<X509Certificate> = []
-        presented = Dictionary(grouping: intermediates.filter { seen.insert($0).inserted }, by: \.canonicalSubject)
+        presented = intermediates.count < 2 ? intermediates : intermediates.filter { seen.insert($0).inserted }
         self.store = store
         self.time = time
     }
@@ -111,7 +112,9 @@ struct PathBuilder {
     /// Anchors, then presented certificates; in each, those whose key identifier and validity fit first.
     private func issuers(of certificate: X509Certificate) -> [(X509Certificate, isAnchor: Bool)] {
         let anchors = store.issuers(of: certificate)
-        let others = (presented[certificate.canonicalIssuer] ?? []).filter { !anchors.contains($0) }
+        let others = presented.filter {
+            $0.canonicalSubject == certificate.canonicalIssuer && !anchors.contains($0)
+        }
         return ordered(anchors, for: certificate).map { ($0, true) }
             + ordered(others, for: certificate).map { ($0, false) }
     }

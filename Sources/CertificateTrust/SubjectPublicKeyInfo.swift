@@ -81,38 +81,47 @@ extension PublicKeyKind {
         var algorithm = DERCursor(try fields.next(DERTag.sequence, bytes).contents)
         let key = try fields.next(DERTag.bitString, bytes)
         try fields.finish()
-        let identifier = ObjectIdentifierText.dotted(
-            bytes, try algorithm.next(DERTag.objectIdentifier, bytes).contents)
-        switch identifier {
+        let identifier = try algorithm.next(DERTag.objectIdentifier, bytes).contents
+        switch ObjectIdentifierNumber(bytes, identifier) {
         // RFC 3279, section 2.3.1: the parameters are NULL, and not left out.
-        case "1.2.840.113549.1.1.1":
+        case .rsaEncryption:
             _ = try algorithm.next(DERTag.null, bytes)
             try algorithm.finish()
             self = .rsa(bits: Self.modulusBits(bytes, key.contents))
-        case "1.2.840.113549.1.1.10": self = .rsaPSS(bits: Self.modulusBits(bytes, key.contents))
-        case "1.2.840.10045.2.1":
+        case .rsaPSS: self = .rsaPSS(bits: Self.modulusBits(bytes, key.contents))
+        case .ecPublicKey:
             guard algorithm.peek(bytes) == DERTag.objectIdentifier else {
                 self = .ellipticCurve("explicit parameters")
                 return
             }
-            let curve = ObjectIdentifierText.dotted(
-                bytes, try algorithm.next(DERTag.objectIdentifier, bytes).contents)
+            let curve = try algorithm.next(DERTag.objectIdentifier, bytes).contents
             try algorithm.finish()
-            self = .ellipticCurve(Self.curveNames[curve] ?? curve)
-        case "1.3.101.112", "1.3.101.113":
+            self = .ellipticCurve(Self.curveName(bytes, curve))
+        case .ed25519:
             try algorithm.finish()
-            self = identifier == "1.3.101.112" ? .ed25519 : .ed448
-        case "1.2.840.10040.4.1": self = .dsa(bits: Self.firstIntegerBits(bytes, algorithm))
-        default: self = .other(identifier: identifier)
+            self = .ed25519
+        case .ed448:
+            try algorithm.finish()
+            self = .ed448
+        case .dsa: self = .dsa(bits: Self.firstIntegerBits(bytes, algorithm))
+        default: self = .other(identifier: ObjectIdentifierText.dotted(bytes, identifier))
         }
     }
 
-    private static let curveNames = [
-        "1.2.840.10045.3.1.1": "P-192", "1.3.132.0.33": "P-224", "1.2.840.10045.3.1.7": "P-256",
-        "1.3.132.0.34": "P-384", "1.3.132.0.35": "P-521", "1.3.132.0.10": "secp256k1",
-        "1.3.36.3.3.2.8.1.1.7": "brainpoolP256r1", "1.3.36.3.3.2.8.1.1.11": "brainpoolP384r1",
-        "1.3.36.3.3.2.8.1.1.13": "brainpoolP512r1",
-    ]
+    private static func curveName(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> String {
+        switch ObjectIdentifierNumber(bytes, identifier) {
+        case .p256: "P-256"
+        case .p384: "P-384"
+        case .p521: "P-521"
+        case .p224: "P-224"
+        case .p192: "P-192"
+        case .secp256k1: "secp256k1"
+        case .brainpoolP256: "brainpoolP256r1"
+        case .brainpoolP384: "brainpoolP384r1"
+        case .brainpoolP512: "brainpoolP512r1"
+        default: ObjectIdentifierText.dotted(bytes, identifier)
+        }
+    }
 
     /// The bits of an RSA modulus inside the BIT STRING; 0 when the key is not what its algorithm says.
     ///

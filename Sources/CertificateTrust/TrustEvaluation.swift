@@ -26,12 +26,19 @@ struct TrustEvaluation: PathJudge {
         var budget: TrustBudget
     }
 
+    private struct Placed: Hashable {
+        var certificate: X509Certificate
+        var isAnchor: Bool
+    }
+
     private let claim: Claim
     /// Seconds since 1970.
     private let time: Int64
     private let accepting: ([X509Certificate]) -> Bool
     private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
+    /// Judged once an evaluation, however many paths a certificate is on.
+    private var admissions: [Placed: Bool] = [:]
     private var namesRead: [X509Certificate: [ConstrainedName]] = [:]
     /// Nil when the policy does not look at revocation.
     private var revocation: RevocationCheck?
@@ -52,7 +59,11 @@ struct TrustEvaluation: PathJudge {
         return withoutActuallyEscaping(accepting) { accepting in
             withoutActuallyEscaping(tracing) { tracing in
                 var evaluation = TrustEvaluation(claim: claim, time: seconds, accepting: accepting, tracing: tracing)
-                evaluation.search()
+                if let finding = evaluation.overSize {
+                    evaluation.note(finding, of: [claim.presented.leaf])
+                } else {
+                    evaluation.search()
+                }
                 return Result(
                     accepted: evaluation.accepted, refused: evaluation.refused,
                     finding: evaluation.finding ?? overBudget, budget: evaluation.budget)
@@ -76,7 +87,7 @@ struct TrustEvaluation: PathJudge {
 
     private mutating func search() {
         let presented = claim.presented
-        if let finding = overSize ?? nameFinding ?? certificateFinding(presented.leaf, depth: 0, place: .leaf) {
+        if let finding = nameFinding ?? certificateFinding(presented.leaf, depth: 0, place: .leaf) {
             return note(finding, of: [presented.leaf])
         }
         var builder = PathBuilder(
@@ -90,10 +101,12 @@ struct TrustEvaluation: PathJudge {
     }
 
     mutating func admits(_ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool) -> Bool {
-        guard let finding = certificateFinding(issuer, depth: path.count, place: asAnchor ? .anchor : .intermediate)
-        else { return true }
-        note(finding, of: path + [issuer])
-        return false
+        let place = Placed(certificate: issuer, isAnchor: asAnchor)
+        if let isAdmitted = admissions[place] { return isAdmitted }
+        let finding = certificateFinding(issuer, depth: path.count, place: asAnchor ? .anchor : .intermediate)
+        admissions[place] = finding == nil
+        if let finding { note(finding, of: path + [issuer]) }
+        return finding == nil
     }
 
     mutating func visit(_ path: [X509Certificate]) -> PathBuilder.Visit {
@@ -225,9 +238,11 @@ extension TrustEvaluation {
             inhibitsMapping: requirements.inhibitMapping, inhibitsAnyPolicy: requirements.inhibitAnyPolicy)
     }
 
+    private static let keyIdentifierRules = CertificateRule.selection(of: .authorityKeyIdentifier)
+
     /// Strict: the identifier that a certificate gives of its issuer's key is the issuer's own.
     private func checkKeyIdentifiers(_ path: [X509Certificate]) throws(PathRefusal) {
-        guard claim.policy.activeRules.isSuperset(of: CertificateRule.selection(of: .authorityKeyIdentifier)) else {
+        guard claim.policy.activeRules.isSuperset(of: Self.keyIdentifierRules) else {
             return
         }
         for (depth, (certificate, issuer)) in zip(path, path.dropFirst()).enumerated() {

@@ -107,7 +107,9 @@ struct OCSPResponse {
         let thisUpdate = try DERTime.seconds(bytes, try fields.next(DERTag.generalizedTime, bytes).whole)
         var nextUpdate: Int64?
         if let explicit = try fields.nextIfPresent(DERTag.constructedContext(0), bytes) {
-            nextUpdate = try DERTime.seconds(bytes, explicit.contents)
+            var inner = DERCursor(explicit.contents)
+            nextUpdate = try DERTime.seconds(bytes, try inner.next(DERTag.generalizedTime, bytes).whole)
+            try inner.finish()
         }
         try checkExtensions(bytes, &fields)
         return Single(

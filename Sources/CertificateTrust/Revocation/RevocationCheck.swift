@@ -18,12 +18,12 @@ struct RevocationCheck {
     private var entries: [ListedCertificate: RevocationEntry?] = [:]
     /// Paths to signers that stand beside the path in question.
     private var signerPaths: [X509Certificate: [X509Certificate]?] = [:]
-    private var searches = 0
     /// Signers whose own revocation is being looked at.
     private var signersInQuestion: [X509Certificate] = []
 
-    /// At most this many paths to signers are looked for: a peer can present any number that bear a signer's name.
-    private static let maximumSearches = 8
+    /// At most this many certificates beside the path are tried for a list, those at hand before those presented: a peer
+    /// can present any number that bear a signer's name.
+    private static let maximumCandidates = 8
     /// Signers of lists that tell of signers of lists; three is more than anybody has.
     private static let maximumNesting = 3
 
@@ -89,7 +89,7 @@ struct RevocationCheck {
         guard !evidence.lists.isEmpty else { return .unknown }
         var points: [DistributionPoint]
         do throws(DERError) {
-            points = try RevocationFields(certificate).distributionPoints
+            points = try RevocationFields(certificate).distributionPoints()
         } catch {
             return .refused(.unusable("what it says of its lists", "is malformed (\(error))"))
         }
@@ -128,14 +128,15 @@ struct RevocationCheck {
         if let reason = list.unusable { throw .unusable(list.name, reason) }
         let isFresh = list.isFresh(at: time)
         let deltas = list.issued <= time ? self.deltas(of: list) : []
-        let stale = RevocationProblem.stale(list.name, from: list.issued, until: list.due, at: time)
-        guard isFresh || !deltas.isEmpty else { throw stale }
+        let time = time
+        let stale = { RevocationProblem.stale(list.name, from: list.issued, until: list.due, at: time) }
+        guard isFresh || !deltas.isEmpty else { throw stale() }
         let key = try signer(of: index, under: issuers, pathTo: search)
         for delta in deltas where try verifies(delta, by: key) {
             if let entry = lookUp(certificate, in: delta) { return entry.isRemoval ? nil : entry }
             return lookUp(certificate, in: index)
         }
-        guard isFresh else { throw stale }
+        guard isFresh else { throw stale() }
         return lookUp(certificate, in: index)
     }
 
@@ -181,9 +182,9 @@ struct RevocationCheck {
     ) throws(RevocationProblem) -> SubjectPublicKeyInfo {
         let list = evidence.lists[index]
         let onPath = issuers.filter { $0.canonicalSubject == list.canonicalIssuer }
-        let besides = (besides[list.canonicalIssuer] ?? []).filter { !onPath.contains($0) }
-        var problem = RevocationProblem.signer(list.name, "is signed by nobody known here")
-        for candidate in onPath + besides {
+        let besides = (besides[list.canonicalIssuer] ?? []).prefix(Self.maximumCandidates)
+        var problem: RevocationProblem?
+        for candidate in onPath + besides where candidate.keyWeakness(at: policy.strength) == nil {
             let key = candidate.subjectPublicKeyInfo
             guard try verifies(index, by: key) else { continue }
             guard candidate.extensions.keyUsage?.contains(.listSigning) ?? true else {
@@ -198,7 +199,7 @@ struct RevocationCheck {
                 problem = error
             }
         }
-        throw problem
+        throw problem ?? .signer(list.name, "is signed by nobody known here")
     }
 
     private mutating func checkSigner(
@@ -210,7 +211,7 @@ struct RevocationCheck {
         guard signersInQuestion.count < Self.maximumNesting else {
             throw .signer(list.name, "is signed by one of too many signers that tell of each other")
         }
-        guard let path = self.path(to: signer, search), let anchor = path.last, anchor == issuers.last else {
+        guard let path = self.path(to: signer, search) else {
             throw .signer(list.name, "is signed by a certificate without a valid path to the same anchor")
         }
         signersInQuestion.append(signer)
@@ -230,8 +231,6 @@ struct RevocationCheck {
 
     private mutating func path(to signer: X509Certificate, _ search: PathSearch) -> [X509Certificate]? {
         if let known = signerPaths[signer] { return known }
-        guard searches < Self.maximumSearches else { return nil }
-        searches += 1
         let path = search(signer, &budget)
         signerPaths[signer] = .some(path)
         return path

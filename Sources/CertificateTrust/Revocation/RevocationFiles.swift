@@ -52,7 +52,7 @@ private struct RevocationFileReader {
                     if case .failure(let error) = result {
                         failure = .malformed(path: path, line: block.line, reason: error.description)
                     } else {
-                        try add(label, Array(copying: der))
+                        try add(label, der)
                     }
                 } catch {
                     let line = label == nil ? nil : block.line
@@ -67,15 +67,17 @@ private struct RevocationFileReader {
         if let failure { throw failure }
     }
 
-    private mutating func add(_ label: String?, _ der: [UInt8]) throws(DERError) {
+    private mutating func add(_ label: String?, _ der: Span<UInt8>) throws(DERError) {
         switch label {
-        case "X509 CRL": lists.append(try CertificateRevocationList(derBytes: der))
-        case "CERTIFICATE", "X509 CERTIFICATE": certificates.append(try X509Certificate(derBytes: der))
+        case "X509 CRL": lists.append(try CertificateRevocationList(derBytes: Array(copying: der)))
+        case "CERTIFICATE", "X509 CERTIFICATE":
+            certificates.append(try X509Certificate(derBytes: Array(copying: der)))
         case nil:
-            if let certificate = try? X509Certificate(derBytes: der) {
+            let bytes = Array(copying: der)
+            if let certificate = try? X509Certificate(derBytes: bytes) {
                 certificates.append(certificate)
             } else {
-                lists.append(try CertificateRevocationList(derBytes: der))
+                lists.append(try CertificateRevocationList(derBytes: bytes))
             }
         default: break
         }

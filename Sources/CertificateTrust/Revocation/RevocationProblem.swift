@@ -41,15 +41,14 @@ extension RevocationProblem {
     static func stale(_ what: String, from start: Int64, until end: Int64?, at now: Int64) -> RevocationProblem {
         let found =
             if now < start {
-                "is from \(timeText(start))"
+                "is from \(timeText(start)), it is \(timeText(now))"
             } else if let end {
-                "ended at \(timeText(end))"
+                "ended at \(timeText(end)), it is \(timeText(now))"
             } else {
                 "does not say when it ends"
             }
         return RevocationProblem(
-            rule: .revocationStale,
-            detail: "\(what) \(found), it is \(timeText(now)): get the current one, or check the clock")
+            rule: .revocationStale, detail: "\(what) \(found): get the current one, or check the clock")
     }
 
     static func unusable(_ what: String, _ reason: String) -> RevocationProblem {

@@ -42,6 +42,9 @@ struct CertificateRule: Sendable {
 
     static let all = Selection(rawValue: (1 << UInt64(table.count)) - 1)
     static let base = selection { $0.isBase }
+    private static let ofLeaves = selection { $0.places.contains(.leaf) }
+    private static let ofIntermediates = selection { $0.places.contains(.intermediate) }
+    private static let ofAnchors = selection { $0.places.contains(.anchor) }
 
     /// The entries of the table that check a rule; empty for a rule that is none of the table's.
     static func selection(of rule: TrustRule) -> Selection { selection { $0.rule == rule } }
@@ -54,15 +57,20 @@ struct CertificateRule: Sendable {
 
     /// The first rule of the policy that a certificate breaks in its place.
     static func finding(_ certificate: X509Certificate, depth: Int, _ context: Context) -> TrustFinding? {
-        let rules = context.policy.activeRules.rawValue
-        var bit: UInt64 = 1
-        for entry in table {
-            defer { bit <<= 1 }
-            guard rules & bit != 0, !entry.places.isDisjoint(with: context.place),
-                let detail = entry.violation(certificate, context)
-            else { continue }
+        let here =
+            switch context.place {
+            case .leaf: ofLeaves
+            case .intermediate: ofIntermediates
+            default: ofAnchors
+            }
+        var rules = context.policy.activeRules.intersection(here).rawValue
+        while rules != 0 {
+            let index = rules.trailingZeroBitCount
+            rules &= rules - 1
+            guard let detail = table[index].violation(certificate, context) else { continue }
             return TrustFinding(
-                rule: entry.rule, depth: depth, certificate: certificate, detail: "\(detail) (\(entry.source))")
+                rule: table[index].rule, depth: depth, certificate: certificate,
+                detail: "\(detail) (\(table[index].source))")
         }
         return nil
     }

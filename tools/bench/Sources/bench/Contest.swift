@@ -19,9 +19,10 @@ struct Times {
 
     /// The median over the rounds of these times in units of the other's, each round by itself, since what disturbs a
     /// machine for a while disturbs all that run in that while.
-    func ratio(to other: Times) -> Double {
-        Times(name: name, rounds: zip(rounds, other.rounds).map { $0 / $1 }).median
-    }
+    func ratio(to other: Times) -> Double { each(over: other).median }
+
+    /// These times in units of the other's, round by round.
+    func each(over other: Times) -> Times { Times(name: name, rounds: zip(rounds, other.rounds).map { $0 / $1 }) }
 }
 
 /// Lets contenders do the same work in turn, so many rounds, and returns the CPU time each took for one piece of it.

@@ -9,7 +9,7 @@ struct ProcessRun {
 }
 
 /// What a program writes to standard output or, if so wanted, to standard error.
-private func output(of command: [String], standardError: Bool = false) throws -> String {
+func output(of command: [String], standardError: Bool = false) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments = Array(command.dropFirst())

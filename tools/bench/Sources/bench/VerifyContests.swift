@@ -50,14 +50,16 @@ struct MeasuredChain {
     let chain: String
     let anchors: String
 
-    init(_ kind: String, in folder: String) {
-        name = kind + ", one intermediate"
-        chain = "\(folder)/\(kind)/chain.pem"
-        anchors = "\(folder)/\(kind)/anchors.pem"
-    }
-
     func open() throws -> (c: CVerification, swift: SwiftVerification) {
         (try CVerification(chain: chain, anchors: anchors), try SwiftVerification(chain: chain, anchors: anchors))
+    }
+}
+
+extension MeasuredChain {
+    init(_ kind: String, in folder: String) {
+        self.init(
+            name: kind + ", one intermediate", chain: "\(folder)/\(kind)/chain.pem",
+            anchors: "\(folder)/\(kind)/anchors.pem")
     }
 }
 
@@ -87,4 +89,5 @@ func verification(_ chain: MeasuredChain, _ form: ChainForm, _ tools: Tools, _ r
     report.heading("Verification of a chain \(form == .der ? "from DER" : "that is parsed"): \(chain.name)")
     report.row(times[0].name, time(times[0].median))
     report.row(times[1].name, time(times[1].median), targets)
+    if form == .der { try peerVerification(chain, tools.peers, report) }
 }

@@ -8,6 +8,7 @@ struct Tools {
     let staticPinctl: String
     /// This program without symbols: valgrind gives up over Swift's.
     let strippedBench: String
+    let peers: [Peer]
 }
 
 let arguments = CommandLine.arguments
@@ -19,10 +20,13 @@ do {
         try verify(CVerification.self)
     case "verify-swift" where arguments.count == 6:
         try verify(SwiftVerification.self)
-    case "report" where arguments.count == 9:
+    case "worst-case" where arguments.count == 6:
+        let ordinary = MeasuredChain(name: "ordinary", chain: arguments[4], anchors: arguments[5])
+        print(try worstCase(file: arguments[2], profile: arguments[3], ordinary: ordinary))
+    case "report" where arguments.count >= 9:
         let tools = Tools(
             runner: arguments[4], cHasher: arguments[5], pinctl: arguments[6], staticPinctl: arguments[7],
-            strippedBench: arguments[8])
+            strippedBench: arguments[8], peers: peers(arguments.dropFirst(9)))
         let report = try measure(system: arguments[2], folder: arguments[3], tools)
         print(report.failures == 0 ? "\nall targets met" : "\ntargets missed: \(report.failures)")
         exit(report.failures == 0 ? 0 : 1)
@@ -42,6 +46,15 @@ private func verify(_ way: (some Verification).Type) throws {
     print(try way.init(chain: arguments[3], anchors: arguments[4]).verify(form, times: times))
 }
 
+/// What stands behind the other arguments: a Go program and a script for a Python, or nothing.
+private func peers(_ paths: ArraySlice<String>) -> [Peer] {
+    guard let go = paths.first, paths.count == 3 else { return [] }
+    return [
+        Peer(name: "crypto/x509, Go", command: [go]),
+        Peer(name: "pyca/cryptography, Python", command: Array(paths.dropFirst())),
+    ]
+}
+
 private func measure(system: String, folder: String, _ tools: Tools) throws -> Report {
     var report = Report()
     try pinsFromDER("roots of the system's store", system, &report)
@@ -52,7 +65,9 @@ private func measure(system: String, folder: String, _ tools: Tools) throws -> R
         for form in [ChainForm.parsed, .der] {
             try verification(MeasuredChain(kind, in: folder), form, tools, &report)
         }
+        try twoThreads(MeasuredChain(kind, in: folder), &report)
     }
+    try worstCases(folder + "/worst", ordinary: MeasuredChain("P-256", in: folder), &report)
     try startUp(tools, certificate: folder + "/one.pem", &report)
     try largeFile(tools, large: folder + "/roots-100k.pem", one: folder + "/one.pem", &report)
     return report

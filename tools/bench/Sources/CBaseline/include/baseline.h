@@ -39,4 +39,7 @@ size_t baseline_verify(const char *host, size_t times, int from_der);
 // CPU time of this thread, in nanoseconds.
 uint64_t baseline_cpu_time(void);
 
+// Gives freed memory back to the system (malloc_trim, which Swift's module of the C library lacks).
+void baseline_trim(void);
+
 #endif

@@ -55,3 +55,6 @@ struct CVerification: Verification {
 
 /// CPU time of this thread, in nanoseconds.
 func cpuTime() -> Double { Double(baseline_cpu_time()) }
+
+/// Gives freed memory back to the system.
+func trimMemory() { baseline_trim() }

@@ -1,0 +1,97 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@testable import CertificateTrust
+
+@Suite("Files of revocation lists")
+struct RevocationFilesTests {
+    let folder: TestFolder
+    let root: TestCertificate
+    let list: [UInt8]
+
+    init() throws {
+        folder = try TestFolder()
+        root = try TestCertificate.root("Root")
+        list = try root.revocationList(.init([0x41]))
+    }
+
+    private var pem: String { TestPEM.block("X509 CRL", list) }
+
+    @Test("lists and the certificates beside them are read from PEM and DER")
+    func formats() throws {
+        let other = try root.revocationList()
+        let evidence = try RevocationEvidence(files: [
+            try folder.add("a list\n" + pem + root.pemText + "\n" + TestPEM.block("X509 CRL", other)),
+            try folder.add(list),
+        ])
+        #expect(evidence.lists.map(\.derBytes) == [list, other, list])
+        #expect(evidence.certificates.map(\.derBytes) == [root.derBytes])
+        #expect(evidence.lists[0] == evidence.lists[2])
+        #expect(evidence.lists[0] != evidence.lists[1])
+        #expect(evidence.lists[0].issuer.description == "CN=Root")
+        #expect(evidence.lists[0].thisUpdate.timeIntervalSince1970 == 1_799_000_000)
+        #expect(evidence.lists[0].nextUpdate?.timeIntervalSince1970 == 1_801_000_000)
+    }
+
+    @Test("a broken list fails its file, and a file without lists is none")
+    func brokenFiles() throws {
+        let broken = TestPEM.block("X509 CRL", list.dropLast())
+        for text in [broken, pem + broken, pem.replacing("-----END", with: "----END"), root.pemText, "", "a text"] {
+            let file = try folder.add(text)
+            #expect(throws: RevocationFileError.self) { try RevocationEvidence(files: [file]) }
+        }
+        let error = #expect(throws: RevocationFileError.self) {
+            try RevocationEvidence(files: [try folder.add(pem + broken, name: "lists.pem")])
+        }
+        let line = pem.count { $0 == "\n" } + 1
+        #expect(error?.description.hasPrefix("\(folder.path)/lists.pem:\(line): the list or certificate that ") == true)
+        #expect(throws: RevocationFileError.self) { try RevocationEvidence(files: [folder.path + "/none"]) }
+    }
+
+    @Test("a directory is read whole: a text is passed over, a broken list is not")
+    func directories() throws {
+        #expect(throws: RevocationFileError.noList(path: folder.path)) {
+            try RevocationEvidence(directory: folder.path)
+        }
+        _ = try folder.add("what is here", name: "README")
+        _ = try folder.add(pem, name: "root.pem")
+        _ = try folder.add(root.derBytes, name: "root.der")
+        let evidence = try RevocationEvidence(directory: folder.path)
+        #expect(evidence.lists.map(\.derBytes) == [list])
+        #expect(evidence.certificates.map(\.derBytes) == [root.derBytes])
+        _ = try folder.add(list.dropLast(), name: "broken.crl")
+        #expect(throws: RevocationFileError.self) { try RevocationEvidence(directory: folder.path) }
+        #expect(throws: RevocationFileError.self) { try RevocationEvidence(directory: folder.path + "/none") }
+    }
+
+    @Test("a list over the limit of other objects is read")
+    func large() throws {
+        let entries = (0..<60_000).map { TestRevocationList.Entry([0x40, UInt8($0 >> 8), UInt8($0 & 0xFF)]) }
+        let large = try root.revocationList { $0.entries = entries }
+        #expect(large.count > PEMReader.objectLimit)
+        let files = [try folder.add(TestPEM.block("X509 CRL", large)), try folder.add(large)]
+        #expect(try RevocationEvidence(files: files).lists.count == 2)
+    }
+
+    @Test("what is not DER of a list is refused")
+    func malformed() throws {
+        var variants = [list + [0], Array(list.dropLast()), root.derBytes, []]
+        // The first identifier is that of the algorithm inside, which has to be the one outside.
+        var other = list
+        other[try #require(other.firstIndex(of: 0x06)) + 8] ^= 1
+        variants.append(other)
+        variants.append(try root.revocationList(.init([0x00, 0x41])))
+        variants.append(try root.revocationList(.init([])))
+        variants.append(try root.revocationList { $0.extensions = [.init("2.5.29.20", TestDER.integer(1))] })
+        variants.append(
+            try root.revocationList {
+                $0.number = nil
+                $0.extensions = [.init("2.5.29.20", TestDER.integer(octets: [0xFF]))]
+            })
+        variants.append(try root.revocationList { $0.scope = TestDER.primitive(1, [0x01]) })
+        for variant in variants {
+            #expect(throws: DERError.self) { try CertificateRevocationList(derBytes: variant) }
+        }
+    }
+}

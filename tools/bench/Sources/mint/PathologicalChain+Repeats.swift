@@ -1,0 +1,1 @@
+../../../../Tests/CertificateTrustTests/PathologicalChain+Repeats.swift
