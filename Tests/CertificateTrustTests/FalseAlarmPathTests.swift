@@ -1,3 +1,4 @@
+import CertificateTrust
 import TestPKI
 import Testing
 
@@ -114,11 +115,13 @@ struct FalseAlarmPathTests {
             let ladder = try Ladder(10)
             return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
         },
-        ChainVariant("ten authorities and the rollover of a key") {
-            let ladder = try Ladder(10)
-            let rolled = try ladder.authorities[9].intermediate("Authority 9")
+        ChainVariant("nine authorities, as many as are allowed, and the rollover of a key") {
+            let ladder = try Ladder(9)
+            let rolled = try ladder.authorities[8].intermediate("Authority 8")
             let leaf = try rolled.leaf("api.example.test")
-            return Claim(leaf: leaf, presented: [rolled] + ladder.authorities, anchors: [ladder.root])
+            var claim = Claim(leaf: leaf, presented: [rolled] + ladder.authorities, anchors: [ladder.root])
+            claim.policy.maximumIntermediates = 9
+            return claim
         },
     ]
 

@@ -5,7 +5,7 @@ import TestPKI
 extension PathologicalChain {
     static let cycles: [PathologicalChain] =
         [2, 3, 9, 50].map { count in
-            PathologicalChain("a ring of \(count) authorities", "unknown-issuer") {
+            PathologicalChain("a ring of \(count) authorities", count > 10 ? "path-length" : "unknown-issuer") {
                 let ring = try (0..<count).map { try TestCertificate.root("Authority \($0)") }
                 let crosses = try ring.indices.map { try ring[($0 + 1) % count].crossSign(ring[$0]) }
                 let leaf = try ring[0].leaf("api.example.test", key: key)

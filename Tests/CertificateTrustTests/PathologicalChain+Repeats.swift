@@ -4,7 +4,7 @@ import TestPKI
 
 extension PathologicalChain {
     static let repeats: [PathologicalChain] =
-        [100, 1_000, 10_000].flatMap { count in
+        [100, 1_000].flatMap { count in
             [
                 PathologicalChain(
                     "fifty paths over an authority of \(count) attributes, which excludes the leaf", "name-constraints"
@@ -37,7 +37,7 @@ extension PathologicalChain {
                 // The BIT STRING with a key of 2048 bits.
                 let bits = Array(TestKey.rsaPublicKeyDER(bits: 2_048).suffix(275))
                 settings.subjectPublicKeyInfo = TestDER.sequence(TestDER.sequence(plain, parameters), bits)
-            },
+            }.expecting("weak-cryptography"),
             namesakes("names of 25 KB", 9) { settings, number in
                 settings.subject = TestName(.commonName(String(repeating: "a", count: 25_000)))
                 settings.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_048, last: 2 * number + 1)

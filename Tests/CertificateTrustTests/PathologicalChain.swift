@@ -67,7 +67,7 @@ extension PathologicalChain {
             ].map { $0.expecting("weak-cryptography") }
     }
 
-    private func expecting(_ verdict: String) -> PathologicalChain { PathologicalChain(description, verdict, claim) }
+    func expecting(_ verdict: String) -> PathologicalChain { PathologicalChain(description, verdict, claim) }
 
     private static func ones(_ bits: Int) -> [UInt8] { [UInt8](repeating: 0xFF, count: bits / 8) }
 

@@ -42,6 +42,19 @@ extension RuleBreach {
                 .nameConstraints, "RFC 5280, section 4.2.1.10", 1,
                 .intermediate("a leading dot") { $0.permittedSubtrees = [.dns(".example.test")] }),
             RuleBreach(
+                .budget, "limits of this library", 0,
+                .leaf("101 policies") { $0.extensions = [.certificatePolicies((0..<101).map { "1.2.\($0)" })] }),
+            RuleBreach(
+                .budget, "limits of this library", 0,
+                .intermediate(
+                    "distribution points relative to a long name",
+                    adjusting: { $0.subject = TestName(.commonName(String(repeating: "a", count: 3_000))) },
+                    leaf: {
+                        $0.extensions = [
+                            .distributionPoints(relativeNames: Array(repeating: .organization("CRL"), count: 30))
+                        ]
+                    })),
+            RuleBreach(
                 .certificateVersion, "RFC 5280, section 4.1.2.9", 0, otherwise: "certificate-version",
                 .leaf("version 2 with extensions") {
                     $0.version = 2

@@ -114,7 +114,21 @@ extension RuleBreach {
             .serialNumber, "RFC 5280, section 4.1.2.2", 2,
             .root("21 octets") { $0.serial = [UInt8](repeating: 1, count: 21) }),
         RuleBreach(
-            .authorityName, "RFC 5280, section 4.1.2.4", 0, otherwise: "authority-name",
+            .encoding, "RFC 5280, section 4.1", 0,
+            .leaf("a PrintableString that has an @") {
+                $0.subject = TestName(.init("2.5.4.3", "server@example", tag: 0x13))
+            }),
+        RuleBreach(
+            .signatureAlgorithm, "RFC 5280, section 4.1.1.2", 0,
+            ChainVariant("without NULL beside with") {
+                let root = try TestCertificate.root("Root", key: .shared(.rsa2048))
+                let leaf = try root.leaf("api.example.test") {
+                    $0.innerSignatureAlgorithm = TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.11"))
+                }
+                return Claim(leaf: leaf, anchors: [root])
+            }),
+        RuleBreach(
+            .authorityName, "RFC 5280, section 4.1.2.4", 0,
             .intermediate("a leaf without an issuer") { $0.subject = TestName() }),
         RuleBreach(
             .authorityKeyIdentifier, "RFC 5280, section 4.2.1.1", 0,
