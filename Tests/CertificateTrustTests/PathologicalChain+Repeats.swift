@@ -38,12 +38,12 @@ extension PathologicalChain {
                 let bits = Array(TestKey.rsaPublicKeyDER(bits: 2_048).suffix(275))
                 settings.subjectPublicKeyInfo = TestDER.sequence(TestDER.sequence(plain, parameters), bits)
             }.expecting("weak-cryptography"),
-            namesakes("names of 25 KB", 9) { settings, number in
-                settings.subject = TestName(.commonName(String(repeating: "a", count: 25_000)))
+            namesakes("names of 5 KB", 9) { settings, number in
+                settings.subject = TestName(.commonName(String(repeating: "a", count: 5_000)))
                 settings.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_048, last: 2 * number + 1)
             },
-            namesakes("names of 500 attributes", 9) { settings, number in
-                settings.subject = shortName(500)
+            namesakes("names of 100 attributes", 9) { settings, number in
+                settings.subject = shortName(100)
                 settings.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_048, last: 2 * number + 1)
             },
             namesakes("key identifiers of 2 KB", 90) { settings, number in
