@@ -31,7 +31,7 @@ extension PathologicalChain {
             ]
         }
         + [
-            namesakes("keys of 20 KB", 20) { settings, number in
+            namesakes("keys of 20 KB", 15) { settings, number in
                 let plain = TestDER.objectIdentifier("1.2.840.113549.1.1.1")
                 let parameters = TestDER.octetString([UInt8](repeating: 0, count: 20_000) + [number])
                 // The BIT STRING with a key of 2048 bits.
@@ -57,7 +57,7 @@ extension PathologicalChain {
 
     /// Root, fifty authorities of one name, one below the first of them, another below that, and the leaf. The search
     /// goes through all fifty when a path is refused.
-    private static func fiftyPaths(
+    static func fiftyPaths(
         leaf adjustLeaf: (inout TestCertificate.Settings) -> Void = { _ in },
         lower adjustLower: (inout TestCertificate.Settings) -> Void,
         middle adjustMiddle: (inout TestCertificate.Settings) -> Void = { _ in }

@@ -4,21 +4,31 @@
 /// certificates, and BetterTLS, have some other text there, which misleads nobody. What does is a name that reads as
 /// one of the alternative names and is another, or that is spelled so that two readers take it for different hosts.
 enum CommonName {
-    /// Whether it spells one of `names` in another way, or is an internationalized name that is none of them.
-    static func misleads(_ commonName: String, beside names: [SubjectAlternativeName]) -> Bool {
-        let bytes = Array(commonName.utf8)
-        let texts = names.map { if case .dns(let bytes) = $0 { bytes } else { Array($0.description.utf8) } }
-        guard !texts.contains(bytes) else { return false }
-        if let address = address(bytes) { return names.contains(.ipAddress(address)) }
-        let labels = commonName.split(separator: ".", omittingEmptySubsequences: false)
-        let isInternationalized = labels.contains { label in
-            label.lowercased().hasPrefix("xn--") || label.utf8.contains { $0 >= 0x80 }
+    /// The first of some common names that spells one of `names` in another way, or is an internationalized name that is
+    /// none of them.
+    static func misleading(
+        among commonNames: [String], beside names: [SubjectAlternativeName]
+    ) -> String? {
+        guard !commonNames.isEmpty else { return nil }
+        // Sets, since a certificate may have thousands of each.
+        let exact = Set(names)
+        let hosts = Set(
+            names.compactMap { if case .dns(let host) = $0 { SubjectAlternativeName.lowered(host) } else { nil } })
+        return commonNames.first { commonName in
+            let bytes = Array(commonName.utf8)
+            guard !exact.contains(.dns(bytes)) else { return false }
+            if let address = address(bytes) {
+                return exact.contains(.ipAddress(address)) && IPAddressText.format(address) != commonName
+            }
+            let labels = commonName.split(separator: ".", omittingEmptySubsequences: false)
+            let isInternationalized = labels.contains { label in
+                label.lowercased().hasPrefix("xn--") || label.utf8.contains { $0 >= 0x80 }
+            }
+            // A text with spaces is no host name, whatever its letters are.
+            if isInternationalized { return labels.count > 1 && !commonName.contains(" ") }
+            let host = SubjectAlternativeName.lowered(bytes)
+            return hosts.contains(host.last == UInt8(ascii: ".") ? Array(host.dropLast()) : host)
         }
-        // A text with spaces is no host name, whatever its letters are.
-        if isInternationalized { return labels.count > 1 && !commonName.contains(" ") }
-        let host = SubjectAlternativeName.lowered(bytes)
-        let hostWithoutDot = host.last == UInt8(ascii: ".") ? Array(host.dropLast()) : host
-        return texts.contains { SubjectAlternativeName.lowered($0) == hostWithoutDot }
     }
 
     /// An address in any spelling that some reader takes: also `0xC0A80101`, `192.168.001.001` and `3232235777`.

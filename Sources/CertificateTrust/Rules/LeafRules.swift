@@ -38,7 +38,7 @@ extension CertificateRule {
             // Of clients it is the name of a person or a device.
             guard context.policy.purpose == .server else { return nil }
             let names = certificate.subjectAlternativeNames
-            return certificate.subject.commonNames.first { CommonName.misleads($0, beside: names) }.map {
+            return CommonName.misleading(among: certificate.subject.commonNames, beside: names).map {
                 "its common name \(visibleText($0)) is not spelled as its alternative names are: "
                     + "reissue it with the same name in both"
             }
