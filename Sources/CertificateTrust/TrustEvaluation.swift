@@ -26,12 +26,19 @@ struct TrustEvaluation: PathJudge {
         var budget: TrustBudget
     }
 
+    private struct Placed: Hashable {
+        var certificate: X509Certificate
+        var isAnchor: Bool
+    }
+
     private let claim: Claim
     /// Seconds since 1970.
     private let time: Int64
     private let accepting: ([X509Certificate]) -> Bool
     private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
+    /// Judged once an evaluation, however many paths a certificate is on.
+    private var admissions: [Placed: Bool] = [:]
     private var namesRead: [X509Certificate: [ConstrainedName]] = [:]
     /// Nil when the policy does not look at revocation.
     private var revocation: RevocationCheck?
@@ -94,10 +101,12 @@ struct TrustEvaluation: PathJudge {
     }
 
     mutating func admits(_ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool) -> Bool {
-        guard let finding = certificateFinding(issuer, depth: path.count, place: asAnchor ? .anchor : .intermediate)
-        else { return true }
-        note(finding, of: path + [issuer])
-        return false
+        let place = Placed(certificate: issuer, isAnchor: asAnchor)
+        if let isAdmitted = admissions[place] { return isAdmitted }
+        let finding = certificateFinding(issuer, depth: path.count, place: asAnchor ? .anchor : .intermediate)
+        admissions[place] = finding == nil
+        if let finding { note(finding, of: path + [issuer]) }
+        return finding == nil
     }
 
     mutating func visit(_ path: [X509Certificate]) -> PathBuilder.Visit {

@@ -21,8 +21,9 @@ import COpenSSL
         }
         guard let parsed = unsafe parsed else { throw OpenSSLError.take() }
         unsafe pointer = parsed
-        // -1 asks for nothing and caches everything; what the cache finds wrong, verification refuses.
-        if unsafe X509_check_purpose(parsed, -1, 0) != 1 { OpenSSLError.clear() }
+        // -1 asks for nothing and caches everything. What the cache finds malformed has to be refused here: verification
+        // looks at it only where it is asked for a purpose.
+        guard unsafe X509_check_purpose(parsed, -1, 0) == 1 else { throw OpenSSLError.take() }
     }
 
     deinit { unsafe X509_free(pointer) }

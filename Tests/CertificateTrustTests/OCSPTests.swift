@@ -87,6 +87,13 @@ struct OCSPTests {
         .init("CB24: for the serial number of another issuer", "revocation-unusable") {
             try TestOCSPResponse($0.leaf, issuedBy: $0.other).signed(by: $0.issuer)
         },
+        .init("CB24: for an issuer of another name", "revocation-unusable") {
+            let namesake = try $0.root.intermediate("Other", key: $0.issuer.key)
+            return try TestOCSPResponse($0.leaf, issuedBy: namesake).signed(by: $0.issuer)
+        },
+        .init("CB24: for an issuer of another key", "revocation-unusable") {
+            try TestOCSPResponse($0.leaf, issuedBy: try $0.root.intermediate("Issuer")).signed(by: $0.issuer)
+        },
         .init("CB24: by another authority", "revocation-signer") {
             try response($0).signed(by: $0.other, including: [$0.other])
         },
@@ -101,6 +108,11 @@ struct OCSPTests {
             let impostor = try TestCertificate.root("Issuer")
             let responder = try responder(of: impostor)
             return try response(site).signed(by: responder, including: [responder])
+        },
+        .init("CB24: by a responder of another authority with the issuer's key", "revocation-signer") {
+            let namesake = try $0.root.intermediate("Other", key: $0.issuer.key)
+            let responder = try responder(of: namesake)
+            return try response($0).signed(by: responder, including: [responder])
         },
         .init("by a responder whose certificate did not come", "revocation-signer") {
             try response($0).signed(by: try responder(of: $0.issuer))

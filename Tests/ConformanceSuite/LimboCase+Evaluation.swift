@@ -28,7 +28,6 @@ extension LimboCase {
     }
 
     private func verify(_ profile: Profile) throws {
-        if crls?.isEmpty == false { throw Unsupported("revocation lists") }
         let presented = try PresentedChain(derCertificates: ([peerCertificate] + untrustedIntermediates).map(derBytes))
         let store = TrustStore(certificates: try trustedCerts.map { try X509Certificate(derBytes: derBytes($0)) })
         let time = try time()
@@ -39,15 +38,25 @@ extension LimboCase {
                 initialPolicies: Set(inputs.initialPolicySet), requireExplicit: inputs.explicit,
                 inhibitMapping: inputs.inhibitMap, inhibitAnyPolicy: inputs.inhibitAny)
         }
+        // Cases with lists have one for every issuer, unless they are about its absence (PKITS 4.4.1) or about one that
+        // says nothing of the certificate (4.14): `use` would accept those.
+        let lists = try (crls ?? []).map { try CertificateRevocationList(derBytes: derBytes($0)) }
+        if !lists.isEmpty { policy.revocation = .require }
+        let revocation = RevocationEvidence(lists: lists)
+        var names = expectedPeerNames ?? []
+        if let expectedPeerName { names.append(expectedPeerName) }
         for purpose in try purposes() {
             policy.purpose = purpose
-            if validationKind == .server, let name = try expectedPeerName?.server() {
-                _ = try ServerTrust(presented: presented, name: name, store: store, policy: policy).evaluate(at: time)
+            if validationKind == "SERVER", let name = try expectedPeerName?.server() {
+                _ = try ServerTrust(
+                    presented: presented, name: name, store: store, policy: policy, revocation: revocation
+                ).evaluate(at: time)
             } else {
-                _ = try ChainTrust(presented: presented, store: store, policy: policy).evaluate(at: time)
+                _ = try ChainTrust(presented: presented, store: store, policy: policy, revocation: revocation)
+                    .evaluate(at: time)
             }
         }
-        for name in expectedPeerNames ?? [] {
+        for name in names {
             guard try presented.leaf.subjectAlternativeNames.contains(where: name.matches) else {
                 throw Mismatch("the leaf does not name \(name.value)")
             }
@@ -63,15 +72,14 @@ extension LimboCase {
         switch purpose {
         case nil: break
         case "any": return [.any]
-        case let purpose?: throw Unsupported("purpose \(purpose)")
+        case let purpose?: throw Unsupported("the purpose \(purpose)")
         }
-        guard !extendedKeyUsage.isEmpty else { return [validationKind == .server ? .server : .client] }
-        return try extendedKeyUsage.map { usage in
+        return try (extendedKeyUsage.isEmpty ? [validationKind] : extendedKeyUsage).map { usage in
             switch usage {
-            case "serverAuth": .server
-            case "clientAuth": .client
+            case "SERVER", "serverAuth": .server
+            case "CLIENT", "clientAuth": .client
             case "anyExtendedKeyUsage": .any
-            default: throw Unsupported("extendedKeyUsage \(usage)")
+            default: throw Unsupported("the purpose \(usage)")
             }
         }
     }
@@ -85,7 +93,13 @@ extension LimboCase {
 
 extension LimboCase.PeerName {
     /// The name as a server's; nil for a mailbox.
-    fileprivate func server() throws -> ServerName? { kind == .mailbox ? nil : try ServerName(value) }
+    fileprivate func server() throws -> ServerName? {
+        switch kind {
+        case "DNS", "IP": try ServerName(value)
+        case "RFC822": nil
+        default: throw Unsupported("a name of kind \(kind)")
+        }
+    }
 
     /// Whether an entry of the leaf is this name. Of a mailbox the part before the `@` has capitals of its own
     /// (RFC 5280, section 7.5).

@@ -13,19 +13,9 @@ package struct LimboSuite: Decodable, Sendable {
 
 /// One certificate, what surrounds it, and whether it is to be accepted.
 package struct LimboCase: Decodable, Sendable {
-    enum Kind: String, Decodable {
-        case server = "SERVER"
-        case client = "CLIENT"
-    }
-
     struct PeerName: Decodable {
-        enum Kind: String, Decodable {
-            case dns = "DNS"
-            case ip = "IP"
-            case mailbox = "RFC822"
-        }
-
-        let kind: Kind
+        /// `DNS`, `IP` or `RFC822`.
+        let kind: String
         let value: String
     }
 
@@ -39,7 +29,8 @@ package struct LimboCase: Decodable, Sendable {
 
     package let id: String
     package let expectedResult: Verdict
-    let validationKind: Kind
+    /// `SERVER` or `CLIENT`.
+    let validationKind: String
     let trustedCerts: [String]
     let untrustedIntermediates: [String]
     let peerCertificate: String

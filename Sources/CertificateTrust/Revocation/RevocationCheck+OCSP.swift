@@ -37,7 +37,7 @@ extension RevocationCheck {
         } catch {
             throw .unusable(what, "is malformed or no answer (\(error))")
         }
-        guard let issuer = issuers.first else { return }
+        guard let issuer = issuers.first else { throw .unknown }
         let identity = OCSPIdentity(certificate: leaf, issuer: issuer)
         let singles = response.singles.filter(identity.isMeant)
         guard !singles.isEmpty else { throw .unusable(what, "is about another certificate") }
@@ -101,20 +101,20 @@ extension RevocationCheck {
         guard let issuer = issuers.first, responder.canonicalIssuer == issuer.canonicalSubject else {
             throw refusal("the issuer of the certificate did not issue")
         }
-        let extensions = responder.extensions
-        guard let fields = try? RevocationFields(responder), extensions.unprocessedCritical == nil else {
-            throw refusal("is malformed, or has a critical extension that is not understood")
+        var policy = policy
+        policy.purpose = .any
+        let context = CertificateRule.Context(policy: policy, time: time, name: nil, place: .leaf)
+        if let finding = CertificateRule.finding(responder, depth: 0, context) {
+            throw refusal("is refused itself (\(finding.rule.rawValue))")
         }
-        guard extensions.extendedKeyUsage?.contains(.ocspSigning) ?? false,
-            extensions.keyUsage?.contains(.digitalSignature) ?? true
+        guard responder.extensions.extendedKeyUsage?.contains(.ocspSigning) ?? false,
+            responder.extensions.keyUsage?.contains(.digitalSignature) ?? true
         else { throw refusal("is not meant to sign responses") }
-        guard responder.validity.contains(time) else { throw refusal("is not valid at this time") }
-        guard responder.keyWeakness(at: policy.strength) == nil else { throw refusal("has a weak key") }
         try spendSignature()
-        let der = responder.derBytes
-        guard fields.signature.isSigned(der.span, by: issuer.subjectPublicKeyInfo) else {
-            throw refusal("the key of the issuer did not sign")
-        }
+        guard let path = try? [responder.openSSLCertificate(), issuer.openSSLCertificate()],
+            case .verified = verify(path: path, securityLevel: Int32(policy.strength.rawValue)),
+            let fields = try? RevocationFields(responder)
+        else { throw refusal("the key of the issuer did not sign") }
         if !fields.isNotToBeChecked,
             case .refused(let problem) = answerOfLists(on: responder, under: issuers, pathTo: search),
             problem.rule == .revoked

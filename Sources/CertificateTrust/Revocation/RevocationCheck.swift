@@ -15,16 +15,16 @@ struct RevocationCheck {
 
     private var budget = TrustBudget()
     private var verified: [SignedList: Bool] = [:]
+    private var points: [X509Certificate: [DistributionPoint]] = [:]
     private var entries: [ListedCertificate: RevocationEntry?] = [:]
     /// Paths to signers that stand beside the path in question.
     private var signerPaths: [X509Certificate: [X509Certificate]?] = [:]
-    private var searches = 0
     /// Signers whose own revocation is being looked at.
     private var signersInQuestion: [X509Certificate] = []
 
-    /// At most this many certificates beside the path are tried for a list, those at hand before those presented, and
-    /// at most this many paths to them looked for: a peer can present any number that bear a signer's name.
-    private static let maximumSearches = 8
+    /// At most this many certificates beside the path are tried for a list, those at hand before those presented: a peer
+    /// can present any number that bear a signer's name.
+    private static let maximumCandidates = 8
     /// Signers of lists that tell of signers of lists; three is more than anybody has.
     private static let maximumNesting = 3
 
@@ -88,13 +88,12 @@ struct RevocationCheck {
         on certificate: X509Certificate, under issuers: ArraySlice<X509Certificate>, pathTo search: PathSearch
     ) -> RevocationAnswer {
         guard !evidence.lists.isEmpty else { return .unknown }
-        var points: [DistributionPoint]
+        let points: [DistributionPoint]
         do throws(DERError) {
-            points = try RevocationFields(certificate).distributionPoints()
+            points = try distributionPoints(of: certificate)
         } catch {
             return .refused(.unusable("what it says of its lists", "is malformed (\(error))"))
         }
-        points.append(DistributionPoint(issuer: certificate.canonicalIssuer))
         var covered: ReasonSet = []
         var problem: RevocationProblem?
         for point in points {
@@ -118,6 +117,16 @@ struct RevocationCheck {
             }
         }
         return problem.map { .refused($0) } ?? .unknown
+    }
+
+    /// Those the certificate names, and the one that every certificate has.
+    private mutating func distributionPoints(of certificate: X509Certificate) throws(DERError) -> [DistributionPoint] {
+        if let known = points[certificate] { return known }
+        let all =
+            try RevocationFields(certificate).distributionPoints()
+            + [DistributionPoint(issuer: certificate.canonicalIssuer)]
+        points[certificate] = all
+        return all
     }
 
     /// The entry by which a complete list, with the newest that adds to it, revokes a certificate.
@@ -183,7 +192,7 @@ struct RevocationCheck {
     ) throws(RevocationProblem) -> SubjectPublicKeyInfo {
         let list = evidence.lists[index]
         let onPath = issuers.filter { $0.canonicalSubject == list.canonicalIssuer }
-        let besides = (besides[list.canonicalIssuer] ?? []).prefix(Self.maximumSearches)
+        let besides = (besides[list.canonicalIssuer] ?? []).prefix(Self.maximumCandidates)
         var problem: RevocationProblem?
         for candidate in onPath + besides where candidate.keyWeakness(at: policy.strength) == nil {
             let key = candidate.subjectPublicKeyInfo
@@ -212,7 +221,7 @@ struct RevocationCheck {
         guard signersInQuestion.count < Self.maximumNesting else {
             throw .signer(list.name, "is signed by one of too many signers that tell of each other")
         }
-        guard let path = self.path(to: signer, search), let anchor = path.last, anchor == issuers.last else {
+        guard let path = self.path(to: signer, search) else {
             throw .signer(list.name, "is signed by a certificate without a valid path to the same anchor")
         }
         signersInQuestion.append(signer)
@@ -232,8 +241,6 @@ struct RevocationCheck {
 
     private mutating func path(to signer: X509Certificate, _ search: PathSearch) -> [X509Certificate]? {
         if let known = signerPaths[signer] { return known }
-        guard searches < Self.maximumSearches else { return nil }
-        searches += 1
         let path = search(signer, &budget)
         signerPaths[signer] = .some(path)
         return path

@@ -1,5 +1,4 @@
-/// What a certificate says that only revocation asks for: where its lists are, whether it needs a staple, its
-/// signature.
+/// What a certificate says that only revocation asks for: where its lists are, whether it needs a staple.
 struct RevocationFields {
     private let certificate: X509Certificate
     /// The value of cRLDistributionPoints.
@@ -8,15 +7,11 @@ struct RevocationFields {
     private(set) var isNotToBeChecked = false
     /// Whether the TLS feature extension asks for status_request (RFC 7633), or cannot be read.
     private(set) var demandsStaple = false
-    let signature: SignedDER
 
     init(_ certificate: X509Certificate) throws(DERError) {
         self.certificate = certificate
         let der = certificate.derBytes
         let bytes = der.span
-        var outer = DERCursor(0..<bytes.count)
-        var parts = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
-        signature = try SignedDER(bytes, &parts)
         try CertificateLayout(bytes).forEachExtension(bytes) { (identifier, _, value) throws(DERError) in
             switch identifier.map({ bytes[$0] }) {
             case [0x55, 0x1D, 0x1F]: points = value

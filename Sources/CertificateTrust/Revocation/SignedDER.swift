@@ -1,7 +1,7 @@
 import OpenSSLBridge
 
-/// What certificates, lists of revoked ones and OCSP responses have in common: something signed, the algorithm, the
-/// signature (RFC 5280, section 4.1.1). Offsets count from the start of the whole input.
+/// What lists of revoked certificates and OCSP responses have in common: something signed, the algorithm, the signature
+/// (RFC 5280, section 5.1.1; RFC 6960, section 4.2.1). Offsets count from the start of the whole input.
 struct SignedDER: Sendable {
     /// The signed element, header included.
     let signed: Range<Int>

@@ -58,6 +58,8 @@ def known_lack(case, go, pyca):
     understood = known.issuperset(identifier for tree in trees for identifier in critical_extensions(tree))
     if "unhandled critical extension" in go and understood:
         return "constraints on directory and other names (Go does not know them and says so)"
+    if "invalid basic constraints" in go and "integer overflow" in pyca:
+        return "path lengths that no machine word holds (RFC 5280 sets no bound)"
     if "unsupported directoryName constraint" in pyca:
         return "constraints on directory names (pyca does not know them and says so)"
     return None

@@ -240,6 +240,9 @@ def cross_sign(chain, other, random):
 
 
 def insert_self_issued(chain, other, random):
+    """Without path lengths, in which Go counts the new one too and then tells of any other path it tried."""
+    for each in chain.authorities[1:]:
+        each.extensions[BASIC] = (True, chains.basic(True))
     at = random.randrange(len(chain.authorities))
     above = chain.authorities[at]
     new = chains.copied(above)
