@@ -91,7 +91,7 @@ extension PathologicalChain {
         ]
 
     /// A root, an authority and a leaf, each of which can be adjusted.
-    private static func path(
+    static func path(
         leaf adjust: (inout TestCertificate.Settings) -> Void = { _ in },
         authority adjustAuthority: (inout TestCertificate.Settings) -> Void = { _ in }
     ) throws -> Claim {
@@ -102,7 +102,7 @@ extension PathologicalChain {
     }
 
     /// A leaf with an extension that is a list of one element over and over.
-    private static func minute(
+    static func minute(
         _ name: String, _ count: Int, _ identifier: String, before: [UInt8] = [],
         of element: [UInt8]
     ) -> PathologicalChain {
@@ -115,7 +115,7 @@ extension PathologicalChain {
         }
     }
 
-    private static func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
+    static func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
         Array(Array(repeating: bytes, count: count).joined())
     }
 
