@@ -42,6 +42,11 @@ extension ObjectIdentifierNumber {
     static let clientAuth = Self(0x08_2B06_0105_0507_0302)
     static let ocspSigning = Self(0x08_2B06_0105_0507_0309)
 
+    // Attributes of names (RFC 5280, section 4.1.2.4, and appendix A.1).
+    static let commonName = Self(0x03_5504_03)
+    static let organization = Self(0x03_5504_0A)
+    static let emailAddress = Self(0x09_2A86_4886_F70D_0109_01)
+
     /// An extension (RFC 5280, section 4.2.2.1).
     static let authorityInformationAccess = Self(0x08_2B06_0105_0507_0101)
 }

@@ -39,14 +39,6 @@ extension CertificateLayout {
     /// The certificate with the signed algorithm in both places, for OpenSSL, which compares the two before it looks at
     /// the signature. The one that is replaced is not signed, and nothing else changes.
     func withOneAlgorithm(_ bytes: Span<UInt8>) -> [UInt8] {
-        let parts = [signed, signatureAlgorithms.inner, signature].flatMap { $0.map { bytes[$0] } }
-        var length: [UInt8] = []
-        var rest = parts.count
-        while rest > 0 {
-            length.insert(UInt8(truncatingIfNeeded: rest), at: 0)
-            rest >>= 8
-        }
-        let header = parts.count < 0x80 ? [UInt8(parts.count)] : [0x80 | UInt8(length.count)] + length
-        return [DERTag.sequence] + header + parts
+        DERText.sequence([signed, signatureAlgorithms.inner, signature].flatMap { $0.map { bytes[$0] } })
     }
 }

@@ -16,8 +16,9 @@ struct TrustBudget: Sendable {
     static let maximumPathLength = 12
     /// Certificates presented: OpenSSL's peers send 2 to 5, the longest cross-signed chains about 10.
     static let maximumPresented = 100
-    /// Bytes presented: five times what TLS takes from a peer (`SSL_MAX_CERT_LIST_DEFAULT`, 100 KiB).
-    static let maximumPresentedBytes = 512 * 1_024
+    /// Bytes presented: four times what TLS takes from a peer (`SSL_MAX_CERT_LIST_DEFAULT`, 100 KiB). OpenSSL takes up
+    /// to seventy times as much memory for them.
+    static let maximumPresentedBytes = 400 * 1_024
 
     private(set) var signatures = 0
     private(set) var steps = 0

@@ -38,7 +38,7 @@ struct TrustEvaluation: PathJudge {
     private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
     /// Judged once an evaluation, however many paths a certificate is on.
-    private var admissions: [Placed: Bool] = [:]
+    private var admissions = [Placed: Bool](minimumCapacity: 3)
     private var namesRead: [X509Certificate: [ConstrainedName]] = [:]
     /// Nil when the policy does not look at revocation.
     private var revocation: RevocationCheck?
@@ -164,8 +164,9 @@ extension TrustEvaluation {
 
     /// Name constraints, each authority's on all below it but self-issued intermediates (RFC 5280, section 6.1.3 (b)).
     private mutating func checkNames(_ path: [X509Certificate]) throws(PathRefusal) {
-        guard path.contains(where: { $0.extensions.nameConstraints != nil }) else { return }
-        let names = path.enumerated().map { $0 == 0 || !$1.isSelfIssued ? constrainedNames(of: $1) : [] }
+        // Above the last authority that constrains, names are nobody's business.
+        guard let top = path.lastIndex(where: { $0.extensions.nameConstraints != nil }) else { return }
+        let names = path[..<top].enumerated().map { $0 == 0 || !$1.isSelfIssued ? constrainedNames(of: $1) : [] }
         for (depth, issuer) in path.enumerated() {
             guard let constraints = issuer.extensions.nameConstraints else { continue }
             for (below, names) in names[..<depth].enumerated() {

@@ -89,8 +89,10 @@ extension X509Certificate: Hashable {
     /// the end of one are told apart by `==`.
     public func hash(into hasher: inout Hasher) {
         let der = storage.derBytes
+        var end: UInt64 = 0
+        for byte in der.suffix(8) { end = end << 8 | UInt64(byte) }
         hasher.combine(der.count)
-        for byte in der.suffix(8) { hasher.combine(byte) }
+        hasher.combine(end)
     }
 }
 

@@ -4,24 +4,24 @@ public struct X509Name: Sendable, Hashable {
     public let derBytes: [UInt8]
 
     /// The first common name, unescaped; nil when there is none. For people to read: it never decides anything.
-    public var commonName: String? { attributes.first { $0.identifier == "2.5.4.3" }?.text }
+    public var commonName: String? { texts(.commonName, limit: 1).first }
 
     /// The first organization, unescaped.
-    package var organization: String? { attributes.first { $0.identifier == "2.5.4.10" }?.text }
+    package var organization: String? { texts(.organization, limit: 1).first }
 
     /// Common names, unescaped, in order.
-    var commonNames: [String] { attributes.filter { $0.identifier == "2.5.4.3" }.map(\.text) }
+    var commonNames: [String] { texts(.commonName) }
 
     /// Addresses of the attribute `emailAddress` (PKCS #9), unescaped.
-    var emailAddresses: [String] { attributes.filter { $0.identifier == "1.2.840.113549.1.9.1" }.map(\.text) }
+    var emailAddresses: [String] { texts(.emailAddress) }
 
     /// Whether the name has no attributes at all.
     var isEmpty: Bool { derBytes.count <= 2 }
 
-    /// One attribute, in the order it stands.
+    /// Where one attribute stands. It is decoded when it is read: a name may have thousands.
     private struct Attribute {
-        var identifier: String
-        var text: String
+        var identifier: Range<Int>
+        var value: DERElement
         /// Whether it shares its RDN with the attribute before.
         var isJoined: Bool
     }
@@ -29,12 +29,14 @@ public struct X509Name: Sendable, Hashable {
     private var attributes: [Attribute] {
         var result: [Attribute] = []
         try? NameWalk.forEachAttribute(derBytes.span, 0..<derBytes.count) { identifier, value, isJoined in
-            result.append(
-                Attribute(
-                    identifier: ObjectIdentifierText.dotted(derBytes.span, identifier.contents),
-                    text: DirectoryString.text(derBytes.span, value), isJoined: isJoined))
+            result.append(Attribute(identifier: identifier.contents, value: value, isJoined: isJoined))
         }
         return result
+    }
+
+    private func texts(_ type: ObjectIdentifierNumber, limit: Int = .max) -> [String] {
+        attributes.lazy.filter { ObjectIdentifierNumber(derBytes.span, $0.identifier) == type }.prefix(limit)
+            .map { DirectoryString.text(derBytes.span, $0.value) }
     }
 
     private static let shortNames = [
@@ -55,8 +57,9 @@ extension X509Name: CustomStringConvertible {
         let attributes = attributes
         var parts: [String] = []
         for attribute in attributes.suffix(Self.shownAttributes).reversed() {
-            let name = Self.shortNames[attribute.identifier] ?? attribute.identifier
-            parts.append("\(name)=\(Self.escaped(attribute.text))")
+            let identifier = ObjectIdentifierText.dotted(derBytes.span, attribute.identifier)
+            let text = DirectoryString.text(derBytes.span, attribute.value)
+            parts.append("\(Self.shortNames[identifier] ?? identifier)=\(Self.escaped(text))")
             parts.append(attribute.isJoined ? "+" : ",")
         }
         let isCut = attributes.count > Self.shownAttributes

@@ -92,6 +92,12 @@ extension PathologicalChain {
                 },
             ]
         }
+        + ["secp384r1", "brainpoolP384r1", "brainpoolP512r1"].map { curve in
+            PathologicalChain("ten authorities with keys on \(curve), each twice", "accepted") {
+                let ladder = try rungs(10, copies: 2, keys: .curve(curve))
+                return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
+            }
+        }
         + [
             PathologicalChain("98 strangers", "accepted") {
                 let ladder = try rungs(1, copies: 1)
@@ -107,12 +113,12 @@ extension PathologicalChain {
 
     /// A root, authorities one below the other, each certified so many times, and a leaf under the last.
     private static func rungs(
-        _ count: Int, copies: Int
+        _ count: Int, copies: Int, keys: TestKey.Kind = .p256
     ) throws -> (root: TestCertificate, authorities: [TestCertificate], leaf: TestCertificate) {
-        let root = try TestCertificate.root("Root", adjusting: anonymous)
+        let root = try TestCertificate.root("Root", key: TestKey(keys), adjusting: anonymous)
         var (above, authorities) = (root, [TestCertificate]())
         for level in 0..<count {
-            let authority = try above.intermediate("Level \(level)", adjusting: anonymous)
+            let authority = try above.intermediate("Level \(level)", key: TestKey(keys), adjusting: anonymous)
             authorities.append(authority)
             for copy in 1..<copies {
                 authorities.append(

@@ -37,7 +37,7 @@ extension RevocationCheck {
         } catch {
             throw .unusable(what, "is malformed or no answer (\(error))")
         }
-        guard let issuer = issuers.first else { return }
+        guard let issuer = issuers.first else { throw .unknown }
         let identity = OCSPIdentity(certificate: leaf, issuer: issuer)
         let singles = response.singles.filter(identity.isMeant)
         guard !singles.isEmpty else { throw .unusable(what, "is about another certificate") }

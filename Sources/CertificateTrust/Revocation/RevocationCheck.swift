@@ -15,6 +15,7 @@ struct RevocationCheck {
 
     private var budget = TrustBudget()
     private var verified: [SignedList: Bool] = [:]
+    private var points: [X509Certificate: [DistributionPoint]] = [:]
     private var entries: [ListedCertificate: RevocationEntry?] = [:]
     /// Paths to signers that stand beside the path in question.
     private var signerPaths: [X509Certificate: [X509Certificate]?] = [:]
@@ -87,13 +88,12 @@ struct RevocationCheck {
         on certificate: X509Certificate, under issuers: ArraySlice<X509Certificate>, pathTo search: PathSearch
     ) -> RevocationAnswer {
         guard !evidence.lists.isEmpty else { return .unknown }
-        var points: [DistributionPoint]
+        let points: [DistributionPoint]
         do throws(DERError) {
-            points = try RevocationFields(certificate).distributionPoints()
+            points = try distributionPoints(of: certificate)
         } catch {
             return .refused(.unusable("what it says of its lists", "is malformed (\(error))"))
         }
-        points.append(DistributionPoint(issuer: certificate.canonicalIssuer))
         var covered: ReasonSet = []
         var problem: RevocationProblem?
         for point in points {
@@ -117,6 +117,16 @@ struct RevocationCheck {
             }
         }
         return problem.map { .refused($0) } ?? .unknown
+    }
+
+    /// Those the certificate names, and the one that every certificate has.
+    private mutating func distributionPoints(of certificate: X509Certificate) throws(DERError) -> [DistributionPoint] {
+        if let known = points[certificate] { return known }
+        let all =
+            try RevocationFields(certificate).distributionPoints()
+            + [DistributionPoint(issuer: certificate.canonicalIssuer)]
+        points[certificate] = all
+        return all
     }
 
     /// The entry by which a complete list, with the newest that adds to it, revokes a certificate.

@@ -37,8 +37,10 @@ extension CertificateRule {
         leafRule(.commonName, "Baseline Requirements, section 7.1.4.3") { certificate, context in
             // Of clients it is the name of a person or a device.
             guard context.policy.purpose == .server else { return nil }
-            let names = certificate.subjectAlternativeNames
-            return certificate.subject.commonNames.first { CommonName.misleads($0, beside: names) }.map {
+            let commonNames = certificate.subject.commonNames
+            guard !commonNames.isEmpty else { return nil }
+            let names = CommonNames(beside: certificate.subjectAlternativeNames)
+            return commonNames.first(where: names.areMisled).map {
                 "its common name \(visibleText($0)) is not spelled as its alternative names are: "
                     + "reissue it with the same name in both"
             }

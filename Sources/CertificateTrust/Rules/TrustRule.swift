@@ -80,14 +80,16 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     var usefulness: Int {
         switch self {
         case .nameMismatch: 9
-        case .expired, .notYetValid: 8
-        case .weakCryptography, .purpose, .nameConstraints, .pathLength, .criticalExtension: 7
+        case .expired, .notYetValid, .revoked, .missingStaple: 8
+        case .weakCryptography, .purpose, .nameConstraints, .pathLength, .criticalExtension, .revocationStale,
+            .revocationSigner, .revocationUnusable:
+            7
         case .notAnAuthority: 5
         case .other: 4
         case .malformed: 3
         case .badSignature: 2
         case .unknownIssuer: 1
-        // The rules of the strict profile: a path that is sound otherwise.
+        // Revocation that nothing tells, and the rules of the strict profile: a path that is sound otherwise.
         default: 6
         }
     }

@@ -3,13 +3,24 @@
 /// The Baseline Requirements (section 7.1.4.3) want a byte copy of an alternative name. Half of all private
 /// certificates, and BetterTLS, have some other text there, which misleads nobody. What does is a name that reads as
 /// one of the alternative names and is another, or that is spelled so that two readers take it for different hosts.
-enum CommonName {
-    /// Whether it spells one of `names` in another way, or is an internationalized name that is none of them.
-    static func misleads(_ commonName: String, beside names: [SubjectAlternativeName]) -> Bool {
+struct CommonNames {
+    private let spellings: Set<[UInt8]>
+    private let lowered: Set<[UInt8]>
+    private let addresses: Set<[UInt8]>
+
+    /// The alternative names that common names are held against.
+    init(beside names: [SubjectAlternativeName]) {
+        spellings = Set(names.map { if case .dns(let bytes) = $0 { bytes } else { Array($0.description.utf8) } })
+        lowered = Set(spellings.map(SubjectAlternativeName.lowered))
+        addresses = Set(names.compactMap { if case .ipAddress(let bytes) = $0 { bytes } else { nil } })
+    }
+
+    /// Whether a common name spells one of the names in another way, or is an internationalized name that is none of
+    /// them.
+    func areMisled(by commonName: String) -> Bool {
         let bytes = Array(commonName.utf8)
-        let texts = names.map { if case .dns(let bytes) = $0 { bytes } else { Array($0.description.utf8) } }
-        guard !texts.contains(bytes) else { return false }
-        if let address = address(bytes) { return names.contains(.ipAddress(address)) }
+        guard !spellings.contains(bytes) else { return false }
+        if let address = Self.address(bytes) { return addresses.contains(address) }
         let labels = commonName.split(separator: ".", omittingEmptySubsequences: false)
         let isInternationalized = labels.contains { label in
             label.lowercased().hasPrefix("xn--") || label.utf8.contains { $0 >= 0x80 }
@@ -17,8 +28,7 @@ enum CommonName {
         // A text with spaces is no host name, whatever its letters are.
         if isInternationalized { return labels.count > 1 && !commonName.contains(" ") }
         let host = SubjectAlternativeName.lowered(bytes)
-        let hostWithoutDot = host.last == UInt8(ascii: ".") ? Array(host.dropLast()) : host
-        return texts.contains { SubjectAlternativeName.lowered($0) == hostWithoutDot }
+        return lowered.contains(host.last == UInt8(ascii: ".") ? Array(host.dropLast()) : host)
     }
 
     /// An address in any spelling that some reader takes: also `0xC0A80101`, `192.168.001.001` and `3232235777`.
