@@ -28,7 +28,7 @@ def certificates(texts):
 
 
 def named(certificate):
-    """Issuer and subject: octets, and as RFC 5280, section 7.1 has them compared; empty when they are not to be found."""
+    """Issuer and subject: octets, and as RFC 5280, section 7.1 has them compared; nothing when they are not there."""
     fields = [field for field in certificate.children[0].children if field.tag != 0xA0]
     pair = []
     for name in (fields[2], fields[4]) if len(fields) > 4 else ():
