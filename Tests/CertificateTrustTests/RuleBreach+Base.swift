@@ -42,6 +42,11 @@ extension RuleBreach {
                 .nameConstraints, "RFC 5280, section 4.2.1.10", 1,
                 .intermediate("a leading dot") { $0.permittedSubtrees = [.dns(".example.test")] }),
             RuleBreach(
+                .certificatePolicies, "RFC 5280, section 6.1.3 (e)", 1,
+                .intermediate("constraints on policies that it has none of") {
+                    $0.extensions = [.policyConstraints(requireExplicit: 5)]
+                }),
+            RuleBreach(
                 .budget, "limits of this library", 0,
                 .leaf("101 policies") { $0.extensions = [.certificatePolicies((0..<101).map { "1.2.\($0)" })] }),
             RuleBreach(

@@ -46,7 +46,9 @@ extension RuleBreach {
         RuleBreach(
             .policyConstraints, "RFC 5280, sections 4.2.1.11 and 4.2.1.14", 1,
             .intermediate("not critical") {
-                $0.extensions = [.policyConstraints(requireExplicit: 5, critical: false)]
+                $0.extensions = [
+                    .policyConstraints(requireExplicit: 5, critical: false), .certificatePolicies(["2.5.29.32.0"]),
+                ]
             }),
     ]
 

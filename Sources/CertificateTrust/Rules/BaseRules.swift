@@ -74,6 +74,15 @@ extension CertificateRule {
             return "is of version \(certificate.version) and has extensions: reissue it as version 3"
         },
         CertificateRule(
+            rule: .certificatePolicies, places: [.leaf, .intermediate], source: "RFC 5280, section 6.1.3 (e)",
+            isBase: true
+        ) { certificate, _ in
+            // Nobody issues it, nothing below it can be valid for a policy, and OpenSSL 3.0 leaks over it.
+            let present = certificate.extensions.present
+            return present.contains(.policyConstraints) && !present.contains(.certificatePolicies)
+                ? "constrains policies and has none: reissue it with its policies" : nil
+        },
+        CertificateRule(
             rule: .budget, places: .everywhere, source: "limits of this library", isBase: true
         ) { certificate, _ in
             certificate.excessiveWork
