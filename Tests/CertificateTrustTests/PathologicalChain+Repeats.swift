@@ -83,7 +83,7 @@ extension PathologicalChain {
 
     /// Root, fifty authorities of one name, one below the first of them, another below that, and the leaf. The search
     /// goes through all fifty when a path is refused.
-    private static func fiftyPaths(
+    static func fiftyPaths(
         leaf adjustLeaf: (inout TestCertificate.Settings) -> Void = { _ in },
         lower adjustLower: (inout TestCertificate.Settings) -> Void,
         middle adjustMiddle: (inout TestCertificate.Settings) -> Void = { _ in }
