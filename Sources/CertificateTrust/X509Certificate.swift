@@ -65,6 +65,8 @@ public struct X509Certificate: Sendable {
     /// 1 to 3.
     var version: Int { layout.version }
     var hasExtensions: Bool { layout.extensions != nil }
+    /// Whether it bears a signature of ``SignatureAlgorithms``.
+    var hasAcceptedSignature: Bool { storage.contents.hasAcceptedSignature }
     /// How the two algorithms of its signature go together.
     var signatureAlgorithms: SignatureAlgorithmPair { storage.contents.signatureAlgorithms }
 
@@ -108,6 +110,7 @@ extension X509Certificate {
         /// Nil for other keys, and for one over 64 bits.
         let rsaExponent: UInt64?
         let signatureAlgorithms: SignatureAlgorithmPair
+        let hasAcceptedSignature: Bool
 
         init(_ bytes: Span<UInt8>) throws(DERError) {
             let layout = try CertificateLayout(bytes)
@@ -125,6 +128,7 @@ extension X509Certificate {
             keyKind = (try? PublicKeyKind(subjectPublicKeyInfo: key)) ?? .malformed
             rsaExponent = PublicKeyKind.rsaExponent(subjectPublicKeyInfo: key)
             signatureAlgorithms = SignatureAlgorithmPair(bytes, layout)
+            hasAcceptedSignature = SignatureAlgorithms.accept(bytes.extracting(layout.signatureAlgorithms.inner))
             extensions = try CertificateExtensions(bytes, layout)
         }
     }

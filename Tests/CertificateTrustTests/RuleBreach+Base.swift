@@ -36,6 +36,11 @@ extension RuleBreach {
                     $0.extensions = [identifier]
                 }),
             RuleBreach(
+                .weakCryptography, "RFC 4055, RFC 5758 and RFC 8410", 0, .leaf("SHA-224") { $0.digest = .sha224 }),
+            RuleBreach(
+                .weakCryptography, "RFC 4055, RFC 5758 and RFC 8410", 1, otherwise: "weak-cryptography",
+                .intermediate("SHA-1") { $0.digest = .sha1 }),
+            RuleBreach(
                 .nameConstraints, "RFC 5280, section 4.2.1.10", 0,
                 .leaf("a leaf with constraints") { $0.permittedSubtrees = [.dns("example.test")] }),
             RuleBreach(

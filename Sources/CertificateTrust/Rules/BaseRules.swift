@@ -54,6 +54,13 @@ extension CertificateRule {
             certificate.keyWeakness(at: context.policy.strength)
         },
         CertificateRule(
+            rule: .weakCryptography, places: [.leaf, .intermediate], source: "RFC 4055, RFC 5758 and RFC 8410",
+            isBase: true
+        ) { certificate, _ in
+            certificate.hasAcceptedSignature
+                ? nil : "its signature is by an algorithm that is not accepted: reissue it with SHA-256"
+        },
+        CertificateRule(
             rule: .criticalExtension, places: .everywhere, source: "RFC 5280, section 4.2", isBase: true
         ) { certificate, _ in
             certificate.extensions.unprocessedCritical.map {
