@@ -14,9 +14,7 @@ extension PathologicalChain {
         }
         + [3, 5, 9].flatMap { count in
             [
-                PathologicalChain(
-                    "\(count) authorities that all sign each other", count > 3 ? "budget" : "unknown-issuer"
-                ) {
+                PathologicalChain("\(count) authorities that all sign each other", "unknown-issuer") {
                     let web = try Web(count)
                     return Claim(leaf: web.leaf, presented: web.crosses, anchors: [try .root("Root")])
                 },
@@ -24,15 +22,14 @@ extension PathologicalChain {
                     let web = try Web(count)
                     return Claim(leaf: web.leaf, presented: web.crosses, anchors: web.authorities.suffix(1))
                 },
-                PathologicalChain("\(count) namesakes that all sign each other", "budget") {
+                PathologicalChain("\(count) namesakes that all sign each other", "unknown-issuer") {
                     let web = try Web(count, named: { _ in "Authority" })
                     return Claim(leaf: web.leaf, presented: web.crosses, anchors: [try .root("Root")])
                 },
             ]
         }
         + [10, 40, 99].map { count in
-            PathologicalChain("\(count) self-issued certificates of one key", count > 10 ? "budget" : "unknown-issuer")
-            {
+            PathologicalChain("\(count) self-issued certificates of one key", "unknown-issuer") {
                 let authority = try TestCertificate.root("Authority")
                 let reissues = try (0..<count).map { number in
                     try authority.crossSign(authority) { $0.serial = [0x40, UInt8(number)] }
@@ -86,7 +83,7 @@ extension PathologicalChain {
                     let namesake = try TestCertificate.root("Root", adjusting: anonymous)
                     return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [namesake])
                 },
-                PathologicalChain("ten authorities, each \(copies) times, to nowhere", "budget") {
+                PathologicalChain("ten authorities, each \(copies) times, to nowhere", "unknown-issuer") {
                     let ladder = try rungs(10, copies: copies)
                     return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [try .root("Other")])
                 },

@@ -115,7 +115,7 @@ extension PathologicalChain {
         _ name: String, _ count: Int,
         adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings, UInt8) -> Void
     ) -> PathologicalChain {
-        PathologicalChain("\(count) self-signed namesakes with \(name)", "budget") {
+        PathologicalChain("\(count) self-signed namesakes with \(name)", count > 50 ? "budget" : "unknown-issuer") {
             let namesakes = try (0..<count).map { number in
                 try TestCertificate.root("Authority", key: key) {
                     anonymous(&$0)

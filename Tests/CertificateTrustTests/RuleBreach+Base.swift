@@ -47,9 +47,11 @@ extension RuleBreach {
                 .nameConstraints, "RFC 5280, section 4.2.1.10", 1,
                 .intermediate("a leading dot") { $0.permittedSubtrees = [.dns(".example.test")] }),
             RuleBreach(
-                .certificatePolicies, "RFC 5280, section 6.1.3 (e)", 1,
+                // With names that are refused as well: OpenSSL, which leaks here, shall not be asked.
+                .certificatePolicies, "RFC 5280, section 6.1.3 (e)", 1, otherwise: "name-constraints",
                 .intermediate("constraints on policies that it has none of") {
                     $0.extensions = [.policyConstraints(requireExplicit: 5)]
+                    $0.permittedSubtrees = [.dns("other.test")]
                 }),
             RuleBreach(
                 .budget, "limits of this library", 0,
