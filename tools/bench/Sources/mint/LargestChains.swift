@@ -1,3 +1,4 @@
+import CertificateTrust
 import TestPKI
 
 /// As large as what is presented may be. Debug builds take too long over them, so that the tests have smaller ones.
@@ -35,6 +36,18 @@ extension PathologicalChain {
                 try path(
                     leaf: { $0.alternativeNames += (0..<300).map { long("y\($0)") } },
                     authority: { $0.excludedSubtrees = (0..<490).map { long("x\($0)") } })
+            },
+            PathologicalChain("fifty paths to a leaf with a response of 30 KB that its responder did not sign", "") {
+                var claim = try fiftyPaths(lower: { _ in })
+                let issuer = claim.presented[claim.presented.count - 1]
+                let responder = try issuer.leaf("Responder", key: key) {
+                    $0.extendedKeyUsages = ["1.3.6.1.5.5.7.3.9"]
+                    $0.alternativeNames = Array(repeating: .raw([0xA4, 0x02, 0x30, 0x00]), count: 7_500)
+                }
+                let response = TestOCSPResponse(claim.leaf, issuedBy: issuer)
+                claim.revocation = RevocationEvidence(
+                    stapledOCSP: try response.signed(by: .selfSigned(responder.settings), including: [responder]))
+                return claim
             },
         ]
 
