@@ -66,6 +66,15 @@ run_quietly() {
     return "$status"
 }
 
+# build_release PACKAGE PRODUCT [ARGUMENT…]: builds a product of a nested package. SwiftPM lists the files of a package it
+# depends on when the manifest has changed, and would miss a file that came with a pull.
+build_release() {
+    local package=$1 product=$2
+    shift 2
+    touch "$root/Package.swift"
+    run_quietly swift build --configuration release --package-path "$package" --product "$product" "$@"
+}
+
 # run_tests ARGUMENT…: builds and runs the tests with these arguments of `swift test`. Shows the compiler's complaints,
 # failures, skipped tests and the runner's closing line, that line last; what goes well is left out. One test at a time:
 # on two cores that takes no longer, and what a test measures of time is its own.
