@@ -66,12 +66,12 @@ run_quietly() {
     return "$status"
 }
 
-# build_release PACKAGE PRODUCT [ARGUMENT…]: builds a product of a nested package. SwiftPM lists the files of a package it
-# depends on when the manifest has changed, and would miss a file that came with a pull.
+# build_release PACKAGE PRODUCT [ARGUMENT…]: builds a product of a nested package. SwiftPM plans anew for a file that came
+# or went in this package, but not for one of the project it depends on, so its plan is thrown away.
 build_release() {
     local package=$1 product=$2
     shift 2
-    touch "$root/Package.swift"
+    rm -f "$package"/.build/release.yaml "$package"/.build/*/release.yaml
     run_quietly swift build --configuration release --package-path "$package" --product "$product" "$@"
 }
 
