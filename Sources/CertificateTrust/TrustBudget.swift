@@ -19,6 +19,9 @@ struct TrustBudget: Sendable {
     /// Bytes presented: four times what TLS takes from a peer (`SSL_MAX_CERT_LIST_DEFAULT`, 100 KiB). OpenSSL takes up
     /// to seventy times as much memory for them.
     static let maximumPresentedBytes = 400 * 1_024
+    /// Bytes of a stapled OCSP response, which is read for each candidate: twice what OpenSSL takes from a peer
+    /// (`SSL3_RT_MAX_PLAIN_LENGTH`, 16 KiB). One with its responder's certificate has two or three thousand.
+    static let maximumStapleBytes = 32 * 1_024
 
     private(set) var signatures = 0
     private(set) var steps = 0

@@ -38,7 +38,7 @@ struct TrustEvaluation: PathJudge {
     private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
     /// Judged once an evaluation, however many paths a certificate is on.
-    private var admissions: [Placed: Bool] = [:]
+    private var admissions = [Placed: Bool](minimumCapacity: 3)
     private var namesRead: [X509Certificate: [ConstrainedName]] = [:]
     /// Nil when the policy does not look at revocation.
     private var revocation: RevocationCheck?

@@ -65,6 +65,8 @@ public struct X509Certificate: Sendable {
     /// 1 to 3.
     var version: Int { layout.version }
     var hasExtensions: Bool { layout.extensions != nil }
+    /// Whether it bears a signature of ``SignatureAlgorithms``.
+    var hasAcceptedSignature: Bool { storage.contents.hasAcceptedSignature }
     /// How the two algorithms of its signature go together.
     var signatureAlgorithms: SignatureAlgorithmPair { storage.contents.signatureAlgorithms }
 
@@ -89,8 +91,10 @@ extension X509Certificate: Hashable {
     /// the end of one are told apart by `==`.
     public func hash(into hasher: inout Hasher) {
         let der = storage.derBytes
+        var end: UInt64 = 0
+        for byte in der.suffix(8) { end = end << 8 | UInt64(byte) }
         hasher.combine(der.count)
-        for byte in der.suffix(8) { hasher.combine(byte) }
+        hasher.combine(end)
     }
 }
 
@@ -106,6 +110,7 @@ extension X509Certificate {
         /// Nil for other keys, and for one over 64 bits.
         let rsaExponent: UInt64?
         let signatureAlgorithms: SignatureAlgorithmPair
+        let hasAcceptedSignature: Bool
 
         init(_ bytes: Span<UInt8>) throws(DERError) {
             let layout = try CertificateLayout(bytes)
@@ -123,6 +128,7 @@ extension X509Certificate {
             keyKind = (try? PublicKeyKind(subjectPublicKeyInfo: key)) ?? .malformed
             rsaExponent = PublicKeyKind.rsaExponent(subjectPublicKeyInfo: key)
             signatureAlgorithms = SignatureAlgorithmPair(bytes, layout)
+            hasAcceptedSignature = SignatureAlgorithms.accept(bytes.extracting(layout.signatureAlgorithms.inner))
             extensions = try CertificateExtensions(bytes, layout)
         }
     }

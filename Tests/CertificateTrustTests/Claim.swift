@@ -11,9 +11,12 @@ struct Claim {
     var name: String? = "api.example.test"
     var time: Int64 = 1_800_000_000
     var policy = TrustPolicy.default
+    var revocation = RevocationEvidence.none
 
     func trust() throws -> ServerTrust {
-        ServerTrust(presented: try chain(), name: try ServerName(name ?? ""), store: try store(), policy: policy)
+        ServerTrust(
+            presented: try chain(), name: try ServerName(name ?? ""), store: try store(), policy: policy,
+            revocation: revocation)
     }
 
     private func chain() throws -> PresentedChain {

@@ -25,6 +25,12 @@ struct FalseAlarmNameTests {
             ]
         },
         .leaf("a common name that is none") { $0.subject = "Server 5 of Example, Inc." },
+        .leaf("a common name with an asterisk in a PrintableString") {
+            $0.subject = TestName(.init("2.5.4.3", "*.example.test", tag: 0x13))
+        },
+        .leaf("an email address in the subject") {
+            $0.subject = TestName(.init("1.2.840.113549.1.9.1", "admin@example.test", tag: 0x16))
+        },
     ]
 
     private static let ipv6: [UInt8] = [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1]
@@ -39,8 +45,16 @@ struct FalseAlarmNameTests {
         respelled("other capitals", name("Example CA"), name("EXAMPLE ca")),
         respelled(
             "other capitals and spaces, printable", name("Example CA", tag: 0x13), name(" example  CA ", tag: 0x13)),
+        respelled("a TeletexString", teletex, teletex),
         respelled("other spaces", name("Example CA"), name("  Example   CA ")),
     ]
+
+    /// Latin-1, as such names were written.
+    private static let teletex = TestName(
+        derBytes: TestDER.sequence(
+            TestDER.set(
+                TestDER.sequence(
+                    TestDER.objectIdentifier("2.5.4.3"), TestDER.element(0x14, [0x54, 0xDC, 0x56, 0x20, 0x43, 0x41])))))
 
     private static let hungarian = TestName(
         .country("HU"), .organization("NetLock Kft."),
@@ -71,6 +85,12 @@ struct FalseAlarmNameTests {
             $0.permittedSubtrees = [.dns("example.org"), .dns("example.test")]
         },
         .intermediate("permitted names of another kind") { $0.permittedSubtrees = [.email("example.org")] },
+        .intermediate("every address excluded, as in authorities of one organization") {
+            $0.permittedSubtrees = [.dns("example.test")]
+            $0.excludedSubtrees = [
+                .ip([UInt8](repeating: 0, count: 8)), .ip([UInt8](repeating: 0, count: 32)),
+            ]
+        },
         .intermediate("a neighbour excluded") { $0.excludedSubtrees = [.dns("www.example.test")] },
         .intermediate("the end of a label excluded") { $0.excludedSubtrees = [.dns("i.example.test")] },
         .intermediate(

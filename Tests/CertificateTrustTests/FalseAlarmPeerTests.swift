@@ -48,12 +48,33 @@ struct FalseAlarmPeerTests {
         #expect(path.certificates == certificates)
     }
 
-    @Test("verify with the machine's own roots where these still hold the root")
+    @Test("verify with the machine's own roots")
     func systemRoots() throws {
         let chain = try #require(Self.chains.first { $0.name == "www.badssl.com" })
         let certificates = try chain.certificates.map { try #require(Peers.certificates?[$0], "\($0)") }
         let path = try evaluate(chain, certificates[...], .system())
         #expect(path.certificates.count == 3)
+    }
+
+    /// Chains without a server's name: authorities under roots of today, and a leaf from before alternative names.
+    static let nameless: [(time: Int64, certificates: [String])] = [
+        (1_700_000_000, ["tk-csc-rsa3072"]),
+        (1_500_000_000, ["tk-globalsign-dv"]),
+        (1_700_000_000, ["badssl-expired-intermediate-ca-2"]),
+        (1_500_000_000, ["tk-anchor-fake.yahoo.com", "tk-anchor-intermediate", "tk-anchor-ca"]),
+    ]
+
+    @Test("verify for no name, under the machine's roots or their own", arguments: nameless)
+    func chain(_ time: Int64, _ names: [String]) throws {
+        let certificates = try names.map { try #require(Peers.certificates?[$0], "\($0)") }
+        let store =
+            certificates.count > 1 ? TrustStore(certificates: certificates.suffix(1)) : try TrustStore.system()
+        var policy = TrustPolicy.default
+        policy.purpose = .any
+        let presented = PresentedChain(leaf: certificates[0], intermediates: Array(certificates.dropFirst()))
+        let chain = try ChainTrust(presented: presented, store: store, policy: policy)
+            .evaluate(at: Date(timeIntervalSince1970: Double(time)))
+        #expect(chain.certificates.count == max(2, names.count))
     }
 
     private func evaluate(

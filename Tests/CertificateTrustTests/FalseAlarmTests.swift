@@ -73,8 +73,13 @@ struct FalseAlarmTests {
                 let leaf = try root.leaf("api.example.test") { $0.innerSignatureAlgorithm = bare }
                 return Claim(leaf: leaf, anchors: [root])
             },
+            .leaf("RSA with the exponent 3") {
+                $0.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_048, exponent: [3])
+            },
+            .leaf("P-224", key: .curve("secp224r1")),
             .leaf("SHA-512 under P-256") { $0.digest = .sha512 },
             .root("a root that signed itself with SHA-1") { $0.digest = .sha1 },
+            .root("a root whose own signature is broken") { $0.signature = [0x30, 0x00] },
         ]
 
     @Test("purposes", arguments: purposes)
@@ -94,6 +99,13 @@ struct FalseAlarmTests {
             $0.keyUsage = []
             $0.extensions = [.keyUsage([.digitalSignature, .keyAgreement], critical: false)]
         },
+        .leaf("a leaf for servers and for something of its vendor's") {
+            $0.extendedKeyUsages = ["1.3.6.1.4.1.311.10.3.3", Usage.serverAuth, "2.16.840.1.113730.4.1"]
+        },
+        .leaf("a keyUsage with zeros at its end") {
+            $0.keyUsage = []
+            $0.extensions = [.init("2.5.29.15", critical: true, TestDER.bitString([0xA0]))]
+        },
         .intermediate("an intermediate for servers") { $0.extendedKeyUsages = [Usage.serverAuth] },
         .intermediate("an intermediate for clients and servers") {
             $0.extendedKeyUsages = [Usage.clientAuth, Usage.serverAuth]
@@ -112,6 +124,7 @@ struct FalseAlarmTests {
         .leaf("a serial of 20 octets") { $0.serial = [UInt8](repeating: 0x7F, count: 20) },
         .intermediate("an intermediate with serial 0") { $0.serial = [0] },
         .leaf("valid for ever: 9999-12-31T23:59:59Z") { $0.notAfter = 253_402_300_799 },
+        .leaf("a serial that is negative") { $0.serial = [0x80, 0x01] },
         .root("a root from before 1970") { $0.notBefore = -86_400 },
         .leaf("an empty basicConstraints") { $0.extensions = [.basicConstraints(isAuthority: false)] },
         .leaf("an empty basicConstraints, not critical") {
@@ -119,6 +132,14 @@ struct FalseAlarmTests {
         },
         .leaf("an extension nobody knows, not critical") { $0.extensions = [.init("1.2.3.4.5", [0x05, 0x00])] },
         .leaf("certificate policies") { $0.extensions = [.certificatePolicies(["2.23.140.1.2.1"])] },
+        .leaf("critical certificate policies and distribution points") {
+            var point = TestCertificate.Extension.distributionPoint("http://crl.example.test/")
+            point.isCritical = true
+            $0.extensions = [.certificatePolicies(["2.23.140.1.2.1", "2.5.29.32.0"], critical: true), point]
+        },
+        .leaf("a default that is written out: cA false") {
+            $0.extensions = [.init("2.5.29.19", critical: true, TestDER.sequence(TestDER.boolean(false)))]
+        },
         .intermediate("policies of an authority that its leaf does not share") {
             $0.extensions = [.certificatePolicies(["1.2.3"])]
         },

@@ -25,6 +25,14 @@ struct OCSPTests {
         return response
     }
 
+    /// A good response with a certificate of so many bytes beside it.
+    private static func response(_ site: RevocationSite, beside bytes: Int) throws -> [UInt8] {
+        let large = try responder(of: site.issuer) {
+            $0.extensions = [.init("1.2.3.4", [UInt8](repeating: 0, count: bytes))]
+        }
+        return try response(site).signed(by: site.issuer, including: [large])
+    }
+
     /// A responder of an authority, with OCSPSigning unless told.
     private static func responder(
         of authority: TestCertificate, key: TestKey? = nil,
@@ -158,6 +166,8 @@ struct OCSPTests {
             try response($0) { $0.responseStatus = 3 }.signed(by: $0.issuer)
         },
         .init("nothing", "revocation-unusable") { _ in [] },
+        .init("CB18: with a certificate of 30 KB in it", "accepted") { try response($0, beside: 30_000) },
+        .init("CB18: of over 32 KiB", "revocation-unusable") { try response($0, beside: 33_000) },
         .init("with bytes behind it", "revocation-unusable") { try response($0).signed(by: $0.issuer) + [0] },
         .init("cut off", "revocation-unusable") { try response($0).signed(by: $0.issuer).dropLast() },
     ]

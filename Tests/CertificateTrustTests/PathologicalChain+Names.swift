@@ -72,8 +72,7 @@ extension PathologicalChain {
     /// Excluded subtrees of authorities against names of a leaf that are all outside of them.
     static let constraints: [PathologicalChain] =
         [
-            (1, 100, 100, "accepted"), (1, 400, 500, "accepted"), (4, 100, 500, "accepted"),
-            (1, 1_000, 1_000, "budget"), (10, 400, 500, "budget"), (1, 2_000, 2_000, "budget"),
+            (1, 100, 100, "accepted"), (1, 400, 500, "accepted"), (10, 300, 300, "budget"), (1, 2_000, 2_000, "budget"),
         ].flatMap { (authorities, subtrees, names, verdict) in
             Constraint.all.map { constraint in
                 PathologicalChain(

@@ -14,9 +14,7 @@ extension PathologicalChain {
         }
         + [3, 5, 9].flatMap { count in
             [
-                PathologicalChain(
-                    "\(count) authorities that all sign each other", count > 3 ? "budget" : "unknown-issuer"
-                ) {
+                PathologicalChain("\(count) authorities that all sign each other", "unknown-issuer") {
                     let web = try Web(count)
                     return Claim(leaf: web.leaf, presented: web.crosses, anchors: [try .root("Root")])
                 },
@@ -24,15 +22,14 @@ extension PathologicalChain {
                     let web = try Web(count)
                     return Claim(leaf: web.leaf, presented: web.crosses, anchors: web.authorities.suffix(1))
                 },
-                PathologicalChain("\(count) namesakes that all sign each other", "budget") {
+                PathologicalChain("\(count) namesakes that all sign each other", "unknown-issuer") {
                     let web = try Web(count, named: { _ in "Authority" })
                     return Claim(leaf: web.leaf, presented: web.crosses, anchors: [try .root("Root")])
                 },
             ]
         }
         + [10, 40, 99].map { count in
-            PathologicalChain("\(count) self-issued certificates of one key", count > 10 ? "budget" : "unknown-issuer")
-            {
+            PathologicalChain("\(count) self-issued certificates of one key", "unknown-issuer") {
                 let authority = try TestCertificate.root("Authority")
                 let reissues = try (0..<count).map { number in
                     try authority.crossSign(authority) { $0.serial = [0x40, UInt8(number)] }
@@ -86,11 +83,17 @@ extension PathologicalChain {
                     let namesake = try TestCertificate.root("Root", adjusting: anonymous)
                     return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [namesake])
                 },
-                PathologicalChain("ten authorities, each \(copies) times, to nowhere", "budget") {
+                PathologicalChain("ten authorities, each \(copies) times, to nowhere", "unknown-issuer") {
                     let ladder = try rungs(10, copies: copies)
                     return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [try .root("Other")])
                 },
             ]
+        }
+        + ["secp384r1", "brainpoolP384r1", "brainpoolP512r1"].map { curve in
+            PathologicalChain("ten authorities with keys on \(curve), each twice", "accepted") {
+                let ladder = try rungs(10, copies: 2, keys: .curve(curve))
+                return Claim(leaf: ladder.leaf, presented: ladder.authorities, anchors: [ladder.root])
+            }
         }
         + [
             PathologicalChain("98 strangers", "accepted") {
@@ -107,12 +110,12 @@ extension PathologicalChain {
 
     /// A root, authorities one below the other, each certified so many times, and a leaf under the last.
     private static func rungs(
-        _ count: Int, copies: Int
+        _ count: Int, copies: Int, keys: TestKey.Kind = .p256
     ) throws -> (root: TestCertificate, authorities: [TestCertificate], leaf: TestCertificate) {
-        let root = try TestCertificate.root("Root", adjusting: anonymous)
+        let root = try TestCertificate.root("Root", key: TestKey(keys), adjusting: anonymous)
         var (above, authorities) = (root, [TestCertificate]())
         for level in 0..<count {
-            let authority = try above.intermediate("Level \(level)", adjusting: anonymous)
+            let authority = try above.intermediate("Level \(level)", key: TestKey(keys), adjusting: anonymous)
             authorities.append(authority)
             for copy in 1..<copies {
                 authorities.append(

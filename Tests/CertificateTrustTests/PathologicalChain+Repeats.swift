@@ -1,3 +1,4 @@
+import CertificateTrust
 import TestPKI
 
 // MARK: - Large certificates that the search meets again and again
@@ -28,22 +29,37 @@ extension PathologicalChain {
                         leaf: { $0.alternativeNames += Array(repeating: .dns("a"), count: count) },
                         lower: { $0.excludedSubtrees = [.email("example.org")] })
                 },
+                PathologicalChain("fifty paths to a leaf whose revocation list has \(count) names", "revocation-stale")
+                {
+                    try stale {
+                        let names = Array(repeating: TestCertificate.GeneralName.directory(TestName()), count: count)
+                        return TestDER.constructed(0, TestDER.constructed(0, names.flatMap(\.derBytes)))
+                    }
+                },
+                PathologicalChain(
+                    "fifty paths to a leaf whose revocation list has \(count) signers", "revocation-stale"
+                ) {
+                    try stale {
+                        let names = Array(repeating: TestCertificate.GeneralName.directory("Lower"), count: count)
+                        return TestDER.constructed(2, names.flatMap(\.derBytes))
+                    }
+                },
             ]
         }
         + [
-            namesakes("keys of 20 KB", 20) { settings, number in
+            namesakes("keys of 20 KB", 15) { settings, number in
                 let plain = TestDER.objectIdentifier("1.2.840.113549.1.1.1")
                 let parameters = TestDER.octetString([UInt8](repeating: 0, count: 20_000) + [number])
                 // The BIT STRING with a key of 2048 bits.
                 let bits = Array(TestKey.rsaPublicKeyDER(bits: 2_048).suffix(275))
                 settings.subjectPublicKeyInfo = TestDER.sequence(TestDER.sequence(plain, parameters), bits)
             }.expecting("weak-cryptography"),
-            namesakes("names of 25 KB", 9) { settings, number in
-                settings.subject = TestName(.commonName(String(repeating: "a", count: 25_000)))
+            namesakes("names of 5 KB", 9) { settings, number in
+                settings.subject = TestName(.commonName(String(repeating: "a", count: 5_000)))
                 settings.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_048, last: 2 * number + 1)
             },
-            namesakes("names of 500 attributes", 9) { settings, number in
-                settings.subject = shortName(500)
+            namesakes("names of 100 attributes", 9) { settings, number in
+                settings.subject = shortName(100)
                 settings.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 2_048, last: 2 * number + 1)
             },
             namesakes("key identifiers of 2 KB", 90) { settings, number in
@@ -55,9 +71,19 @@ extension PathologicalChain {
             },
         ]
 
+    /// Fifty paths to a leaf with one distribution point, for which there is a list that has ended.
+    private static func stale(point: () -> [UInt8]) throws -> Claim {
+        let points = TestDER.sequence(TestDER.sequence(point()))
+        var claim = try fiftyPaths(leaf: { $0.extensions = [.init("2.5.29.31", points)] }, lower: { _ in })
+        let list = try claim.presented[claim.presented.count - 1].revocationList { $0.nextUpdate = 1_799_999_999 }
+        claim.policy.revocation = .use
+        claim.revocation = RevocationEvidence(lists: [try CertificateRevocationList(derBytes: list)])
+        return claim
+    }
+
     /// Root, fifty authorities of one name, one below the first of them, another below that, and the leaf. The search
     /// goes through all fifty when a path is refused.
-    private static func fiftyPaths(
+    static func fiftyPaths(
         leaf adjustLeaf: (inout TestCertificate.Settings) -> Void = { _ in },
         lower adjustLower: (inout TestCertificate.Settings) -> Void,
         middle adjustMiddle: (inout TestCertificate.Settings) -> Void = { _ in }
@@ -89,7 +115,7 @@ extension PathologicalChain {
         _ name: String, _ count: Int,
         adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings, UInt8) -> Void
     ) -> PathologicalChain {
-        PathologicalChain("\(count) self-signed namesakes with \(name)", "budget") {
+        PathologicalChain("\(count) self-signed namesakes with \(name)", count > 50 ? "budget" : "unknown-issuer") {
             let namesakes = try (0..<count).map { number in
                 try TestCertificate.root("Authority", key: key) {
                     anonymous(&$0)

@@ -64,7 +64,7 @@ extension PathologicalChain {
             minute(
                 "empty directory names", 10_000, "2.5.29.17", before: [0x82, 0x10] + "api.example.test".utf8,
                 of: [0xA4, 0x02, 0x30, 0x00]),
-            minute("empty distribution points", 10_000, "2.5.29.31", of: [0x30, 0x00]),
+            minute("empty distribution points", 10_000, "2.5.29.31", of: [0x30, 0x00]).expecting("malformed"),
             minute(
                 "distribution points with an empty name", 10_000, "2.5.29.31",
                 of: [0x30, 0x08, 0xA0, 0x06, 0xA0, 0x04, 0xA4, 0x02, 0x30, 0x00]),
@@ -91,7 +91,7 @@ extension PathologicalChain {
         ]
 
     /// A root, an authority and a leaf, each of which can be adjusted.
-    private static func path(
+    static func path(
         leaf adjust: (inout TestCertificate.Settings) -> Void = { _ in },
         authority adjustAuthority: (inout TestCertificate.Settings) -> Void = { _ in }
     ) throws -> Claim {
@@ -102,7 +102,7 @@ extension PathologicalChain {
     }
 
     /// A leaf with an extension that is a list of one element over and over.
-    private static func minute(
+    static func minute(
         _ name: String, _ count: Int, _ identifier: String, before: [UInt8] = [],
         of element: [UInt8]
     ) -> PathologicalChain {
@@ -115,7 +115,7 @@ extension PathologicalChain {
         }
     }
 
-    private static func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
+    static func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
         Array(Array(repeating: bytes, count: count).joined())
     }
 

@@ -41,7 +41,7 @@ extension PathologicalChain {
                     let leaf = try authorities[count - 1].leaf("api.example.test", key: key, adjusting: anonymous)
                     return Claim(leaf: leaf, presented: authorities, anchors: [root])
                 },
-                PathologicalChain("\(count) namesakes, self-signed", "budget") {
+                PathologicalChain("\(count) namesakes, self-signed", count > 99 ? "budget" : "unknown-issuer") {
                     let authorities = try (0..<count).map { _ in
                         try TestCertificate.root("Authority", adjusting: anonymous)
                     }

@@ -36,11 +36,23 @@ extension RuleBreach {
                     $0.extensions = [identifier]
                 }),
             RuleBreach(
+                .weakCryptography, "RFC 4055, RFC 5758 and RFC 8410", 0, .leaf("SHA-224") { $0.digest = .sha224 }),
+            RuleBreach(
+                .weakCryptography, "RFC 4055, RFC 5758 and RFC 8410", 1, otherwise: "weak-cryptography",
+                .intermediate("SHA-1") { $0.digest = .sha1 }),
+            RuleBreach(
                 .nameConstraints, "RFC 5280, section 4.2.1.10", 0,
                 .leaf("a leaf with constraints") { $0.permittedSubtrees = [.dns("example.test")] }),
             RuleBreach(
                 .nameConstraints, "RFC 5280, section 4.2.1.10", 1,
                 .intermediate("a leading dot") { $0.permittedSubtrees = [.dns(".example.test")] }),
+            RuleBreach(
+                // With names that are refused as well: OpenSSL, which leaks here, shall not be asked.
+                .certificatePolicies, "RFC 5280, section 6.1.3 (e)", 1, otherwise: "name-constraints",
+                .intermediate("constraints on policies that it has none of") {
+                    $0.extensions = [.policyConstraints(requireExplicit: 5)]
+                    $0.permittedSubtrees = [.dns("other.test")]
+                }),
             RuleBreach(
                 .budget, "limits of this library", 0,
                 .leaf("101 policies") { $0.extensions = [.certificatePolicies((0..<101).map { "1.2.\($0)" })] }),

@@ -39,9 +39,16 @@ extension RuleBreach {
             .rootProfile, "Baseline Requirements, section 7.1.2.1", 2,
             .root("another key") { $0.extensions = [.authorityKeyIdentifier([1, 2, 3])] }),
         RuleBreach(
+            .nameConstraints, "RFC 5280, section 4.2.1.10", 1,
+            .intermediate("constraints that are not critical") {
+                $0.extensions = [.nameConstraints(permitted: [.dns("example.test")], critical: false)]
+            }),
+        RuleBreach(
             .policyConstraints, "RFC 5280, sections 4.2.1.11 and 4.2.1.14", 1,
             .intermediate("not critical") {
-                $0.extensions = [.policyConstraints(requireExplicit: 5, critical: false)]
+                $0.extensions = [
+                    .policyConstraints(requireExplicit: 5, critical: false), .certificatePolicies(["2.5.29.32.0"]),
+                ]
             }),
     ]
 

@@ -4,6 +4,7 @@ import COpenSSL
 package enum TestDigest: String, Sendable {
     case md5 = "MD5"
     case sha1 = "SHA1"
+    case sha224 = "SHA224"
     case sha256 = "SHA256"
     case sha384 = "SHA384"
     case sha512 = "SHA512"

@@ -31,6 +31,9 @@ extension RevocationCheck {
         pathTo search: PathSearch
     ) throws(RevocationProblem) {
         let what = "the stapled OCSP response"
+        guard staple.count <= TrustBudget.maximumStapleBytes else {
+            throw .unusable(what, "has \(staple.count) bytes, \(TrustBudget.maximumStapleBytes) are the most")
+        }
         let response: OCSPResponse
         do throws(DERError) {
             response = try OCSPResponse(derBytes: staple)

@@ -34,54 +34,6 @@ struct SignedDER: Sendable {
     }
 }
 
-/// The signatures that a statement about revocation may bear: RSA, ECDSA and the Edwards curves with SHA-2 or better
-/// (RFC 4055, RFC 5758, RFC 8410). SHA-1, MD5 and DSA are not among them.
-enum SignatureAlgorithms {
-    /// Whether a DER AlgorithmIdentifier is one of the list.
-    static func accept(_ algorithm: Span<UInt8>) -> Bool {
-        var outer = DERCursor(0..<algorithm.count)
-        guard let fields = try? outer.next(DERTag.sequence, algorithm).contents else { return false }
-        let contents = algorithm.extracting(fields)
-        if whole.contains(where: { $0.span.elementsEqual(contents) }) { return true }
-        // The salt of RSASSA-PSS may have any length, which OpenSSL reads.
-        var parts = DERCursor(fields)
-        guard let identifier = try? parts.next(DERTag.objectIdentifier, algorithm).whole,
-            pssIdentifier.span.elementsEqual(algorithm.extracting(identifier)),
-            let parameters = try? parts.next(DERTag.sequence, algorithm).contents
-        else { return false }
-        return pssHashes.contains { hashes in
-            parameters.count >= hashes.count
-                && hashes.span.elementsEqual(algorithm.extracting(parameters).extracting(first: hashes.count))
-        }
-    }
-
-    private static let null: [UInt8] = [0x05, 0x00]
-    private static let pssIdentifier = rsaIdentifier(0x0A)
-
-    /// Contents of whole AlgorithmIdentifiers: sha256-, sha384- and sha512WithRSAEncryption, with the NULL behind them
-    /// or without; ecdsa-with-SHA224 to -SHA512; Ed25519 and Ed448.
-    private static let whole: [[UInt8]] = {
-        let rsa: [[UInt8]] = (0x0B...0x0D).map { rsaIdentifier($0) }
-        let ecdsa: [[UInt8]] = (0x01...0x04).map { [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, $0] }
-        let edwards: [[UInt8]] = (0x70...0x71).map { [0x06, 0x03, 0x2B, 0x65, $0] }
-        return rsa + rsa.map { $0 + null } + ecdsa + edwards
-    }()
-
-    /// The start of RSASSA-PSS parameters: SHA-256, -384 or -512, and MGF1 with the same.
-    private static let pssHashes: [[UInt8]] = [[], null].flatMap { end in
-        (0x01...0x03).map { (number: UInt8) in
-            let hash = DERText.sequence([0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, number] + end)
-            return DERText.element(DERTag.constructedContext(0), hash)
-                + DERText.element(DERTag.constructedContext(1), DERText.sequence(rsaIdentifier(0x08) + hash))
-        }
-    }
-
-    /// `1.2.840.113549.1.1.n`.
-    private static func rsaIdentifier(_ number: UInt8) -> [UInt8] {
-        [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, number]
-    }
-}
-
 /// Writes DER, for what is compared with DER that was read.
 enum DERText {
     static func sequence(_ contents: [UInt8]) -> [UInt8] { element(DERTag.sequence, contents) }

@@ -38,6 +38,13 @@ extension CertificateRule {
                 ? nil : "is a root whose key identifiers differ: reissue it with the identifier of its own key"
         },
         CertificateRule(
+            rule: .nameConstraints, places: .issuer, source: "RFC 5280, section 4.2.1.10", isBase: false
+        ) { certificate, _ in
+            let extensions = certificate.extensions
+            return extensions.nameConstraints == nil || extensions.critical.contains(.nameConstraints)
+                ? nil : "its nameConstraints is not critical: reissue it with it critical"
+        },
+        CertificateRule(
             rule: .policyConstraints, places: .issuer, source: "RFC 5280, sections 4.2.1.11 and 4.2.1.14",
             isBase: false
         ) { certificate, _ in

@@ -54,6 +54,13 @@ extension CertificateRule {
             certificate.keyWeakness(at: context.policy.strength)
         },
         CertificateRule(
+            rule: .weakCryptography, places: [.leaf, .intermediate], source: "RFC 4055, RFC 5758 and RFC 8410",
+            isBase: true
+        ) { certificate, _ in
+            certificate.hasAcceptedSignature
+                ? nil : "its signature is by an algorithm that is not accepted: reissue it with SHA-256"
+        },
+        CertificateRule(
             rule: .criticalExtension, places: .everywhere, source: "RFC 5280, section 4.2", isBase: true
         ) { certificate, _ in
             certificate.extensions.unprocessedCritical.map {
@@ -72,6 +79,15 @@ extension CertificateRule {
         ) { certificate, _ in
             guard certificate.version < 3, certificate.hasExtensions else { return nil }
             return "is of version \(certificate.version) and has extensions: reissue it as version 3"
+        },
+        CertificateRule(
+            rule: .certificatePolicies, places: [.leaf, .intermediate], source: "RFC 5280, section 6.1.3 (e)",
+            isBase: true
+        ) { certificate, _ in
+            // Nobody issues it, nothing below it can be valid for a policy, and OpenSSL 3.0 leaks over it.
+            let present = certificate.extensions.present
+            return present.contains(.policyConstraints) && !present.contains(.certificatePolicies)
+                ? "constrains policies and has none: reissue it with its policies" : nil
         },
         CertificateRule(
             rule: .budget, places: .everywhere, source: "limits of this library", isBase: true

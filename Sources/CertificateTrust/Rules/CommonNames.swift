@@ -10,7 +10,14 @@ struct CommonNames {
 
     /// The alternative names that common names are held against.
     init(beside names: [SubjectAlternativeName]) {
-        spellings = Set(names.map { if case .dns(let bytes) = $0 { bytes } else { Array($0.description.utf8) } })
+        spellings = Set(
+            names.compactMap { name in
+                switch name {
+                case .dns(let bytes): bytes
+                case .ipAddress: Array(name.description.utf8)
+                case .other: nil
+                }
+            })
         lowered = Set(spellings.map(SubjectAlternativeName.lowered))
         addresses = Set(names.compactMap { if case .ipAddress(let bytes) = $0 { bytes } else { nil } })
     }

@@ -22,13 +22,7 @@ struct TraceText {
         .array(
             attempts.map { attempt in
                 var members: [(String, JSON)] = [("path", .array(Self.path(attempt).map { .string($0) }))]
-                if case .untrusted(let finding) = attempt.outcome {
-                    members += [
-                        ("rule", .string(finding.rule.rawValue)),
-                        ("depth", finding.depth.map { .integer($0) } ?? .null),
-                        ("reason", .string(finding.description)),
-                    ]
-                }
+                if case .untrusted(let finding) = attempt.outcome { members += finding.members }
                 return .object([("valid", .bool(attempt.isValid))] + members)
             })
     }

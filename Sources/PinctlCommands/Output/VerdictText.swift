@@ -110,7 +110,7 @@ extension VerdictText {
         switch verdict {
         case .matched(_, let matches, let rule): members += Self.members(of: rule, matches)
         case .mismatch(let mismatch): members += Self.members(of: mismatch.rule, mismatch.matches)
-        case .untrusted(let error): members.append(("reason", .string(error.description)))
+        case .untrusted(let error): members += Self.members(of: error)
         case .unreachable(let reason): members.append(("reason", .string(reason)))
         case .unlisted(let policy): members.append(("policy", .string(policy)))
         case .trusted: break
@@ -136,6 +136,11 @@ extension VerdictText {
         ]
     }
 
+    private static func members(of error: TrustError) -> [(String, JSON)] {
+        guard case .untrusted(let finding) = error else { return [("reason", .string(error.description))] }
+        return finding.members
+    }
+
     private static func members(of rule: PinningRule, _ matches: [PinMatch]) -> [(String, JSON)] {
         let pins = rule.pins.map { pin -> JSON in
             [
@@ -152,6 +157,16 @@ extension VerifiedPath {
     /// Each certificate with the role of its place, leaf first.
     fileprivate var roles: [(PinRole, X509Certificate)] {
         certificates.enumerated().map { (PinRole(index: $0, of: certificates.count), $1) }
+    }
+}
+
+extension TrustFinding {
+    /// The rule, where it was broken, and the words.
+    var members: [(String, JSON)] {
+        [
+            ("rule", .string(rule.rawValue)), ("depth", depth.map { .integer($0) } ?? .null),
+            ("reason", .string(description)),
+        ]
     }
 }
 

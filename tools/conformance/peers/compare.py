@@ -2,8 +2,8 @@
 
 usage: compare.py FOLDER     where DOCUMENT.json has DOCUMENT.json.HARNESS beside it
 
-Exits with 1 when the strict profile accepts what both others refuse without a known lack of theirs, when someone refuses
-what is not mutated yet, or when a harness left a case out.
+Exits with 1 when the strict profile accepts what both others refuse without a known lack of theirs, when someone
+refuses what is not mutated yet, or when a harness left a case out.
 """
 
 import base64
@@ -18,22 +18,23 @@ from der import parse
 HARNESSES = ["strict", "default", "go", "pyca"]
 
 
-def certificates(case):
-    """The certificates of a case that are whole DER, as trees."""
-    for text in [case["peer_certificate"], *case["untrusted_intermediates"], *case["trusted_certs"]]:
+def certificates(texts):
+    """Those of some PEM certificates that are whole DER, as trees."""
+    for text in texts:
         octets = base64.b64decode("".join(line for line in text.splitlines() if not line.startswith("-----")))
         tree = parse(octets)
         if tree and len(tree) == 1 and tree[0].children and tree[0].children[0].children:
             yield tree[0]
 
 
-def names(certificate):
-    """Issuer and subject: octets, and as RFC 5280, section 7.1 has them compared."""
+def named(certificate):
+    """Issuer and subject: octets, and as RFC 5280, section 7.1 has them compared; nothing when they are not there."""
     fields = [field for field in certificate.children[0].children if field.tag != 0xA0]
+    pair = []
     for name in (fields[2], fields[4]) if len(fields) > 4 else ():
         texts = [(node.tag in (12, 19, 22), node.content) for node in name.nodes() if node.children is None]
-        folded = [b" ".join(text.lower().split()) if is_text else text for is_text, text in texts]
-        yield name.encoded(), folded
+        pair.append((name.encoded(), [b" ".join(text.lower().split()) if is_text else text for is_text, text in texts]))
+    return pair
 
 
 def critical_extensions(certificate):
@@ -45,13 +46,14 @@ def critical_extensions(certificate):
 
 def known_lack(case, go, pyca):
     """What Go or pyca lacks that RFC 5280 has, if that explains the refusal; None when it is one of substance."""
-    trees = list(certificates(case))
-    pairs = [pair for pair in map(lambda tree: list(names(tree)), trees) if pair]
+    between = [text for text in case["untrusted_intermediates"] if text not in case["trusted_certs"]]
+    trees = list(certificates([case["peer_certificate"], *case["untrusted_intermediates"], *case["trusted_certs"]]))
+    pairs = [pair for pair in map(named, trees) if pair]
     for issuer, _ in pairs:
         for _, subject in pairs:
             if issuer[0] != subject[0] and issuer[1] == subject[1]:
-                return "names that differ in case, spaces and string type are equal (RFC 5280, 7.1; both compare octets)"
-    is_self_issued = any(issuer[1] == subject[1] for issuer, subject in pairs[1:])
+                return "names that differ in case, spaces or string type are equal (RFC 5280, 7.1; both compare octets)"
+    is_self_issued = any(pair and pair[0][1] == pair[1][1] for pair in map(named, certificates(between)))
     if "too many intermediates for path length" in go and is_self_issued:
         return "self-issued certificates do not count in the path length (RFC 5280, 4.2.1.9; Go counts them)"
     known = {bytes([0x55, 0x1D, arc]) for arc in (14, 15, 17, 18, 19, 30, 31, 32, 33, 35, 36, 37, 54)}

@@ -8,7 +8,9 @@ struct Report {
 
     /// A measured value that no target is set for.
     func row(_ name: String, _ value: String, _ remark: String = "") {
-        print("  " + pad(name, 38) + pad(value, 14, right: true) + (remark.isEmpty ? "" : "   " + remark))
+        // What is longer has a line to itself.
+        let label = name.count <= 38 ? pad(name, 38) : name + "\n  " + pad("", 38)
+        print("  " + label + pad(value, 14, right: true) + (remark.isEmpty ? "" : "   " + remark))
     }
 
     /// A measured value that targets are set for, of which one is enough.

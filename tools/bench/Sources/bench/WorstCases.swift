@@ -8,26 +8,34 @@ private struct WorstCase {
     let time: Date
     let presented: [[UInt8]]
     let store: TrustStore
+    let evidence: RevocationEvidence
+    let revocation: RevocationMode
 
     init(file: String) throws {
         let lines = try String(contentsOfFile: file, encoding: .utf8).split(
             separator: "\n", omittingEmptySubsequences: false)
         guard lines.count > 3, let seconds = Double(lines[2]) else { throw BenchError("\(file) is no chain") }
-        func certificates(_ kind: String) -> [[UInt8]] {
+        func objects(_ kind: String) -> [[UInt8]] {
             lines.dropFirst(3).filter { $0.hasPrefix(kind) }
                 .map { Array(Data(base64Encoded: String($0.dropFirst(kind.count))) ?? Data()) }
         }
         name = String(lines[0])
         host = try ServerName(String(lines[1]))
         time = Date(timeIntervalSince1970: seconds)
-        presented = certificates("presented ")
-        store = TrustStore(certificates: try certificates("anchor ").map { try X509Certificate(derBytes: $0) })
+        presented = objects("presented ")
+        store = TrustStore(certificates: try objects("anchor ").map { try X509Certificate(derBytes: $0) })
+        evidence = RevocationEvidence(
+            lists: try objects("list ").map { try CertificateRevocationList(derBytes: $0) },
+            stapledOCSP: objects("staple ").first)
+        revocation = evidence.lists.isEmpty && evidence.stapledOCSP == nil ? .ignore : .use
     }
 
     /// Evaluates the chain from DER, and refuses every path, so that all of them are looked for.
     func evaluate(_ policy: TrustPolicy) {
         guard let chain = try? PresentedChain(derCertificates: presented) else { return }
-        let trust = ServerTrust(presented: chain, name: host, store: store, policy: policy)
+        var policy = policy
+        policy.revocation = revocation
+        let trust = ServerTrust(presented: chain, name: host, store: store, policy: policy, revocation: evidence)
         _ = try? trust.evaluate(at: time) { _ in false }
     }
 }

@@ -1,0 +1,62 @@
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+import Testing
+
+/// A certificate as another stack hands it over: SwiftNIO's `NIOSSLCertificate` has this method.
+private struct ForeignCertificate {
+    var bytes: [UInt8]
+
+    func toDERBytes() throws -> [UInt8] { bytes }
+}
+
+@Suite("Other network stacks")
+struct OtherStackTests {
+    /// The callback of the article "Verifying in another network stack", with the verdict as a result.
+    private func verify(_ certificates: [ForeignCertificate], name: ServerName, store: TrustStore) -> Bool {
+        do {
+            let presented = try PresentedChain(derCertificates: certificates.map { try $0.toDERBytes() })
+            let trust = ServerTrust(presented: presented, name: name, store: store)
+            _ = try trust.evaluate(at: Date(timeIntervalSince1970: 1_800_000_000))
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    @Test("a verification callback needs DER, a name and a store, and every error refuses")
+    func callback() throws {
+        let root = try TestCertificate.root("Root")
+        let intermediate = try root.intermediate("Intermediate")
+        let leaf = try intermediate.leaf("api.example.test")
+        let chain = [leaf, intermediate].map { ForeignCertificate(bytes: $0.derBytes) }
+        let store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
+        let name = try ServerName("api.example.test")
+        #expect(verify(chain, name: name, store: store))
+        #expect(!verify(chain, name: try ServerName("other.example.test"), store: store))
+        #expect(!verify([chain[0]], name: name, store: store))
+        #expect(!verify([], name: name, store: store))
+        #expect(!verify([ForeignCertificate(bytes: [0x30])], name: name, store: store))
+    }
+
+    @Test("all paths are found, best first, up to a limit")
+    func allPaths() throws {
+        let roots = try (1...3).map { try TestCertificate.root("Root \($0)") }
+        let authority = try roots[0].intermediate("Authority")
+        let crossed = try roots.dropFirst().map { try $0.crossSign(authority) }
+        let leaf = try authority.leaf("api.example.test")
+        let presented = try PresentedChain(
+            derCertificates: [leaf, authority].map(\.derBytes) + crossed.map(\.derBytes))
+        let store = TrustStore(certificates: try roots.map { try X509Certificate(derBytes: $0.derBytes) })
+        let trust = ServerTrust(presented: presented, name: try ServerName("api.example.test"), store: store)
+        let time = Date(timeIntervalSince1970: 1_800_000_000)
+        let anchors = try trust.allPaths(at: time, limit: 10).map(\.anchor.derBytes)
+        #expect(Set(anchors) == Set(roots.map(\.derBytes)))
+        #expect(anchors.count == 3)
+        #expect(try trust.allPaths(at: time, limit: 2).count == 2)
+        #expect(try trust.allPaths(at: time, limit: 0).isEmpty)
+        let strangers = TrustStore(certificates: [])
+        let untrusted = ServerTrust(presented: presented, name: trust.name, store: strangers)
+        #expect(throws: TrustError.self) { try untrusted.allPaths(at: time, limit: 10) }
+    }
+}
