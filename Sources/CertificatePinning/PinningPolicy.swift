@@ -96,6 +96,6 @@ extension PinningPolicy {
 extension ServerTrust {
     /// The same claim under other anchors.
     fileprivate func replacingStore(_ store: TrustStore) -> ServerTrust {
-        ServerTrust(presented: presented, name: name, store: store, policy: policy)
+        ServerTrust(presented: presented, name: name, store: store, policy: policy, revocation: revocation)
     }
 }

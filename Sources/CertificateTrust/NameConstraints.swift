@@ -209,7 +209,10 @@ struct ConstrainedName: Sendable {
             value = HostText.isHostName(host) ? .dns(Array(host), isWildcard: isWildcard) : .malformed
         case .ipAddress(let bytes):
             kind = .ipAddress
-            value = bytes.count == 4 || bytes.count == 16 ? .ipAddress(bytes) : .malformed
+            // An IPv4 address in IPv6 (RFC 4291, section 2.5.5.2) reaches a host that constraints know by four bytes.
+            let isMapped =
+                bytes.count == 16 && bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10...11] == [0xFF, 0xFF]
+            value = bytes.count == 4 || bytes.count == 16 && !isMapped ? .ipAddress(bytes) : .malformed
         case .other(let tag, let contents):
             kind = GeneralNameKind(rawValue: tag) ?? .other
             switch kind {

@@ -46,11 +46,13 @@ extension SubjectAlternativeName {
 }
 
 extension SubjectAlternativeName: CustomStringConvertible {
-    /// The name as text, safe to print.
+    /// The name as text, safe to print; of a malformed one the first 256 octets.
     public var description: String {
         switch self {
-        case .dns(let bytes): visibleText(String(decoding: bytes, as: UTF8.self))
-        case .ipAddress(let bytes): IPAddressText.format(bytes)
+        case .dns(let bytes):
+            visibleText(String(decoding: bytes.prefix(shownOctets), as: UTF8.self))
+                + (bytes.count > shownOctets ? "…" : "")
+        case .ipAddress(let bytes): IPAddressText.format(Array(bytes.prefix(shownOctets)))
         case .other(let tag, _): "name of kind \(tag)"
         }
     }

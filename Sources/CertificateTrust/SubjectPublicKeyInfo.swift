@@ -169,12 +169,12 @@ extension PublicKeyKind {
 
 /// Object identifiers as people write them (X.690, section 8.19).
 enum ObjectIdentifierText {
-    /// Dotted decimal; arcs beyond 63 bits are written `?`.
+    /// Dotted decimal; arcs beyond 63 bits are written `?`, and what is over 256 octets is left out.
     static func dotted(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
         var arcs: [String] = []
         var value: UInt64 = 0
         var overflowed = false
-        for index in range {
+        for index in range.prefix(shownOctets) {
             overflowed = overflowed || value >> 57 != 0
             value = value << 7 | UInt64(bytes[index] & 0x7F)
             guard bytes[index] & 0x80 == 0 else { continue }

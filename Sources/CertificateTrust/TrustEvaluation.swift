@@ -229,7 +229,7 @@ extension TrustEvaluation {
     /// certificate asks for one.
     private func policyProcessing(_ path: [X509Certificate]) -> PolicyProcessing? {
         let requirements = claim.policy.certificatePolicies
-        let asking: CertificateExtensions.Kinds = [.policyConstraints, .policyMappings]
+        let asking: CertificateExtensions.Kinds = [.policyConstraints, .policyMappings, .inhibitAnyPolicy]
         guard
             requirements != CertificatePolicyRequirements()
                 || path.contains(where: { !$0.extensions.present.isDisjoint(with: asking) })

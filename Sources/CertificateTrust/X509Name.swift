@@ -3,11 +3,12 @@ public struct X509Name: Sendable, Hashable {
     /// The DER as sent.
     public let derBytes: [UInt8]
 
-    /// The first common name, unescaped; nil when there is none. For people to read: it never decides anything.
-    public var commonName: String? { texts(.commonName, limit: 1).first }
+    /// The first 256 octets of the first common name, unescaped; nil when there is none. For people to read: it never
+    /// decides anything.
+    public var commonName: String? { shownText(.commonName) }
 
-    /// The first organization, unescaped.
-    package var organization: String? { texts(.organization, limit: 1).first }
+    /// The first 256 octets of the first organization, unescaped.
+    package var organization: String? { shownText(.organization) }
 
     /// Common names, unescaped, in order.
     var commonNames: [String] { texts(.commonName) }
@@ -34,9 +35,14 @@ public struct X509Name: Sendable, Hashable {
         return result
     }
 
-    private func texts(_ type: ObjectIdentifierNumber, limit: Int = .max) -> [String] {
-        attributes.lazy.filter { ObjectIdentifierNumber(derBytes.span, $0.identifier) == type }.prefix(limit)
+    private func texts(_ type: ObjectIdentifierNumber) -> [String] {
+        attributes.lazy.filter { ObjectIdentifierNumber(derBytes.span, $0.identifier) == type }
             .map { DirectoryString.text(derBytes.span, $0.value) }
+    }
+
+    private func shownText(_ type: ObjectIdentifierNumber) -> String? {
+        attributes.first { ObjectIdentifierNumber(derBytes.span, $0.identifier) == type }
+            .map { DirectoryString.text(derBytes.span, $0.value, limit: shownOctets) }
     }
 
     private static let shortNames = [
@@ -48,18 +54,21 @@ public struct X509Name: Sendable, Hashable {
 }
 
 extension X509Name: CustomStringConvertible {
-    /// A longer name is cut: nobody reads it, and a peer may present one of thousands.
+    /// A longer name is cut: nobody reads it, and a peer may present one of thousands, which every candidate of a
+    /// search would be refused with.
     private static let shownAttributes = 32
 
     /// The text of RFC 4514: last attribute first, `CN=Example,O=Example Inc,C=US`. Characters that could change how
-    /// a screen shows the name are escaped. Of more than 32 attributes the first are left out.
+    /// a screen shows the name are escaped. Of more than 32 attributes the first are left out, and of a value what is over 256
+    /// octets.
     public var description: String {
         let attributes = attributes
         var parts: [String] = []
         for attribute in attributes.suffix(Self.shownAttributes).reversed() {
             let identifier = ObjectIdentifierText.dotted(derBytes.span, attribute.identifier)
-            let text = DirectoryString.text(derBytes.span, attribute.value)
-            parts.append("\(Self.shortNames[identifier] ?? identifier)=\(Self.escaped(text))")
+            let text = DirectoryString.text(derBytes.span, attribute.value, limit: shownOctets)
+            let end = attribute.value.contents.count > shownOctets ? "…" : ""
+            parts.append("\(Self.shortNames[identifier] ?? identifier)=\(Self.escaped(text))\(end)")
             parts.append(attribute.isJoined ? "+" : ",")
         }
         let isCut = attributes.count > Self.shownAttributes
@@ -80,6 +89,10 @@ extension X509Name: CustomStringConvertible {
         return result
     }
 }
+
+/// How much is shown of a text that a peer chose: four times the 64 characters of RFC 5280, appendix A.1, and room for
+/// a host name.
+let shownOctets = 256
 
 /// Text from outside with every character escaped that would not show as itself: controls, line breaks, bidirectional
 /// and zero-width marks (`\u{202E}`). What a certificate says must not move a cursor or reorder a verdict.
@@ -139,9 +152,10 @@ enum DirectoryString {
         }
     }
 
-    /// The value as text; what is no string is shown as `#` and hexadecimal (RFC 4514, section 2.4).
-    static func text(_ bytes: Span<UInt8>, _ value: DERElement) -> String {
-        let contents = value.contents.map { bytes[$0] }
+    /// The value as text, or the first `limit` octets of it, a multiple of 4; what is no string is shown as `#` and
+    /// hexadecimal (RFC 4514, section 2.4).
+    static func text(_ bytes: Span<UInt8>, _ value: DERElement, limit: Int = .max) -> String {
+        let contents = value.contents.prefix(limit).map { bytes[$0] }
         switch value.tag {
         case DERTag.utf8String, DERTag.printableString, DERTag.ia5String, DERTag.visibleString:
             return String(decoding: contents, as: UTF8.self)
@@ -159,7 +173,7 @@ enum DirectoryString {
             }
             return String(decoding: units, as: UTF32.self)
         default:
-            return "#" + value.whole.map { String(hexadecimal(bytes[$0]).dropFirst(2)) }.joined()
+            return "#" + value.whole.prefix(limit).map { String(hexadecimal(bytes[$0]).dropFirst(2)) }.joined()
         }
     }
 }

@@ -85,6 +85,23 @@ struct PinAttackTests {
         for trust in untrusted { #expect(policy.verdict(trust) == "untrusted") }
     }
 
+    @Test("PE7: a rule with anchors of its own is held against the lists of revoked certificates too")
+    func pinnedButRevoked() throws {
+        let store = TrustStore(certificates: [try victim.root.parsed])
+        let claim = try victim.trust
+        for (revoked, expected) in [(true, "untrusted"), (false, "matched")] {
+            let list = try victim.intermediate.revocationList(.init(revoked ? victim.leaf : attacker.leaf))
+            var policy = TrustPolicy.default
+            policy.revocation = .use
+            let trust = ServerTrust(
+                presented: claim.presented, name: claim.name, store: claim.store, policy: policy,
+                revocation: RevocationEvidence(lists: [try CertificateRevocationList(derBytes: list)]))
+            for anchors in [nil, store] {
+                #expect(try PinningPolicy(pins: [victim.root.pin()], anchors: anchors).verdict(trust) == expected)
+            }
+        }
+    }
+
     @Test("The text of a mismatch shows keys to paste, who has them, and nothing that moves a cursor")
     func mismatchText() throws {
         let root = try TestCertificate.root("Evil\u{1B}[2J\u{202E}\nRoot\u{200B}")

@@ -112,6 +112,9 @@ struct OCSPTests {
         .init("CB24: by the leaf itself", "revocation-signer") {
             try response($0).signed(by: $0.leaf, including: [$0.leaf])
         },
+        .init("CB24: by the leaf itself, which the issuer made a responder", "revocation-signer") {
+            try delegated($0, key: $0.leaf.key)
+        },
         .init("CB24: by a responder that the issuer only seems to have made", "revocation-signer") { site in
             let impostor = try TestCertificate.root("Issuer")
             let responder = try responder(of: impostor)

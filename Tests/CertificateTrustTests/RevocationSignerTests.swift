@@ -117,6 +117,46 @@ struct RevocationSignerTests {
         }
     }
 
+    @Test("CB24: a certificate of the issuer's name that does not say that it signs lists signs none")
+    func silentNamesake() throws {
+        let leaf = try issuer.leaf("api.example.test")
+        var settings = TestCertificate.Settings(subject: issuer.subject)
+        settings.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.serverAuth]
+        let namesake = try root.issue(settings)
+        let newer = try namesake.revocationList { $0.thisUpdate = 1_799_500_000 }
+        var claim = RevocationClaim(path: [leaf, issuer, root], lists: [newer, try root.revocationList()])
+        claim.certificates = [namesake]
+        for mode in [RevocationMode.use, .require] {
+            claim.mode = mode
+            #expect(try claim.verdict() == "revocation-signer")
+        }
+        claim.lists.append(try issuer.revocationList(.init(leaf)))
+        #expect(try claim.verdict() == "revoked")
+        // An issuer without keyUsage signs its lists all the same.
+        let silent = try root.intermediate("Silent") { $0.keyUsage = [] }
+        let other = try silent.leaf("api.example.test")
+        let lists = [try silent.revocationList(), try root.revocationList()]
+        #expect(try RevocationClaim(path: [other, silent, root], lists: lists, mode: .require).verdict() == "accepted")
+    }
+
+    @Test("CB24: a revoked list signer is not saved by a newer list of its own")
+    func revokedSignersWord() throws {
+        let leaf = try issuer.leaf("api.example.test")
+        let thief = try issuer.issue(Self.signerSettings("Issuer"))
+        let forged = try thief.revocationList { $0.thisUpdate = 1_799_500_000 }
+        for (entries, expected) in [
+            ([.init(thief), .init(leaf)], "revoked"), ([.init(thief)], "accepted"), ([], "accepted"),
+        ] as [([TestRevocationList.Entry], String)] {
+            let list = try issuer.revocationList { $0.entries = entries }
+            var claim = RevocationClaim(
+                path: [leaf, issuer, root], lists: [forged, list, try root.revocationList()], certificates: [thief])
+            for mode in [RevocationMode.use, .require] {
+                claim.mode = mode
+                #expect(try claim.verdict() == expected)
+            }
+        }
+    }
+
     @Test("an authority may have its list signer tell of itself")
     func ownStatus() throws {
         var settings = Self.signerSettings("Signer")

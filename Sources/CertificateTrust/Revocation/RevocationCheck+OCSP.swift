@@ -50,7 +50,7 @@ extension RevocationCheck {
                 throw .stale(what, from: single.thisUpdate, until: single.nextUpdate, at: time)
             }
         }
-        try checkResponder(of: response, under: issuers, pathTo: search)
+        try checkResponder(of: response, on: leaf, under: issuers, pathTo: search)
         for single in singles {
             switch single.status {
             case .good: break
@@ -63,9 +63,10 @@ extension RevocationCheck {
     }
 
     /// The response must be signed by the issuer, or by whom the issuer itself made a responder (RFC 6960,
-    /// section 4.2.2.2).
+    /// section 4.2.2.2). What the leaf's own key says of it, whatever the issuer made of it, its thief would say too.
     private mutating func checkResponder(
-        of response: OCSPResponse, under issuers: ArraySlice<X509Certificate>, pathTo search: PathSearch
+        of response: OCSPResponse, on leaf: X509Certificate, under issuers: ArraySlice<X509Certificate>,
+        pathTo search: PathSearch
     ) throws(RevocationProblem) {
         let what = "the stapled OCSP response"
         let der = response.derBytes
@@ -78,7 +79,8 @@ extension RevocationCheck {
         }
         for range in response.certificates.prefix(Self.maximumResponders) {
             guard let certificate = try? X509Certificate(derBytes: Array(der[range])),
-                response.responder.isMeant(certificate)
+                response.responder.isMeant(certificate),
+                certificate.subjectPublicKeyInfo != leaf.subjectPublicKeyInfo
             else { continue }
             do throws(RevocationProblem) {
                 try checkDelegate(certificate, under: issuers, pathTo: search)

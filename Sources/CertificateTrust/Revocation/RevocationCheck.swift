@@ -95,6 +95,8 @@ struct RevocationCheck {
             return .refused(.unusable("what it says of its lists", "is malformed (\(error))"))
         }
         var covered: ReasonSet = []
+        // What only the certificate's own key says of it counts when nobody else tells: its thief would say the same.
+        var ownWord: ReasonSet = []
         var problem: RevocationProblem?
         for point in points {
             for issuer in point.listIssuers ?? [certificate.canonicalIssuer] {
@@ -107,7 +109,11 @@ struct RevocationCheck {
                         if let entry = try entry(on: certificate, in: index, under: issuers, pathTo: search) {
                             return .refused(.revoked(at: entry.time, reason: entry.reason))
                         }
-                        covered.formUnion(reasons)
+                        if isSigned(index, by: certificate) {
+                            ownWord.formUnion(reasons)
+                        } else {
+                            covered.formUnion(reasons)
+                        }
                     } catch {
                         guard error.rule != .budget else { return .refused(error) }
                         problem = problem ?? error
@@ -116,7 +122,13 @@ struct RevocationCheck {
                 }
             }
         }
+        if covered.union(ownWord) == .all { return .good }
         return problem.map { .refused($0) } ?? .unknown
+    }
+
+    /// Whether a list that was verified is by the key of this certificate.
+    private func isSigned(_ index: Int, by certificate: X509Certificate) -> Bool {
+        verified[SignedList(list: index, key: certificate.subjectPublicKeyInfo)] ?? false
     }
 
     /// Those the certificate names, and the one that every certificate has.
@@ -197,11 +209,14 @@ struct RevocationCheck {
         for candidate in onPath + besides where candidate.keyWeakness(at: policy.strength) == nil {
             let key = candidate.subjectPublicKeyInfo
             guard try verifies(index, by: key) else { continue }
-            guard candidate.extensions.keyUsage?.contains(.listSigning) ?? true else {
+            // RFC 5280, section 4.2.1.3: who signs lists says so. Issuers may leave all of keyUsage out; any certificate
+            // that bears their name may not.
+            let isOnPath = onPath.contains(candidate)
+            guard candidate.extensions.keyUsage?.contains(.listSigning) ?? isOnPath else {
                 problem = .signer(list.name, "is signed by a key that may not sign lists (keyUsage)")
                 continue
             }
-            if onPath.contains(candidate) { return key }
+            if isOnPath { return key }
             do throws(RevocationProblem) {
                 try checkSigner(candidate, of: list, under: issuers, pathTo: search)
                 return key

@@ -28,10 +28,12 @@ struct CommonNames {
         let bytes = Array(commonName.utf8)
         guard !spellings.contains(bytes) else { return false }
         if let address = Self.address(bytes) { return addresses.contains(address) }
-        let labels = commonName.split(separator: ".", omittingEmptySubsequences: false)
-        let isInternationalized = labels.contains { label in
-            label.lowercased().hasPrefix("xn--") || label.utf8.contains { $0 >= 0x80 }
-        }
+        // A reader in C stops at the zero.
+        guard !bytes.contains(0) else { return true }
+        // The four dots of IDNA (RFC 3490, section 3.1).
+        let labels = commonName.split(omittingEmptySubsequences: false) { ".\u{3002}\u{FF0E}\u{FF61}".contains($0) }
+        let isInternationalized =
+            bytes.contains { $0 >= 0x80 } || labels.contains { $0.lowercased().hasPrefix("xn--") }
         // A text with spaces is no host name, whatever its letters are.
         if isInternationalized { return labels.count > 1 && !commonName.contains(" ") }
         let host = SubjectAlternativeName.lowered(bytes)

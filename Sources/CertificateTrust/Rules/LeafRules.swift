@@ -41,7 +41,7 @@ extension CertificateRule {
             guard !commonNames.isEmpty else { return nil }
             let names = CommonNames(beside: certificate.subjectAlternativeNames)
             return commonNames.first(where: names.areMisled).map {
-                "its common name \(visibleText($0)) is not spelled as its alternative names are: "
+                "its common name \(SubjectAlternativeName.dns(Array($0.utf8))) is not spelled as its alternative names are: "
                     + "reissue it with the same name in both"
             }
         },

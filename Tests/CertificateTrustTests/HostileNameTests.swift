@@ -1,0 +1,73 @@
+import TestPKI
+import Testing
+
+@testable import CertificateTrust
+
+@Suite("Names made by an attacker")
+struct HostileNameTests {
+    @Test("CB18: what is shown of a name is bounded, however much a peer writes into it")
+    func boundedTexts() throws {
+        let long = String(repeating: "\u{1}", count: 90_000)
+        let names: [SubjectAlternativeName] = [
+            .dns(Array(long.utf8)), .ipAddress([UInt8](repeating: 7, count: 90_000)),
+        ]
+        for name in names { #expect(name.description.utf8.count < 2_000) }
+        let identifier = "1." + (1..<40_000).map { _ in "1" }.joined(separator: ".")
+        let oddity = TestCertificate.Extension(identifier, critical: true, [0x05, 0x00])
+        let leaf = try TestCertificate.root("Root").leaf("api.example.test") {
+            $0.subject = TestName(.commonName(long), .organization("whole"))
+            $0.extensions = [oddity]
+        }
+        let parsed = try X509Certificate(derBytes: leaf.derBytes)
+        #expect(parsed.subject.description.utf8.count < 2_000)
+        #expect(parsed.subject.description.hasPrefix("O=whole,CN=\\u{1}"))
+        #expect(parsed.subject.description.hasSuffix("\\u{1}…"))
+        #expect(parsed.subject.commonName?.utf8.count == 256)
+        #expect(parsed.subject.commonNames == [long])
+        #expect(try #require(parsed.extensions.unprocessedCritical).utf8.count < 2_000)
+    }
+
+    @Test("CB11: an IPv4 address in IPv6 does not evade constraints on addresses", arguments: [true, false])
+    func mappedAddress(isExcluded: Bool) throws {
+        let address: [UInt8] = [10, 0, 0, 1]
+        let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + address
+        let subtree = TestCertificate.GeneralName.ip([10, 0, 0, 0, 0xFF, 0, 0, 0])
+        let everyIPv6 = TestCertificate.GeneralName.ip([UInt8](repeating: 0, count: 32))
+        let root = try TestCertificate.root("Root")
+        let authority = try root.intermediate("Authority") {
+            if isExcluded { $0.excludedSubtrees = [subtree] } else { $0.permittedSubtrees = [everyIPv6] }
+        }
+        let leaf = try authority.leaf("api.example.test") { $0.alternativeNames = [.ip(mapped)] }
+        var claim = Claim(leaf: leaf, presented: [authority], anchors: [root], name: "::ffff:10.0.0.1")
+        #expect(try claim.verdict() == "name-constraints")
+        claim.presented = [try root.crossSign(authority) { ($0.excludedSubtrees, $0.permittedSubtrees) = ([], []) }]
+        #expect(try claim.verdict() == "accepted")
+    }
+
+    @Test("CB19: a malformed inhibitAnyPolicy is seen where no other extension asks for policies")
+    func malformedInhibitAnyPolicy() throws {
+        let root = try TestCertificate.root("Root")
+        for (skip, expected) in [([0xFF], "certificate-policies"), ([0x00], "accepted")] as [([UInt8], String)] {
+            let authority = try root.intermediate("Authority") {
+                $0.extensions = [
+                    .certificatePolicies(["1.2.3"]),
+                    .init("2.5.29.54", critical: true, TestDER.integer(octets: skip)),
+                ]
+            }
+            let leaf = try authority.leaf("api.example.test")
+            #expect(try Claim(leaf: leaf, presented: [authority], anchors: [root]).verdict() == expected)
+        }
+    }
+
+    @Test(
+        "HM6: strict refuses a common name that one reader cuts short, and one with the other dots of IDNA",
+        arguments: ["api.example.test\0.evil.test", "api\u{3002}example\u{FF0E}test", "api\u{FF61}example\u{FF61}test"])
+    func misleadingCommonName(commonName: String) throws {
+        let root = try TestCertificate.root("Root")
+        let leaf = try root.leaf("api.example.test") { $0.subject = TestName(.commonName(commonName)) }
+        var claim = Claim(leaf: leaf, anchors: [root], policy: .strict)
+        #expect(try claim.verdict() == "common-name")
+        claim.policy = .default
+        #expect(try claim.verdict() == "accepted")
+    }
+}
