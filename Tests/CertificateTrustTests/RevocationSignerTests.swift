@@ -38,6 +38,39 @@ struct RevocationSignerTests {
         }
     }
 
+    @Test("CB24: a newer list of an authority with the same name does not outweigh one that revokes")
+    func namesakeAuthority() throws {
+        let leaf = try issuer.leaf("api.example.test")
+        let namesake = try root.intermediate("Issuer")
+        let revoking = try issuer.revocationList(.init(leaf))
+        let older = try issuer.revocationList { $0.thisUpdate = 1_798_500_000 }
+        let newer = try namesake.revocationList { $0.thisUpdate = 1_799_500_000 }
+        let lifting = try issuer.revocationList { ($0.thisUpdate, $0.number) = (1_799_500_000, 2) }
+        let rest = [try root.revocationList()]
+        for mode in [RevocationMode.use, .require] {
+            func verdict(_ lists: [[UInt8]]) throws -> String {
+                var claim = RevocationClaim(path: [leaf, issuer, root], lists: lists + rest, mode: mode)
+                claim.certificates = [namesake]
+                return try claim.verdict()
+            }
+            #expect(try verdict([revoking, newer]) == "revoked")
+            #expect(try verdict([revoking, newer, older]) == "revoked")
+            #expect(try verdict([older, newer]) == "accepted")
+            // Of one key's lists the newest counts.
+            #expect(try verdict([revoking, lifting]) == "accepted")
+        }
+        // For some reasons only, a newer list of the same key says nothing of the others.
+        let some = try issuer.revocationList {
+            $0.thisUpdate = 1_799_500_000
+            $0.scope = TestRevocationList.scope(reasons: [1])
+        }
+        let others = try issuer.revocationList {
+            $0.entries = [.init(leaf)]
+            $0.scope = TestRevocationList.scope(reasons: [2, 3, 4, 5, 6, 7, 8])
+        }
+        #expect(try RevocationClaim(path: [leaf, issuer, root], lists: [some, others] + rest).verdict() == "revoked")
+    }
+
     @Test("CB24: an indirect list tells of certificates of the issuers it names")
     func indirectLists() throws {
         let other = TestName(.commonName("Other"))

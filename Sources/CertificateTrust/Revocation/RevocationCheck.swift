@@ -97,6 +97,9 @@ struct RevocationCheck {
         var covered: ReasonSet = []
         // What only the certificate's own key says of it counts when nobody else tells: its thief would say the same.
         var ownWord: ReasonSet = []
+        // Of lists by one key the newest counts; of another key's, one that revokes. Under one root two authorities may
+        // bear one name, and the newer list must not be the one that is believed.
+        var told: [SubjectPublicKeyInfo: ReasonSet] = [:]
         var problem: RevocationProblem?
         for point in points {
             for issuer in point.listIssuers ?? [certificate.canonicalIssuer] {
@@ -104,11 +107,14 @@ struct RevocationCheck {
                     let reasons = point.reasons(
                         of: evidence.lists[index], isAuthority: certificate.isCertificateAuthority,
                         issuer: certificate.canonicalIssuer)
-                    guard let reasons, !reasons.isSubset(of: covered) else { continue }
+                    guard let reasons else { continue }
                     do throws(RevocationProblem) {
-                        if let entry = try entry(on: certificate, in: index, under: issuers, pathTo: search) {
+                        guard !reasons.isSubset(of: covered) || names(certificate, in: index) else { continue }
+                        let (entry, key) = try entry(on: certificate, in: index, under: issuers, pathTo: search)
+                        if let entry, !reasons.isSubset(of: told[key] ?? []) {
                             return .refused(.revoked(at: entry.time, reason: entry.reason))
                         }
+                        told[key, default: []].formUnion(reasons)
                         if isSigned(index, by: certificate) {
                             ownWord.formUnion(reasons)
                         } else {
@@ -118,12 +124,16 @@ struct RevocationCheck {
                         guard error.rule != .budget else { return .refused(error) }
                         problem = problem ?? error
                     }
-                    if covered == .all { return .good }
                 }
             }
         }
         if covered.union(ownWord) == .all { return .good }
         return problem.map { .refused($0) } ?? .unknown
+    }
+
+    /// Whether a list says that a certificate is revoked; nothing of it is verified.
+    private mutating func names(_ certificate: X509Certificate, in index: Int) -> Bool {
+        lookUp(certificate, in: index).map { !$0.isRemoval } ?? false
     }
 
     /// Whether a list that was verified is by the key of this certificate.
@@ -141,11 +151,11 @@ struct RevocationCheck {
         return all
     }
 
-    /// The entry by which a complete list, with the newest that adds to it, revokes a certificate.
+    /// The entry by which a complete list, with the newest that adds to it, revokes a certificate, and whose list it is.
     private mutating func entry(
         on certificate: X509Certificate, in index: Int, under issuers: ArraySlice<X509Certificate>,
         pathTo search: PathSearch
-    ) throws(RevocationProblem) -> RevocationEntry? {
+    ) throws(RevocationProblem) -> (RevocationEntry?, SubjectPublicKeyInfo) {
         let list = evidence.lists[index]
         if let reason = list.unusable { throw .unusable(list.name, reason) }
         let isFresh = list.isFresh(at: time)
@@ -155,11 +165,11 @@ struct RevocationCheck {
         guard isFresh || !deltas.isEmpty else { throw stale() }
         let key = try signer(of: index, under: issuers, pathTo: search)
         for delta in deltas where try verifies(delta, by: key) {
-            if let entry = lookUp(certificate, in: delta) { return entry.isRemoval ? nil : entry }
-            return lookUp(certificate, in: index)
+            if let entry = lookUp(certificate, in: delta) { return (entry.isRemoval ? nil : entry, key) }
+            return (lookUp(certificate, in: index), key)
         }
         guard isFresh else { throw stale() }
-        return lookUp(certificate, in: index)
+        return (lookUp(certificate, in: index), key)
     }
 
     /// The lists that bring a complete one up to date, newest first: of the same issuer, scope and key, with a base

@@ -93,6 +93,9 @@ extension Arguments {
         } catch {
             throw .invalidValue(.ocsp, reason: "\(response): \(error)")
         }
+        guard evidence.stapledOCSP?.isEmpty == false else {
+            throw .invalidValue(.ocsp, reason: "\(response): is empty: give a response in DER")
+        }
         return (mode, evidence)
     }
 
