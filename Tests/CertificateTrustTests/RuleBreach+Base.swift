@@ -54,6 +54,11 @@ extension RuleBreach {
                     $0.permittedSubtrees = [.dns("other.test")]
                 }),
             RuleBreach(
+                .budget, "limits of this library", 1,
+                .intermediate("20,001 alternative names") {
+                    $0.alternativeNames = Array(repeating: .dns("a"), count: 20_001)
+                }),
+            RuleBreach(
                 .budget, "limits of this library", 0,
                 .leaf("101 policies") { $0.extensions = [.certificatePolicies((0..<101).map { "1.2.\($0)" })] }),
             RuleBreach(

@@ -123,7 +123,10 @@ struct DistributionPoint: Sendable {
         var signer = issuer
         if let others = try fields.nextIfPresent(DERTag.constructedContext(2), bytes) {
             var listIssuers: [CanonicalName] = []
-            for case .directory(let name) in try ScopeName.list(bytes, others.contents) { listIssuers.append(name) }
+            for case .directory(let name) in try ScopeName.list(bytes, others.contents)
+            where !listIssuers.contains(name) {
+                listIssuers.append(name)
+            }
             self.listIssuers = listIssuers
             var first = DERCursor(others.contents)
             let name = try first.next(bytes)

@@ -110,11 +110,19 @@ extension X509Certificate {
     /// it take 128 MiB.
     private static let maximumRelativePointBytes = 64 * 1_024
 
+    /// Names of one byte each: with more of them, what is made of them here and by OpenSSL takes over 32 MiB. The largest
+    /// certificates in use have a thousand.
+    private static let maximumAlternativeNames = 20_000
+
     /// What OpenSSL would take too long over, before a signature is looked at; nil when there is nothing.
     fileprivate var excessiveWork: String? {
         if extensions.policyCount > Self.maximumPolicies {
             return
                 "has \(extensions.policyCount) policies and mappings, \(Self.maximumPolicies) are the most: reissue it"
+        }
+        if subjectAlternativeNames.count > Self.maximumAlternativeNames {
+            return "has \(subjectAlternativeNames.count) alternative names, \(Self.maximumAlternativeNames) are the most: "
+                + "reissue it"
         }
         guard extensions.relativePointCount > 0 else { return nil }
         let bytes = extensions.relativePointCount * issuer.derBytes.count
