@@ -19,6 +19,20 @@ enum DEREncoding {
                 ? self.defect(bytes, element.contents, depth: depth + 1)
                 : primitiveDefect(element.tag, bytes.extracting(element.contents))
             if let defect { return defect }
+            if element.tag == DERTag.set, let defect = setDefect(bytes, element.contents) { return defect }
+        }
+        return nil
+    }
+
+    /// The sets of certificates are RDNs: never empty (RFC 5280, section 4.1.2.4), and in order (X.690, section 11.6).
+    private static func setDefect(_ bytes: Span<UInt8>, _ contents: Range<Int>) -> String? {
+        var cursor = DERCursor(contents)
+        guard !cursor.isAtEnd else { return "has an empty SET" }
+        var last: [UInt8] = []
+        while !cursor.isAtEnd, let member = try? cursor.next(bytes) {
+            let next = Array(copying: bytes.extracting(member.whole))
+            guard !next.lexicographicallyPrecedes(last) else { return "has a SET that is not in order" }
+            last = next
         }
         return nil
     }

@@ -59,6 +59,19 @@ struct HostileNameTests {
         }
     }
 
+    @Test("CB21: strict wants the sets of a name in order, and none that is empty")
+    func setsOfNames() throws {
+        let root = try TestCertificate.root("Root")
+        let first = TestName.Attribute("2.5.4.3", "a").derBytes
+        let second = TestName.Attribute("2.5.4.10", "bb").derBytes
+        for (members, expected) in [(first + second, "accepted"), (second + first, "encoding"), ([], "encoding")] {
+            let name = TestName(derBytes: TestDER.sequence(TestDER.set(members)))
+            let leaf = try root.leaf("api.example.test") { $0.subject = name }
+            #expect(try Claim(leaf: leaf, anchors: [root], policy: .strict).verdict() == expected)
+            #expect(try Claim(leaf: leaf, anchors: [root]).verdict() == "accepted")
+        }
+    }
+
     @Test(
         "HM6: strict refuses a common name that one reader cuts short, and one with the other dots of IDNA",
         arguments: ["api.example.test\0.evil.test", "api\u{3002}example\u{FF0E}test", "api\u{FF61}example\u{FF61}test"])
