@@ -81,7 +81,7 @@ public enum CertificateFile {
                     do throws(DERError) {
                         try body(der.extracting(range))
                     } catch {
-                        throw .malformed(path: name, line: line, reason: error.description)
+                        throw .malformed(path: name, line: line, reason: "is malformed: \(error)")
                     }
                 } catch {
                     failure = failure ?? error

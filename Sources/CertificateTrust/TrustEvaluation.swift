@@ -316,13 +316,14 @@ extension TrustEvaluation {
         guard !names.contains(where: { name.matches($0) }) else { return nil }
         let proved = names.filter { if case .other = $0 { false } else { true } }
         let found =
-            proved.isEmpty
-            ? "has no subjectAltName for servers"
-            : "is valid for " + proved.prefix(10).map(\.description).joined(separator: ", ")
-                + (proved.count > 10 ? " and \(proved.count - 10) more" : "")
+            "is valid for " + proved.prefix(10).map(\.description).joined(separator: ", ")
+            + (proved.count > 10 ? " and \(proved.count - 10) more" : "")
         return TrustFinding(
             rule: .nameMismatch, depth: 0, certificate: leaf,
-            detail: "\(found), not for \(name): connect to a name it has, or reissue it")
+            detail: proved.isEmpty
+                ? "has no DNS name or address in subjectAltName, and its common name is not read: "
+                    + "reissue it with subjectAltName \(name)"
+                : "\(found), not for \(name): connect to a name it has, or reissue it")
     }
 
     private static let noTime = TrustFinding(

@@ -199,6 +199,11 @@ struct ServerTrustTests {
                 return settings
             }())
         #expect(try Claim(leaf: noNames, anchors: [root]).verdict() == "name-mismatch")
+        let unnamed = #expect(throws: TrustError.self) { try Claim(leaf: noNames, anchors: [root]).evaluate() }
+        #expect(
+            unnamed?.description
+                == "leaf (CN=api.example.test): has no DNS name or address in subjectAltName, and its common name "
+                + "is not read: reissue it with subjectAltName api.example.test")
         var claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
         claim.name = "www.example.test"
         let error = #expect(throws: TrustError.self) { try claim.evaluate() }

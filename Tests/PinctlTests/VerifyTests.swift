@@ -116,7 +116,9 @@ struct VerifyTests {
         let words = ["verify", site.chain, "--host", "api.test", "--store", "old=\(site.anchors)"]
         let both = await pinctl(words + ["--store", "new=\(stranger)", "--json"])
         #expect(both.output.contains(#""store":"old","verdict":"ok""#))
-        #expect(both.output.contains(#""store":"new","verdict":"untrusted","trusted":false,"rule":"unknown-issuer","depth":1,"reason""#))
+        #expect(
+            both.output.contains(
+                #""store":"new","verdict":"untrusted","trusted":false,"rule":"unknown-issuer","depth":1,"reason""#))
         #expect(both.status == 4)
         // The files of one name are one store.
         let together = await pinctl(words + ["--store", "old=\(stranger)"])
@@ -151,7 +153,18 @@ struct VerifyTests {
         #expect(await run("--ocsp", staple).status == 0)
         let strange = try site.folder.add(try response.signed(by: site.root), name: "strange.ocsp")
         #expect(await run("--ocsp", strange).status == 4)
+        var endless = response
+        endless.nextUpdate = nil
+        let replayed = try site.folder.add(try endless.signed(by: site.intermediate), name: "endless.ocsp")
+        #expect(
+            await run("--ocsp", replayed).lines[0].hasSuffix(
+                "the stapled OCSP response does not say when it ends: have its issuer set nextUpdate"))
         #expect(await run("--crl", site.chain).status == 2)
+        let broken = try site.folder.add(
+            "-----BEGIN X509 CRL-----\nMAMCAQU=\n-----END X509 CRL-----\n", name: "broken.crl")
+        #expect(
+            await run("--crl", broken).errors.contains(
+                "broken.crl:1: the list or certificate that begins here is malformed: "))
         #expect(await run("--ocsp", site.folder.path + "/none").errors.contains("--ocsp: "))
     }
 

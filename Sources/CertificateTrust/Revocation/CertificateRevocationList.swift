@@ -70,7 +70,7 @@ public struct CertificateRevocationList: Sendable {
             throw .invalidValue(what: "extension in a list of version 1,", offset: signature.signed.lowerBound)
         }
         if let explicit { try readExtensions(bytes, explicit.contents, issuerBytes) }
-        if number == nil { unusable = unusable ?? "has no number" }
+        if number == nil { unusable = unusable ?? "has no number (cRLNumber)" }
         try checkEntries(bytes)
     }
 

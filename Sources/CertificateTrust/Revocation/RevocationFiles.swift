@@ -56,7 +56,7 @@ private struct RevocationFileReader {
                     }
                 } catch {
                     let line = label == nil ? nil : block.line
-                    failure = .malformed(path: path, line: line, reason: error.description)
+                    failure = .malformed(path: path, line: line, reason: "is malformed: \(error)")
                 }
             }
         } catch .format(.noBlock) where !isNamed {

@@ -41,14 +41,13 @@ extension RevocationProblem {
     static func stale(_ what: String, from start: Int64, until end: Int64?, at now: Int64) -> RevocationProblem {
         let found =
             if now < start {
-                "is from \(timeText(start)), it is \(timeText(now))"
+                "is from \(timeText(start)), it is \(timeText(now)): get the current one, or check the clock"
             } else if let end {
-                "ended at \(timeText(end)), it is \(timeText(now))"
+                "ended at \(timeText(end)), it is \(timeText(now)): get the current one, or check the clock"
             } else {
-                "does not say when it ends"
+                "does not say when it ends: have its issuer set nextUpdate"
             }
-        return RevocationProblem(
-            rule: .revocationStale, detail: "\(what) \(found): get the current one, or check the clock")
+        return RevocationProblem(rule: .revocationStale, detail: "\(what) \(found)")
     }
 
     static func unusable(_ what: String, _ reason: String) -> RevocationProblem {

@@ -43,15 +43,14 @@ extension Flag {
     static let caFile = Flag(
         "ca-file", value: "FILE", repeatable: true, "trust the certificates in FILE instead of the system's")
     static let store = Flag(
-        "store", value: "NAME=FILE", repeatable: true,
-        "verify under the roots in FILE, and under those of every other name")
+        "store", value: "NAME=FILE", repeatable: true, "verify under the roots in FILE, once for each NAME")
     static let profile = Flag(
         "profile", value: "PROFILE", "default: what the Web accepts; strict: RFC 5280 and the CA/Browser Forum")
     static let crl = Flag(
         "crl", value: "FILE", repeatable: true, "hold the chain against the revocation lists in FILE")
     static let ocsp = Flag("ocsp", value: "FILE", "hold the chain against this OCSP response, DER, about its leaf")
     static let revocation = Flag(
-        "revocation", value: "MODE", "use: what is at hand decides; require: every certificate needs an answer (use)")
+        "revocation", value: "MODE", "use: what is at hand decides; require: every certificate needs an answer")
     static let verbose = Flag("verbose", short: "v", "also show every path that was tried, and why it was not taken")
     static let at = Flag("at", value: "TIME", "verify at this time (RFC 3339, or a date) instead of now")
     static let pin = Flag(

@@ -10,7 +10,9 @@ extension CommandDefinition {
             "CHAIN is a file of certificates, PEM or DER; - is standard input. The first one is the",
             "server's, the others help to build its path. --host may have a :port, which a policy",
             "may ask for; it is 443 otherwise. With --store the chain is verified under each named",
-            "store, as the clients that have it would, and every one has to trust it.",
+            "store, as the clients that have it would, and every one has to trust it; files of",
+            "one NAME are one store. Revocation is looked at when --crl, --ocsp or --revocation",
+            "is given; the mode is use unless --revocation says require.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             guard let host = arguments[.host] else { throw .missingFlag(.host) }

@@ -35,7 +35,8 @@ do {
     Table.print(outcomes)
     let problems = divergences.problems(of: outcomes)
     for problem in problems { print(problem) }
-    print(problems.isEmpty ? "every deviation is listed" : "not as listed: \(problems.count)")
+    let isListed = "every wrong answer is listed, with its reason, in \(arguments[1])"
+    print(problems.isEmpty ? isListed : "not as listed: \(problems.count)")
     exit(problems.isEmpty ? 0 : 1)
 } catch {
     print("conformance-table: \(error)")
