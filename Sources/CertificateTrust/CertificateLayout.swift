@@ -15,6 +15,8 @@ struct CertificateLayout: Sendable {
     var notAfter: Range<Int>
     /// The SubjectPublicKeyInfo, header included: what a pin hashes.
     var subjectPublicKeyInfo: Range<Int>
+    /// Of the issuer or the subject, which X.509 had before names were unique (RFC 5280, section 4.1.2.8).
+    var hasUniqueIdentifiers: Bool
     /// The contents of `SEQUENCE OF Extension`; nil when there are none.
     var extensions: Range<Int>?
 
@@ -48,8 +50,9 @@ struct CertificateLayout: Sendable {
         let validity = try fields.next(DERTag.sequence, bytes)
         subject = try fields.next(DERTag.sequence, bytes).whole
         subjectPublicKeyInfo = try fields.next(DERTag.sequence, bytes).whole
-        _ = try fields.nextIfPresent(DERTag.context(1), bytes)
-        _ = try fields.nextIfPresent(DERTag.context(2), bytes)
+        let issuerIdentifier = try fields.nextIfPresent(DERTag.context(1), bytes)
+        let subjectIdentifier = try fields.nextIfPresent(DERTag.context(2), bytes)
+        hasUniqueIdentifiers = issuerIdentifier != nil || subjectIdentifier != nil
         if let explicit = try fields.nextIfPresent(DERTag.constructedContext(3), bytes) {
             var inner = DERCursor(explicit.contents)
             extensions = try inner.next(DERTag.sequence, bytes).contents

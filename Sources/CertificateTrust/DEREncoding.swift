@@ -93,8 +93,15 @@ extension X509Certificate {
     var encodingDefect: String? {
         let der = derBytes
         if let defect = DEREncoding.defect(der.span, 0..<der.count) { return defect }
+        guard let layout = try? CertificateLayout(der.span) else { return "is malformed" }
+        if layout.hasUniqueIdentifiers { return "has unique identifiers" }
+        // RFC 5280, section 4.1.2.5: through 2049 a time is a UTCTime.
+        for (element, seconds) in [(layout.notBefore, validity.lowerBound), (layout.notAfter, validity.upperBound)]
+        where der[element.lowerBound] == DERTag.generalizedTime && seconds < 2_524_608_000 {
+            return "has a GeneralizedTime before 2050"
+        }
         var found: String?
-        try? CertificateLayout(der.span).forEachExtension(der.span) { identifier, _, value in
+        try? layout.forEachExtension(der.span) { identifier, _, value in
             guard found == nil, CertificateExtensions.isStandard(der.span, identifier) else { return }
             found = DEREncoding.defect(der.span, value)
         }

@@ -215,13 +215,25 @@ extension TrustEvaluation {
             throw PathRefusal(
                 finding: TrustFinding(
                     rule: rule, depth: depth, certificate: path.indices.contains(depth) ? path[depth] : nil,
-                    detail: "\(code.reason): reissue it, or check the chain and the anchors"),
+                    detail: Self.words(code, rule)),
                 visit: rule == .badSignature ? .badSignature(depth: depth) : .next)
         case .failed(let error):
             throw PathRefusal(
                 finding: TrustFinding(
                     rule: .other, depth: nil, certificate: nil,
                     detail: "OpenSSL could not judge the path: \(error.reason)"))
+        }
+    }
+
+    /// What OpenSSL found, in words that say what to do; its own where they do.
+    private static func words(_ code: VerifyCode, _ rule: TrustRule) -> String {
+        switch rule {
+        case .pathLength: "allows fewer authorities below it than this path has: have another authority issue"
+        case .badSignature:
+            "its signature is not by the key of the certificate above it: send the certificate of its issuer"
+        case .certificatePolicies:
+            "an authority above demands a policy, and the path is valid for none: reissue it with the policy"
+        default: "\(code.reason): reissue it, or check the chain and the anchors"
         }
     }
 
@@ -306,7 +318,7 @@ extension TrustEvaluation {
             rule: .budget, depth: nil, certificate: nil,
             detail: "\(presented.intermediates.count + 1) certificates of \(bytes) bytes were presented, "
                 + "\(TrustBudget.maximumPresented) and \(TrustBudget.maximumPresentedBytes) are the most: "
-                + "have the server send its chain alone")
+                + "have the server send only its chain")
     }
 
     private var nameFinding: TrustFinding? {
@@ -334,7 +346,7 @@ extension TrustEvaluation {
         rule: .budget, depth: nil, certificate: nil,
         detail: "the search for a path was stopped after \(TrustBudget.maximumCandidates) candidates, "
             + "\(TrustBudget.maximumSignatures) signatures, \(TrustBudget.maximumSteps) steps or "
-            + "\(TrustBudget.maximumComparisons) name comparisons: have the server send its chain alone")
+            + "\(TrustBudget.maximumComparisons) name comparisons: have the server send only its chain")
 
     private static let tooLong = TrustFinding(
         rule: .pathLength, depth: nil, certificate: nil,

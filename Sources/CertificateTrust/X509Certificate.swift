@@ -98,6 +98,11 @@ extension X509Certificate: Hashable {
     }
 }
 
+extension X509Certificate: CustomStringConvertible {
+    /// The subject, safe to print.
+    public var description: String { subject.description }
+}
+
 extension X509Certificate {
     /// What the DER says, read once.
     struct Contents: Sendable {

@@ -121,6 +121,11 @@ extension RuleBreach {
             .serialNumber, "RFC 5280, section 4.1.2.2", 2,
             .root("21 octets") { $0.serial = [UInt8](repeating: 1, count: 21) }),
         RuleBreach(
+            .encoding, "RFC 5280, section 4.1", 1,
+            .intermediate("a GeneralizedTime before 2050") { $0.startsWithGeneralizedTime = true }),
+        RuleBreach(
+            .encoding, "RFC 5280, section 4.1", 0, .leaf("a unique identifier") { $0.uniqueIdentifier = [0, 1] }),
+        RuleBreach(
             .encoding, "RFC 5280, section 4.1", 0,
             .leaf("a PrintableString that has an @") {
                 $0.subject = TestName(.init("2.5.4.3", "server@example", tag: 0x13))

@@ -64,7 +64,7 @@ struct InitTests {
             let file = site.folder.path + "/pins.jsonc"
             let run = await initialize(server.target(), server.target("www.test"), closed.target(), "-o", file)
             #expect(run.output == "")
-            #expect(run.errors.contains("pinctl: www.test:\(server.port) via 127.0.0.1:\(server.port): not trusted: "))
+            #expect(run.errors.contains("pinctl: www.test:\(server.port) via 127.0.0.1:\(server.port): not trusted ["))
             #expect(run.errors.contains("api.test:\(closed.port) via 127.0.0.1:\(closed.port): unreachable: "))
             #expect(run.errors.hasSuffix("pinctl: nothing is written: a policy is made of verified chains alone\n"))
             #expect(run.status == 4)

@@ -25,6 +25,10 @@ extension TestCertificate {
         /// Whether a version that knows no extensions has them all the same.
         package var hasExtensionsInAnyVersion = false
         package var digest = TestDigest.sha256
+        /// Writes notBefore as GeneralizedTime, which RFC 5280 has from 2050 on.
+        package var startsWithGeneralizedTime = false
+        /// Contents of issuerUniqueID, a BIT STRING.
+        package var uniqueIdentifier: [UInt8]?
         /// Stands in for the key's own SubjectPublicKeyInfo.
         package var subjectPublicKeyInfo: [UInt8]?
         /// Stands in for the AlgorithmIdentifier inside the signed part.

@@ -65,7 +65,11 @@ package struct TestCertificate: Sendable {
         _ settings: Settings, key: TestKey, issuer: TestName, issuerKey: TestKey
     ) throws(TestPKIError) {
         let extensions = try settings.allExtensions(key: key, issuerKey: issuerKey)
-        let validity = TestDER.sequence(try TestDER.time(settings.notBefore), try TestDER.time(settings.notAfter))
+        var start = try TestDER.time(settings.notBefore)
+        // A UTCTime of this century with its century in front.
+        if settings.startsWithGeneralizedTime { start = TestDER.element(0x18, Array("20".utf8) + start.dropFirst(2)) }
+        let validity = TestDER.sequence(start, try TestDER.time(settings.notAfter))
+        let uniqueIdentifier = settings.uniqueIdentifier.map { TestDER.primitive(1, $0) } ?? []
         let publicKey = if let raw = settings.subjectPublicKeyInfo { raw } else { try key.publicKeyDER }
         derBytes = try issuerKey.signed(
             settings.digest, algorithm: settings.outerSignatureAlgorithm, signature: settings.signature
@@ -78,6 +82,7 @@ package struct TestCertificate: Sendable {
                 validity,
                 settings.subject.derBytes,
                 publicKey,
+                uniqueIdentifier,
                 settings.version < 3 && !settings.hasExtensionsInAnyVersion || extensions.isEmpty
                     ? [] : TestDER.constructed(3, TestDER.element(0x30, extensions.flatMap(\.derBytes))))
         }

@@ -24,3 +24,10 @@ public struct RevocationEvidence: Sendable {
     /// Nothing at hand.
     public static let none = RevocationEvidence()
 }
+
+extension RevocationEvidence {
+    /// Throws where ``stapledOCSP`` is no successful OCSP response at all; whom it is from is not looked at.
+    package func checkStaple() throws(DERError) {
+        if let stapledOCSP { _ = try OCSPResponse(derBytes: stapledOCSP) }
+    }
+}

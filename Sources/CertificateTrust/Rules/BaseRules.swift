@@ -121,7 +121,8 @@ extension X509Certificate {
                 "has \(extensions.policyCount) policies and mappings, \(Self.maximumPolicies) are the most: reissue it"
         }
         if subjectAlternativeNames.count > Self.maximumAlternativeNames {
-            return "has \(subjectAlternativeNames.count) alternative names, \(Self.maximumAlternativeNames) are the most: "
+            return
+                "has \(subjectAlternativeNames.count) alternative names, \(Self.maximumAlternativeNames) are the most: "
                 + "reissue it"
         }
         guard extensions.relativePointCount > 0 else { return nil }

@@ -31,7 +31,7 @@ extension Arguments {
         let named = try namedFiles(.store)
         guard !named.isEmpty else { return [(nil, try trustStore(in: environment))] }
         guard all(.caFile).isEmpty else {
-            throw .unusable(["--ca-file and --store exclude each other: give every file a name with --store"])
+            throw .unusable(["--ca-file and --store cannot be used together: give every file a name with --store"])
         }
         var stores: [(name: String?, store: TrustStore)] = []
         for (name, files) in named { stores.append((name, try Self.trustStore(files))) }
@@ -93,8 +93,11 @@ extension Arguments {
         } catch {
             throw .invalidValue(.ocsp, reason: "\(response): \(error)")
         }
-        guard evidence.stapledOCSP?.isEmpty == false else {
-            throw .invalidValue(.ocsp, reason: "\(response): is empty: give a response in DER")
+        do throws(DERError) {
+            try evidence.checkStaple()
+        } catch {
+            throw .invalidValue(
+                .ocsp, reason: "\(response): no OCSP response (\(error)): give what openssl ocsp -respout wrote")
         }
         return (mode, evidence)
     }

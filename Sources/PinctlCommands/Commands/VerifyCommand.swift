@@ -12,7 +12,8 @@ extension CommandDefinition {
             "may ask for; it is 443 otherwise. With --store the chain is verified under each named",
             "store, as the clients that have it would, and every one has to trust it; files of",
             "one NAME are one store. Revocation is looked at when --crl, --ocsp or --revocation",
-            "is given; the mode is use unless --revocation says require.",
+            "is given; the mode is use unless --revocation says require. In messages certificate 1",
+            "is the one that issued the leaf, and the word in brackets is the rule that was broken.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             guard let host = arguments[.host] else { throw .missingFlag(.host) }

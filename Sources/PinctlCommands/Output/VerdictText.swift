@@ -37,6 +37,7 @@ struct VerdictText {
             let mode = mismatch.rule.mode == .report ? "; mode report: clients tell and go on" : ""
             return "pin mismatch: \(mismatch.finding) (\(mismatch.rule.origin))\(mode)"
         case .unlisted(let policy): return "not covered: \(policy) has no rule for it: add one"
+        case .untrusted(.untrusted(let finding)): return "not trusted [\(finding.rule.rawValue)]: \(finding)"
         case .untrusted(let error): return "not trusted: \(error)"
         case .unreachable(let reason): return "unreachable: \(reason)"
         }

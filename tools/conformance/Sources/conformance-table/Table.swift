@@ -4,7 +4,10 @@ import Foundation
 /// One line for each suite and profile, below it one for each of its parts.
 enum Table {
     static func print(_ outcomes: [Outcome]) {
-        Swift.print(line("", "profile", ["cases", "right", "wrong accept", "wrong reject", "skipped"], "slowest"))
+        Swift.print(
+            "wrong accept: accepted where the suite refuses; the default profile does so by design where strict refuses\n"
+        )
+        Swift.print(line("suite", "profile", ["cases", "right", "wrong accept", "wrong reject", "skipped"], "slowest"))
         let suites = Dictionary(grouping: outcomes) { [place(of: $0).suite, $0.profile] }
         for (suite, outcomes) in suites.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             Swift.print(row(suite[0], outcomes))
