@@ -220,7 +220,7 @@ struct CertificateExtensions: Sendable {
                 _ = try description.next(DERTag.objectIdentifier, bytes)
                 let location = try description.next(bytes)
                 try description.finish()
-                guard location.tag & 0xC0 == 0x80, location.tag & 0x1F <= 8 else { return "has a malformed location" }
+                guard GeneralNameKind(tag: location.tag) != nil else { return "has a malformed location" }
             }
             return nil
         } catch {

@@ -46,6 +46,7 @@ enum DERTag {
     static let octetString: UInt8 = 0x04
     static let null: UInt8 = 0x05
     static let objectIdentifier: UInt8 = 0x06
+    static let enumerated: UInt8 = 0x0A
     static let utf8String: UInt8 = 0x0C
     static let printableString: UInt8 = 0x13
     static let teletexString: UInt8 = 0x14

@@ -55,7 +55,8 @@ enum DEREncoding {
         }
     }
 
-    private static func isInteger(_ contents: Span<UInt8>) -> Bool {
+    /// One number has one spelling (X.690, section 8.3.2).
+    static func isInteger(_ contents: Span<UInt8>) -> Bool {
         guard contents.count > 1 else { return contents.count == 1 }
         return !(contents[0] == 0x00 && contents[1] < 0x80) && !(contents[0] == 0xFF && contents[1] >= 0x80)
     }

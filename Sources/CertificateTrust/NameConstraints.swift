@@ -32,10 +32,10 @@ struct NameConstraints: Sendable {
             let base = try subtree.next(bytes)
             // RFC 5280: minimum is zero, which DER leaves out, and maximum is absent.
             if !subtree.isAtEnd { defect = "limits how deep a name may be" }
-            guard base.tag & 0xC0 == 0x80, base.tag & 0x1F <= 8 else {
+            guard let kind = GeneralNameKind(tag: base.tag) else {
                 throw .invalidValue(what: "kind of constrained name", offset: base.whole.lowerBound)
             }
-            guard let constraint = try NameConstraint(bytes, base) else {
+            guard let constraint = try NameConstraint(kind, bytes, base.contents) else {
                 defect = "has a malformed name"
                 continue
             }
@@ -69,12 +69,6 @@ struct NameConstraints: Sendable {
     }
 }
 
-/// The kinds of GeneralName, by their tags.
-enum GeneralNameKind: UInt8, Sendable {
-    case other = 0
-    case email, dns, x400, directory, ediParty, uri, ipAddress, registeredID
-}
-
 /// The base of one subtree.
 struct NameConstraint: Sendable {
     fileprivate enum Base: Sendable {
@@ -96,36 +90,35 @@ struct NameConstraint: Sendable {
     fileprivate let base: Base
 
     /// Nil when the value is not one that its kind allows.
-    init?(_ bytes: Span<UInt8>, _ element: DERElement) throws(DERError) {
-        guard let kind = GeneralNameKind(rawValue: element.tag & 0x1F) else { return nil }
+    init?(_ kind: GeneralNameKind, _ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {
         self.kind = kind
-        let value = SubjectAlternativeName.lowered(element.contents.map { bytes[$0] })
+        let raw = contents.map { bytes[$0] }
+        let value = HostText.lowered(raw)
         switch kind {
         case .dns:
             guard value.isEmpty || HostText.isHostName(value[...]) else { return nil }
             base = .dns(value)
         case .ipAddress:
-            let raw = element.contents.map { bytes[$0] }
             let (address, mask) = (Array(raw.prefix(raw.count / 2)), Array(raw.suffix(raw.count / 2)))
             guard raw.count == 8 || raw.count == 32, Self.isContiguous(mask) else { return nil }
             base = .ipAddress(address, mask: mask)
         case .email:
-            guard let base = Self.emailBase(element.contents.map { bytes[$0] }) else { return nil }
+            guard let base = Self.emailBase(raw) else { return nil }
             self.base = base
         case .uri:
             guard let base = Self.hostBase(value[...]) else { return nil }
             self.base = base
         case .directory:
-            base = .directory(try CanonicalName.relativeNames(bytes, element.contents))
+            base = .directory(try CanonicalName.relativeNames(bytes, contents))
         case .other, .x400, .ediParty, .registeredID: base = .unsupported
         }
     }
 
     private static func emailBase(_ value: [UInt8]) -> Base? {
         guard let at = value.lastIndex(of: UInt8(ascii: "@")) else {
-            return hostBase(SubjectAlternativeName.lowered(value)[...])
+            return hostBase(HostText.lowered(value)[...])
         }
-        let host = SubjectAlternativeName.lowered(Array(value[(at + 1)...]))
+        let host = HostText.lowered(Array(value[(at + 1)...]))
         guard at > 0, HostText.isHostName(host[...]) else { return nil }
         return .mailbox(local: Array(value[..<at]), host: host)
     }
@@ -203,10 +196,9 @@ struct ConstrainedName: Sendable {
         switch name {
         case .dns(let bytes):
             kind = .dns
-            let lowered = SubjectAlternativeName.lowered(bytes)
-            let isWildcard = lowered.starts(with: "*.".utf8)
-            let host = isWildcard ? lowered.dropFirst(2) : lowered[...]
-            value = HostText.isHostName(host) ? .dns(Array(host), isWildcard: isWildcard) : .malformed
+            let parent = name.wildcardParent
+            let host = parent ?? HostText.lowered(bytes)
+            value = HostText.isHostName(host[...]) ? .dns(host, isWildcard: parent != nil) : .malformed
         case .ipAddress(let bytes):
             kind = .ipAddress
             // An IPv4 address in IPv6 (RFC 4291, section 2.5.5.2) reaches a host that constraints know by four bytes.
@@ -233,7 +225,7 @@ struct ConstrainedName: Sendable {
 
     private static func email(_ bytes: [UInt8]) -> Value {
         guard let at = bytes.lastIndex(of: UInt8(ascii: "@")), at > 0 else { return .malformed }
-        let host = SubjectAlternativeName.lowered(Array(bytes[(at + 1)...]))
+        let host = HostText.lowered(Array(bytes[(at + 1)...]))
         let local = bytes[..<at]
         // A quoted `@` is allowed (RFC 5321, section 4.1.2), and read by nobody in the same way.
         guard HostText.isHostName(host[...]), local.allSatisfy({ (0x21...0x7E).contains($0) }),
@@ -259,49 +251,5 @@ extension X509Certificate {
         let emails = subject.emailAddresses.map { ConstrainedName(.other(tag: 1, contents: Array($0.utf8))) }
         return (subject.isEmpty ? [] : [ConstrainedName(subject: subject)]) + emails
             + subjectAlternativeNames.map(ConstrainedName.init)
-    }
-}
-
-/// Host names as bytes in lower case.
-enum HostText {
-    /// Labels of letters, digits, hyphens and underscores, no empty one.
-    static func isHostName(_ host: ArraySlice<UInt8>) -> Bool {
-        guard (1...253).contains(host.count) else { return false }
-        return host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
-            (1...63).contains(label.count)
-                && label.allSatisfy { byte in
-                    switch byte {
-                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-                    case UInt8(ascii: "-"), UInt8(ascii: "_"): true
-                    default: false
-                    }
-                }
-        }
-    }
-
-    /// Whether `host` is `domain` or below it; the empty domain holds every host.
-    static func isHost(_ host: [UInt8], within domain: [UInt8]) -> Bool {
-        guard !domain.isEmpty else { return true }
-        guard host.count >= domain.count, host.suffix(domain.count).elementsEqual(domain) else { return false }
-        return host.count == domain.count || host[host.count - domain.count - 1] == UInt8(ascii: ".")
-    }
-
-    /// What stands behind the first label; nil for a single label.
-    static func parent(_ host: [UInt8]) -> [UInt8]? {
-        host.firstIndex(of: UInt8(ascii: ".")).map { Array(host[($0 + 1)...]) }
-    }
-
-    /// The host of an absolute URI (RFC 3986, section 3.2.2); nil when there is none or it is an address, to which
-    /// constraints cannot apply (RFC 5280, section 4.2.1.10).
-    static func host(ofURI uri: [UInt8]) -> [UInt8]? {
-        let text = SubjectAlternativeName.lowered(uri)
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0,
-            text[(colon + 1)...].starts(with: "//".utf8)
-        else { return nil }
-        let authority = text[(colon + 3)...].prefix { !"/?#".utf8.contains($0) }
-        let afterUser = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[($0 + 1)...] } ?? authority
-        let host = afterUser.prefix { $0 != UInt8(ascii: ":") }
-        guard isHostName(host), IPAddressText.parse(Array(host)) == nil else { return nil }
-        return Array(host)
     }
 }

@@ -50,28 +50,19 @@ public struct ServerName: Sendable, Hashable {
     private static func dnsName(_ bytes: [UInt8], _ text: String) throws(ServerNameError) -> String {
         guard !bytes.isEmpty else { throw .empty }
         guard bytes.allSatisfy({ $0 < 0x80 }) else { throw .notASCII(text) }
-        var lowered = bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+        var lowered = HostText.lowered(bytes)
         if lowered.last == UInt8(ascii: "."), lowered.count > 1 { lowered.removeLast() }
         guard lowered.count <= 253 else { throw .tooLong(text) }
         let labels = lowered.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         for label in labels {
             guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-"),
-                label.allSatisfy(isLabelByte)
+                label.allSatisfy(HostText.isLabelByte)
             else { throw .malformed(text) }
         }
         // A name that ends in a number is somebody's spelling of an address (WHATWG URL, "ends in a number"):
         // 127.1, 0x7f.1 and 2130706433 reach a host that no certificate check here would name.
         if let last = labels.last, isNumber(last) { throw .malformedAddress(text) }
         return String(decoding: lowered, as: UTF8.self)
-    }
-
-    /// Letters, digits, hyphen, and the underscore that real hosts use though RFC 952 does not know it.
-    private static func isLabelByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        case UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
-        }
     }
 
     private static func isNumber(_ label: ArraySlice<UInt8>) -> Bool {

@@ -23,10 +23,10 @@ public enum SubjectAlternativeName: Sendable, Hashable {
             case DERTag.context(2): list.append(.dns(contents))
             case DERTag.context(7): list.append(.ipAddress(contents))
             default:
-                guard name.tag & 0xC0 == 0x80, name.tag & 0x1F <= 8 else {
+                guard let kind = GeneralNameKind(tag: name.tag) else {
                     throw .invalidValue(what: "kind of alternative name", offset: name.whole.lowerBound)
                 }
-                list.append(.other(tag: name.tag & 0x1F, contents: contents))
+                list.append(.other(tag: kind.rawValue, contents: contents))
             }
         }
         return list
@@ -37,11 +37,19 @@ extension SubjectAlternativeName {
     /// What stands behind `*.`, ASCII capitals lowered; nil for a name without a wildcard in front.
     var wildcardParent: [UInt8]? {
         guard case .dns(let bytes) = self, bytes.starts(with: "*.".utf8) else { return nil }
-        return Self.lowered(Array(bytes.dropFirst(2)))
+        return HostText.lowered(Array(bytes.dropFirst(2)))
     }
+}
 
-    static func lowered(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+/// The kinds of GeneralName, by the numbers of their tags (RFC 5280, section 4.2.1.6).
+enum GeneralNameKind: UInt8, Sendable {
+    case other = 0
+    case email, dns, x400, directory, ediParty, uri, ipAddress, registeredID
+
+    /// Nil for a tag that no GeneralName has.
+    init?(tag: UInt8) {
+        guard tag & 0xC0 == 0x80 else { return nil }
+        self.init(rawValue: tag & 0x1F)
     }
 }
 
@@ -62,14 +70,15 @@ extension ServerName {
     /// Whether a certificate's entry names this server (RFC 9525, section 6.3 and 6.4).
     ///
     /// A DNS name equals another, ASCII case aside; `*` may be the whole left-most label of the entry and then stands
-    /// for exactly one label, with two labels or more behind it. An address equals byte for byte. The common name is never looked at.
+    /// for exactly one label, with two labels or more behind it. An address equals byte for byte. The common name is
+    /// never looked at.
     public func matches(_ entry: SubjectAlternativeName) -> Bool {
         switch (kind, entry) {
         case (.ipv4(let address), .ipAddress(let bytes)), (.ipv6(let address), .ipAddress(let bytes)):
             return address == bytes
         case (.dns(let name), .dns(let bytes)):
             guard let parent = entry.wildcardParent else {
-                return SubjectAlternativeName.lowered(bytes).elementsEqual(name.utf8)
+                return HostText.lowered(bytes).elementsEqual(name.utf8)
             }
             guard parent.contains(UInt8(ascii: ".")), let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {
                 return false

@@ -16,13 +16,32 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
 
     /// An algorithm and a BIT STRING, and nothing behind them.
     static func check(_ bytes: Span<UInt8>) throws(DERError) {
-        var outer = DERCursor(0..<bytes.count)
-        var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
-        try outer.finish()
-        var algorithm = DERCursor(try fields.next(DERTag.sequence, bytes).contents)
+        let fields = try Fields(bytes)
+        var algorithm = DERCursor(fields.algorithm)
         _ = try algorithm.next(DERTag.objectIdentifier, bytes)
-        _ = try fields.next(DERTag.bitString, bytes)
-        try fields.finish()
+    }
+
+    /// Where the two parts of a DER SubjectPublicKeyInfo that fills `bytes` lie.
+    struct Fields {
+        /// The contents of the AlgorithmIdentifier.
+        let algorithm: Range<Int>
+        /// The contents of the BIT STRING, the count of unused bits in front.
+        let key: Range<Int>
+
+        init(_ bytes: Span<UInt8>) throws(DERError) {
+            var outer = DERCursor(0..<bytes.count)
+            var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
+            try outer.finish()
+            algorithm = try fields.next(DERTag.sequence, bytes).contents
+            key = try fields.next(DERTag.bitString, bytes).contents
+            try fields.finish()
+        }
+    }
+
+    /// The octets of the key, without algorithm and wrapping; none when malformed.
+    var keyOctets: [UInt8] {
+        guard let fields = try? Fields(derBytes.span) else { return [] }
+        return Array(derBytes[fields.key.dropFirst()])
     }
 
     /// The algorithm and size; an algorithm nobody here knows keeps its identifier.
@@ -74,21 +93,16 @@ extension PublicKeyKind {
 
     /// Reads the kind of a DER SubjectPublicKeyInfo that fills `bytes`.
     init(subjectPublicKeyInfo bytes: Span<UInt8>) throws(DERError) {
-        var outer = DERCursor(0..<bytes.count)
-        let info = try outer.next(DERTag.sequence, bytes)
-        try outer.finish()
-        var fields = DERCursor(info.contents)
-        var algorithm = DERCursor(try fields.next(DERTag.sequence, bytes).contents)
-        let key = try fields.next(DERTag.bitString, bytes)
-        try fields.finish()
+        let fields = try SubjectPublicKeyInfo.Fields(bytes)
+        var algorithm = DERCursor(fields.algorithm)
         let identifier = try algorithm.next(DERTag.objectIdentifier, bytes).contents
         switch ObjectIdentifierNumber(bytes, identifier) {
         // RFC 3279, section 2.3.1: the parameters are NULL, and not left out.
         case .rsaEncryption:
             _ = try algorithm.next(DERTag.null, bytes)
             try algorithm.finish()
-            self = .rsa(bits: Self.modulusBits(bytes, key.contents))
-        case .rsaPSS: self = .rsaPSS(bits: Self.modulusBits(bytes, key.contents))
+            self = .rsa(bits: Self.modulusBits(bytes, fields.key))
+        case .rsaPSS: self = .rsaPSS(bits: Self.modulusBits(bytes, fields.key))
         case .ecPublicKey:
             guard algorithm.peek(bytes) == DERTag.objectIdentifier else {
                 self = .ellipticCurve("explicit parameters")
@@ -123,32 +137,27 @@ extension PublicKeyKind {
         }
     }
 
-    /// The bits of an RSA modulus inside the BIT STRING; 0 when the key is not what its algorithm says.
-    ///
-    /// A size is shown, never decided on, so a key that cannot be read has size 0 and keeps its pin.
+    /// The bits of an RSA modulus inside the BIT STRING; 0 when the key is not what its algorithm says: no strength to
+    /// an evaluation, and a key that cannot be read keeps its pin.
     private static func modulusBits(_ bytes: Span<UInt8>, _ bitString: Range<Int>) -> Int {
-        guard bitString.count > 1 else { return 0 }
-        var key = DERCursor(bitString.lowerBound + 1..<bitString.upperBound)
-        guard let sequence = try? key.next(DERTag.sequence, bytes) else { return 0 }
-        return integerBits(bytes, DERCursor(sequence.contents))
+        rsaIntegers(bytes, bitString).map { integerBits(bytes, $0) } ?? 0
     }
 
     /// The public exponent of an RSA key in a DER SubjectPublicKeyInfo; nil when there is none, or none of 64 bits.
     static func rsaExponent(subjectPublicKeyInfo bytes: Span<UInt8>) -> UInt64? {
-        var outer = DERCursor(0..<bytes.count)
-        guard let info = try? outer.next(DERTag.sequence, bytes) else { return nil }
-        var fields = DERCursor(info.contents)
-        guard (try? fields.next(DERTag.sequence, bytes)) != nil, let key = try? fields.next(DERTag.bitString, bytes),
-            key.contents.count > 1
-        else { return nil }
-        var content = DERCursor(key.contents.lowerBound + 1..<key.contents.upperBound)
-        guard let sequence = try? content.next(DERTag.sequence, bytes) else { return nil }
-        var integers = DERCursor(sequence.contents)
-        guard (try? integers.next(DERTag.integer, bytes)) != nil,
+        guard let fields = try? SubjectPublicKeyInfo.Fields(bytes), var integers = rsaIntegers(bytes, fields.key),
+            (try? integers.next(DERTag.integer, bytes)) != nil,
             let exponent = try? integers.next(DERTag.integer, bytes), (1...8).contains(exponent.contents.count),
             bytes[exponent.contents.lowerBound] < 0x80
         else { return nil }
         return exponent.contents.reduce(0) { $0 << 8 | UInt64(bytes[$1]) }
+    }
+
+    /// Modulus and exponent of an RSAPublicKey inside the BIT STRING (RFC 8017, appendix A.1.1).
+    private static func rsaIntegers(_ bytes: Span<UInt8>, _ bitString: Range<Int>) -> DERCursor? {
+        guard bitString.count > 1 else { return nil }
+        var key = DERCursor(bitString.lowerBound + 1..<bitString.upperBound)
+        return (try? key.next(DERTag.sequence, bytes)).map { DERCursor($0.contents) }
     }
 
     private static func firstIntegerBits(_ bytes: Span<UInt8>, _ parameters: DERCursor) -> Int {

@@ -59,8 +59,8 @@ extension X509Name: CustomStringConvertible {
     private static let shownAttributes = 32
 
     /// The text of RFC 4514: last attribute first, `CN=Example,O=Example Inc,C=US`. Characters that could change how
-    /// a screen shows the name are escaped. Of more than 32 attributes the first are left out, and of a value what is over 256
-    /// octets.
+    /// a screen shows the name are escaped. Of more than 32 attributes the first are left out, and of a value what is
+    /// over 256 octets.
     public var description: String {
         let attributes = attributes
         var parts: [String] = []

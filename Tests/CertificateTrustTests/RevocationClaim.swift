@@ -63,6 +63,12 @@ struct RevocationSite: Sendable {
     let other: TestCertificate
     let leaf: TestCertificate
 
+    /// Unix seconds about the ends of what TestPKI's lists and responses say of themselves, and the verdicts then.
+    static let boundaries: [(Int64, String)] = [
+        (1_798_999_999, "revocation-stale"), (1_799_000_000, "accepted"), (1_801_000_000, "accepted"),
+        (1_801_000_001, "revocation-stale"),
+    ]
+
     init(leafExtensions: [TestCertificate.Extension] = []) throws {
         root = try TestCertificate.root("Root")
         issuer = try root.intermediate("Issuer")

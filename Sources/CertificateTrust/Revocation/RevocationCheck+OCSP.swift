@@ -166,18 +166,3 @@ extension OCSPResponse.Responder {
         }
     }
 }
-
-extension SubjectPublicKeyInfo {
-    /// The octets of the key, without algorithm and wrapping; none when malformed.
-    fileprivate var keyOctets: [UInt8] {
-        let der = derBytes
-        let bytes = der.span
-        var outer = DERCursor(0..<bytes.count)
-        guard let contents = try? outer.next(DERTag.sequence, bytes).contents else { return [] }
-        var fields = DERCursor(contents)
-        guard (try? fields.next(DERTag.sequence, bytes)) != nil,
-            let bits = try? fields.next(DERTag.bitString, bytes).contents
-        else { return [] }
-        return bits.dropFirst().map { bytes[$0] }
-    }
-}

@@ -20,9 +20,10 @@ extension CertificateRevocationList {
         init(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {
             var fields = DERCursor(contents)
             let serial = try fields.next(DERTag.integer, bytes)
-            guard let first = serial.contents.first,
-                serial.contents.count == 1 || !Self.isPadded(bytes[first], bytes[first + 1])
-            else { throw .invalidValue(what: "serial number", offset: serial.whole.lowerBound) }
+            // Spelled otherwise, a serial number could be on a list and not be found.
+            guard DEREncoding.isInteger(bytes.extracting(serial.contents)) else {
+                throw .invalidValue(what: "serial number", offset: serial.whole.lowerBound)
+            }
             serialNumber = serial.contents
             let date = try fields.next(bytes)
             guard date.tag == DERTag.utcTime || date.tag == DERTag.generalizedTime else {
@@ -31,11 +32,6 @@ extension CertificateRevocationList {
             time = date.whole
             extensions = try fields.nextIfPresent(DERTag.sequence, bytes)?.contents
             try fields.finish()
-        }
-
-        /// One number has one spelling, or a serial number could be on a list and not be found.
-        private static func isPadded(_ first: UInt8, _ second: UInt8) -> Bool {
-            first == 0x00 && second < 0x80 || first == 0xFF && second >= 0x80
         }
     }
 
@@ -148,8 +144,4 @@ struct ListNumber: Sendable, Hashable, Comparable {
         left.octets.count == right.octets.count
             ? left.octets.lexicographicallyPrecedes(right.octets) : left.octets.count < right.octets.count
     }
-}
-
-extension DERTag {
-    static let enumerated: UInt8 = 0x0A
 }

@@ -18,7 +18,7 @@ struct CommonNames {
                 case .other: nil
                 }
             })
-        lowered = Set(spellings.map(SubjectAlternativeName.lowered))
+        lowered = Set(spellings.map(HostText.lowered))
         addresses = Set(names.compactMap { if case .ipAddress(let bytes) = $0 { bytes } else { nil } })
     }
 
@@ -36,7 +36,7 @@ struct CommonNames {
             bytes.contains { $0 >= 0x80 } || labels.contains { $0.lowercased().hasPrefix("xn--") }
         // A text with spaces is no host name, whatever its letters are.
         if isInternationalized { return labels.count > 1 && !commonName.contains(" ") }
-        let host = SubjectAlternativeName.lowered(bytes)
+        let host = HostText.lowered(bytes)
         return lowered.contains(host.last == UInt8(ascii: ".") ? Array(host.dropLast()) : host)
     }
 

@@ -73,10 +73,9 @@ extension SubjectAlternativeName {
     fileprivate var isWellFormed: Bool {
         switch self {
         case .dns(let bytes):
-            let host = bytes.starts(with: "*.".utf8) ? bytes.dropFirst(2) : bytes[...]
-            let lowered = Self.lowered(Array(host))
-            return HostText.isHostName(lowered[...]) && !lowered.contains(UInt8(ascii: "_"))
-                && lowered.split(separator: UInt8(ascii: ".")).allSatisfy {
+            let host = wildcardParent ?? HostText.lowered(bytes)
+            return HostText.isHostName(host[...]) && !host.contains(UInt8(ascii: "_"))
+                && host.split(separator: UInt8(ascii: ".")).allSatisfy {
                     $0.first != UInt8(ascii: "-") && $0.last != UInt8(ascii: "-")
                 }
         case .ipAddress(let bytes): return bytes.count == 4 || bytes.count == 16
