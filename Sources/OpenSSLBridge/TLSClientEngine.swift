@@ -178,9 +178,9 @@ extension TLSClientEngine {
     package func identify(as identity: OpenSSLIdentity?) throws(OpenSSLError) {
         OpenSSLError.clear()
         if let identity {
-            guard unsafe SSL_use_certificate(ssl, identity.certificate) == 1,
-                unsafe SSL_use_PrivateKey(ssl, identity.key) == 1,
-                unsafe COpenSSL_SSL_set1_chain(ssl, identity.chain) == 1
+            guard unsafe SSL_use_certificate(ssl, identity.certificatePointer) == 1,
+                unsafe SSL_use_PrivateKey(ssl, identity.keyPointer) == 1,
+                unsafe COpenSSL_SSL_set1_chain(ssl, identity.chainPointer) == 1
             else { throw OpenSSLError.take() }
         }
         guard unsafe SSL_set_ex_data(ssl, TLSIdentityAnswer.index, UnsafeMutableRawPointer(bitPattern: 1)) == 1 else {
@@ -201,7 +201,7 @@ extension TLSClientEngine {
     package var presentedChain: [[UInt8]] {
         guard let chain = unsafe SSL_get_peer_cert_chain(ssl) else { return [] }
         return unsafe (0..<COpenSSL_sk_X509_num(chain)).map { index in
-            unsafe derBytes { unsafe i2d_X509(COpenSSL_sk_X509_value(chain, index), $0) }
+            unsafe derBytes(COpenSSL_sk_X509_value(chain, index))
         }
     }
 
@@ -303,11 +303,14 @@ extension TLSClientEngine {
     }
 }
 
-/// What an `i2d` function writes; empty when there is no memory for it. A certificate's signed part and key are the
-/// bytes that were received.
-private func derBytes(
-    _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
-) -> [UInt8] {
+/// A certificate's DER (`i2d_X509`), whose signed part and key are the bytes that were received; empty when there is
+/// no memory for it.
+func derBytes(_ certificate: OpaquePointer?) -> [UInt8] {
+    unsafe derBytes { unsafe i2d_X509(certificate, $0) }
+}
+
+/// What an `i2d` function writes; empty when there is no memory for it.
+private func derBytes(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt) -> [UInt8] {
     let count = unsafe Int(encode(nil))
     guard count > 0 else { return [] }
     return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

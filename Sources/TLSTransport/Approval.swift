@@ -15,10 +15,10 @@ package struct Approval: Sendable, Hashable {
 
     /// Where the identity came from that the server asked for. The digests are ``ClientIdentity``'s.
     package enum Identity: Sendable, Hashable {
-        /// The server asked for none, or was given none without anybody being asked.
+        /// The server asked for none.
         case none
-        /// The default credential of the protection space.
-        case stored(digest: [UInt8])
+        /// The default credential of the protection space; nil when there was none.
+        case stored(digest: [UInt8]?)
         /// The session's delegate; nil when it went on without one.
         case session(digest: [UInt8]?)
         /// The delegate of the task with this identifier; nil when it went on without one.

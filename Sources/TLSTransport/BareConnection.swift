@@ -49,11 +49,11 @@ package struct BareConnection: ~Copyable, Sendable {
             await connection.close()
             throw .handshakeFailed(peer: connection.peer, reason: error)
         }
-        let certificates = try await connection.ask(engine, until: deadline)
+        let (certificates, isResumed) = try await connection.ask(engine, until: deadline)
         do throws(PresentedChainError) {
             return PendingConnection(
-                connection, presented: try PresentedChain(derCertificates: certificates), remoteAddress: remoteAddress,
-                name: name, limit: options.handshakeTimeout, context: context)
+                connection, presented: try PresentedChain(derCertificates: certificates), isResumed: isResumed,
+                remoteAddress: remoteAddress, name: name, limit: options.handshakeTimeout, context: context)
         } catch {
             await connection.refuse()
             throw .unreadableCertificates(peer: connection.peer, reason: error)

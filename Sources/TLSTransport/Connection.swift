@@ -50,15 +50,18 @@ actor Connection {
 
     // MARK: Handshake
 
-    /// Adds a layer and shakes hands up to the server's certificates, DER, leaf first.
-    func ask(_ engine: sending TLSClientEngine, until deadline: Deadline) async throws(TransportError) -> [[UInt8]] {
+    /// Adds a layer and shakes hands up to the server's certificates, DER, leaf first; says whether they are those of
+    /// a resumed session.
+    func ask(
+        _ engine: sending TLSClientEngine, until deadline: Deadline
+    ) async throws(TransportError) -> (certificates: [[UInt8]], isResumed: Bool) {
         layers.append(engine)
         isEstablished = false
         return try await call(until: deadline) { () async throws(TransportError) in
             guard case .askTrust = try await advance() else {
                 throw failure(OpenSSLError(code: 0, reason: "the server did not authenticate"))
             }
-            return layers.last?.presentedChain ?? []
+            return (layers.last?.presentedChain ?? [], layers.last?.isResumed ?? false)
         }
     }
 

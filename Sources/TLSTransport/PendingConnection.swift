@@ -11,6 +11,9 @@ package struct PendingConnection: ~Copyable, Sendable {
     /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
     package let remoteAddress: String
 
+    /// Whether a session is being resumed: then this is what its first handshake presented.
+    package let isResumed: Bool
+
     private let connection: Connection
     private let name: ServerName
     /// For the rest of the handshake.
@@ -19,11 +22,12 @@ package struct PendingConnection: ~Copyable, Sendable {
     private var isAnswered = false
 
     init(
-        _ connection: Connection, presented: PresentedChain, remoteAddress: String, name: ServerName,
-        limit: Duration, context: TLSContext
+        _ connection: Connection, presented: PresentedChain, isResumed: Bool, remoteAddress: String,
+        name: ServerName, limit: Duration, context: TLSContext
     ) {
         self.connection = connection
         self.presented = presented
+        self.isResumed = isResumed
         self.remoteAddress = remoteAddress
         self.name = name
         self.limit = limit

@@ -71,7 +71,6 @@ extension URLSession {
         for step in ChallengeRouting.steps(for: challenge.protectionSpace.authenticationMethod) {
             let delegate: (any URLSessionDelegate)? = step.delegate == .session ? self.delegate : task.delegate
             guard let delegate, !UnimplementedMethods.contains(step.method, of: delegate) else { continue }
-            let challenge = URLAuthenticationChallenge(authenticationChallenge: challenge, sender: nil)
             let answer: ChallengeAnswer?
             switch step.method {
             case .session:
@@ -107,20 +106,20 @@ extension URLSession {
             URLSession.AuthChallengeDisposition, URLCredential?
         )
     ) async throws -> ChallengeAnswer? {
-        let handled = AnswerBox()
-        let challengeWithSender = challenge.sent(by: handled)
+        let handled = OnceOnlyAnswer<ChallengeAnswer>()
+        let sent = URLAuthenticationChallenge(
+            authenticationChallenge: challenge, sender: ChallengeAnswerSender { handled.take($0) })
         delegateQueue.addOperation {
-            completion(challengeWithSender) { disposition, credential in
-                handled.answer(ChallengeAnswer(disposition: disposition, credential: credential))
-            }
+            completion(sent) { handled.take(ChallengeAnswer(disposition: $0, credential: $1)) }
         }
         guard let answer = await handled.value else { throw CancellationError() }
         if answer.isImplemented { return answer }
 
-        let returned = AnswerBox()
-        let otherChallenge = challenge.sent(by: returned)
+        let returned = OnceOnlyAnswer<ChallengeAnswer>()
+        let resent = URLAuthenticationChallenge(
+            authenticationChallenge: challenge, sender: ChallengeAnswerSender { returned.take($0) })
         let asking = Task {
-            let (disposition, credential) = await async(otherChallenge)
+            let (disposition, credential) = await async(resent)
             returned.answer(ChallengeAnswer(disposition: disposition, credential: credential))
         }
         guard let answer = await returned.value else {

@@ -5,8 +5,8 @@ public struct ServerTrustDecision: Sendable {
     public enum Outcome: Sendable {
         /// Verified, and accepted by the policy where there is one. `.forgiven` is a mismatch in report mode.
         case accepted(VerifiedPath, PinDecision)
-        /// Not verified, for this reason; a delegate accepted it, and no pins hold for the host.
-        case acceptedByDelegate(PinningError)
+        /// Not verified, for this reason, nil on a reused connection; a delegate accepted it, and no pins hold for the host.
+        case acceptedByDelegate(PinningError?)
         /// Refused; the text says why. The error is nil when a delegate refused.
         case refused(PinningError?, reason: String)
     }

@@ -14,7 +14,7 @@ extension Transfer {
 
     /// A connection whose approval holds for this very request: one that an earlier request left, or a new one.
     func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
-        let judge = try Judge(self)
+        let judge = try Judge(target, for: task, of: session)
         switch try await session.pool.lease(place, where: { judge.holds($0) }) {
         case .reuse(let connection):
             do {
@@ -65,12 +65,8 @@ extension Transfer {
     private func way(
         to proxy: ProxyConfiguration, _ judge: Judge, _ options: DialOptions
     ) async throws -> BareConnection {
-        let route = session.settings.route
-        let bare = try await Transport.shared.connect(
-            to: route?.host ?? proxy.host, port: route?.port ?? proxy.port, options: options)
+        let bare = try await Transport.shared.connect(to: proxy.host, port: proxy.port, options: options)
         guard proxy.usesTLS else { return bare }
-        var options = options
-        options.applicationProtocols = ["http/1.1"]
         let pending = try await bare.secure(as: proxy.host, options: options)
         return try await judge.acceptProxy(pending, proxy)
     }
