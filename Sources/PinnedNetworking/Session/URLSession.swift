@@ -84,18 +84,43 @@ public final class URLSession: Sendable {
     }
 
     private func load(_ target: RequestTarget, for task: URLSessionTask) async throws -> (Data, URLResponse) {
+        guard target.origin.scheme == .https else { throw RequestTargetError.plainHTTP }
+        let body = task.originalRequest?.httpBody ?? Data()
+        let head: HTTPRequestHead
+        do throws(HTTPRequestError) {
+            head = try HTTPRequestHead(
+                method: target.method, target: .origin(target.path), origin: target.origin,
+                body: body.isEmpty ? .none : .length(body.count), closes: true,
+                fields: task.originalRequest?.fields ?? [])
+        } catch {
+            throw RequestTargetError.malformedRequest(error)
+        }
         let connection = try await connect(target, for: task)
         task.limit.progress(to: .response)
-        try await connection.send(target.head.bytes)
-        var exchange = HTTPExchange(requestMethod: target.method)
-        while !exchange.isComplete {
-            try exchange.receive(try await connection.receive())
-            task.limit.progress(to: .response)
+        try await connection.send(head.bytes + body)
+        var exchange = HTTPExchange(head)
+        exchange.requestBodyWasSent()
+        var limit = HTTPBodyLimit()
+        var received = Data()
+        var response: HTTPURLResponse?
+        while true {
+            switch try exchange.next() {
+            case nil:
+                exchange.receive(try await connection.receive())
+                task.limit.progress(to: .response)
+            case .goAhead: break
+            case .head(let head):
+                try limit.check(head)
+                response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
+            case .body(let part):
+                try limit.add(part)
+                received += part
+            case .end:
+                await connection.close()
+                guard let response else { throw HTTPResponseError.truncated }
+                return (received, response)
+            }
         }
-        await connection.close()
-        guard let head = exchange.head else { throw HTTPResponseError.truncated }
-        let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
-        return (Data(exchange.body), response)
     }
 
     /// Connects, asks the delegates, judges the server, and ends with a connection that may send, or with an error.
