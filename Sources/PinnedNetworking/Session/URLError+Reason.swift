@@ -59,8 +59,8 @@ extension URLError.Code {
 
     private init(_ reason: RequestTargetError) {
         switch reason {
-        case .noURL, .noHost, .malformedHost, .noPort, .malformedRequest: self = .badURL
-        case .unsupportedScheme, .unsupportedMethod: self = .unsupportedURL
+        case .noURL, .noHost, .malformedHost, .noPort, .malformedLogin, .malformedRequest: self = .badURL
+        case .unsupportedScheme: self = .unsupportedURL
         case .plainHTTP: self = .appTransportSecurityRequiresSecureConnection
         }
     }
