@@ -122,6 +122,11 @@ static inline int COpenSSL_is_unsupported(unsigned long code) {
 // A text that outlives the call it is given to.
 static inline const char *COpenSSL_empty(void) { return ""; }
 
+// The reason of an error of libssl, else 0.
+static inline int COpenSSL_ssl_reason(unsigned long code) {
+    return ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
+}
+
 // OPENSSL_free is a macro that records its call site.
 static inline void COpenSSL_free(void *pointer) { OPENSSL_free(pointer); }
 

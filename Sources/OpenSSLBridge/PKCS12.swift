@@ -131,7 +131,8 @@ package struct PKCS12Contents {
     /// Whether a file's MAC is made with the password (`PKCS12_verify_mac`); takes no password for the empty one if that
     /// is what it was made with.
     mutating func opens(_ file: OpaquePointer) throws(ProtectedKeyError) -> Bool {
-        for unsafecandidate in unsafe pointer == nil ? [nil, COpenSSL_empty()] : [pointer] {
+        let candidates = unsafe pointer == nil ? [nil, COpenSSL_empty()] : [pointer]
+        for unsafe candidate in unsafe candidates {
             OpenSSLError.clear()
             if unsafe PKCS12_verify_mac(file, candidate, count) == 1 {
                 unsafe pointer = candidate

@@ -311,7 +311,7 @@ func derBytes(_ certificate: OpaquePointer?) -> [UInt8] {
 
 /// What an `i2d` function writes; empty when there is no memory for it.
 private func derBytes(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt) -> [UInt8] {
-    let count = unsafe Int(encode(nil))
+    let count = Int(encode(nil))
     guard count > 0 else { return [] }
     return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
         var end = buffer.baseAddress

@@ -44,7 +44,7 @@ package struct BareConnection: ~Copyable, Sendable {
             engine = try TLSClientEngine(
                 context: context, serverName: name.isIPAddress ? nil : name.description,
                 applicationProtocols: options.applicationProtocols, signatureAlgorithms: options.signatureAlgorithms,
-                minimumVersion: options.minimumVersion, session: session?.session)
+                minimumVersion: options.minimumVersion.number, session: session?.session)
         } catch {
             await connection.close()
             throw .handshakeFailed(peer: connection.peer, reason: error)
@@ -68,32 +68,29 @@ package struct BareConnection: ~Copyable, Sendable {
     ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool) {
         let deadline = Deadline(for: .tunnel, peer: connection.peer, limit: limit)
         try await connection.send(request.bytes)
-        var exchange = HTTPExchange(requestMethod: "CONNECT")
+        var exchange = HTTPExchange(request)
         var head: HTTPResponseHead?
         var bodyCount = 0
         while true {
-            let events: [HTTPExchange.Event]
             do throws(HTTPResponseError) {
-                events = try exchange.receive(try await receive(until: deadline))
+                while let event = try exchange.next() {
+                    switch event {
+                    case .goAhead: break
+                    case .head(let received): head = received
+                    case .body(let bytes): bodyCount += bytes.count
+                    case .end(let isReusable):
+                        // Bytes behind the answer are nobody's: TLS begins with the client.
+                        _ = try exchange.next()
+                        if let head { return (head, isReusable) }
+                    }
+                }
             } catch {
                 throw .tunnelRefused(peer: connection.peer, reason: error.description)
             }
-            for event in events {
-                switch event {
-                case .head(let received): head = received
-                case .body(let bytes): bodyCount += bytes.count
-                case .end(let isReusable):
-                    if let head { return (head, isReusable) }
-                case .continue: break
-                }
-            }
             // What a proxy has to say about a refusal is shown to nobody.
             if let head, bodyCount > Self.refusalLimit { return (head, false) }
+            exchange.receive(try await connection.receive(until: deadline))
         }
-    }
-
-    private borrowing func receive(until deadline: Deadline) async throws(TransportError) -> [UInt8]? {
-        try await connection.receive(until: deadline)
     }
 
     /// Bytes of a refusal's body that are read for the sake of asking again.

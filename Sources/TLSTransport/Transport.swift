@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 import OpenSSLBridge
 
 /// Makes connections: all of them on one event loop, which starts with the first.

@@ -42,6 +42,34 @@ package enum TransportError: Error, Sendable, Hashable {
     }
 }
 
+extension TransportError {
+    /// What a server says about the client's certificate.
+    package enum IdentityRefusal: Sendable, Hashable {
+        /// It wants one and got none.
+        case missing
+        /// It does not take the one it got.
+        case rejected
+    }
+
+    /// Whether the peer's alert is about the client's certificate (RFC 8446, section 6.2); `wasShown` says whether it got
+    /// one. TLS 1.2 has no alert of its own for a missing one.
+    package func identityRefusal(wasShown: Bool) -> IdentityRefusal? {
+        let alert: UInt8? =
+            switch self {
+            case .handshakeFailed(_, let reason), .protocolFailure(_, let reason): reason.alert
+            default: nil
+            }
+        switch alert {
+        // certificate_required
+        case 116: return .missing
+        // bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired, certificate_unknown,
+        // unknown_ca, access_denied
+        case 42, 43, 44, 45, 46, 48, 49: return wasShown ? .rejected : .missing
+        default: return nil
+        }
+    }
+}
+
 /// One address that was tried and what came of it.
 package struct ConnectAttempt: Sendable, Hashable {
     /// `192.0.2.1:443` or `[2001:db8::1]:443`.

@@ -38,11 +38,15 @@ public final class URLAuthenticationChallenge: Sendable {
             error: challenge.error, sender: sender)
     }
 
-    init(protectionSpace: URLProtectionSpace, proposedCredential: URLCredential? = nil) {
+    /// A challenge that has no sender yet.
+    init(
+        protectionSpace: URLProtectionSpace, proposedCredential: URLCredential? = nil, previousFailureCount: Int = 0,
+        failureResponse: URLResponse? = nil
+    ) {
         self.protectionSpace = protectionSpace
         self.proposedCredential = proposedCredential
-        previousFailureCount = 0
-        failureResponse = nil
+        self.previousFailureCount = previousFailureCount
+        self.failureResponse = failureResponse
         error = nil
         sender = nil
     }

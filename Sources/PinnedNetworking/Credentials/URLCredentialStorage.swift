@@ -118,6 +118,11 @@ extension URLCredentialStorage {
         spaces.withLock { $0[space] }?.users[user]
     }
 
+    /// Forgets every credential.
+    func removeAll() {
+        for space in spaces.withLock({ Array($0.keys) }) { change(space) { $0 = Entry() } }
+    }
+
     /// Keeps a credential unless it is not to be kept.
     private func set(_ credential: URLCredential, for space: URLProtectionSpace, asDefault isDefault: Bool) {
         guard credential.persistence != .none else { return }

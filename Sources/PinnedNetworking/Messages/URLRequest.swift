@@ -78,6 +78,21 @@ public struct URLRequest: Sendable, Hashable {
         setValue(values.joined(separator: ","), forHTTPHeaderField: field)
     }
 
+    /// The same with this body, or without one.
+    func with(body: Data?) -> URLRequest {
+        var request = self
+        request.httpBody = body
+        return request
+    }
+
+    /// The same with fields that it does not set itself.
+    func adding(_ fields: [HTTPField]?) -> URLRequest {
+        guard let fields else { return self }
+        var request = self
+        request.fields += fields.filter { field in !self.fields.contains { $0.isNamed(field.name) } }
+        return request
+    }
+
     /// Removes the fields that `isUnwanted` picks.
     mutating func removeFields(where isUnwanted: (HTTPField) -> Bool) {
         fields.removeAll(where: isUnwanted)

@@ -21,7 +21,7 @@ extension URLSession {
 
         /// Reads the bytes.
         public struct AsyncIterator: AsyncIteratorProtocol {
-            @usableFromInline var part: [UInt8] = []
+            @usableFromInline var part: ArraySlice<UInt8> = []
             @usableFromInline var position = 0
             private let task: URLSessionDataTask
             private let transfer: Transfer
@@ -34,7 +34,7 @@ extension URLSession {
             /// The next byte; nil at the end.
             @inlinable
             public mutating func next() async throws -> UInt8? {
-                if position == part.count {
+                if position == part.endIndex {
                     guard try await read() else { return nil }
                 }
                 defer { position += 1 }
@@ -50,7 +50,7 @@ extension URLSession {
                     task.limit.progress(to: .reader)
                     if next == nil { task.complete(with: nil) }
                     part = next ?? []
-                    position = 0
+                    position = part.startIndex
                     return next != nil
                 } catch {
                     throw transfer.session.fail(task, error)

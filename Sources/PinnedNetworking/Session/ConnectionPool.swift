@@ -1,4 +1,5 @@
 import CertificateTrust
+import HTTPMessages
 import TLSTransport
 
 /// A session's connections: those that wait for their next request, how many there are to each place, and TLS sessions
@@ -7,9 +8,7 @@ import TLSTransport
 final class ConnectionPool {
     /// Where connections lead and through what: connections to one place differ only in what they were approved under.
     struct Place: Hashable, Sendable {
-        let scheme: RequestTarget.Scheme
-        let name: ServerName
-        let port: UInt16
+        let origin: HTTPOrigin
         let proxy: ProxyConfiguration?
     }
 

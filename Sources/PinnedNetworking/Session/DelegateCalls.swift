@@ -4,7 +4,7 @@
 extension URLSession {
     /// Asks a method that has two spellings; nil when nobody implements it.
     func ask<Delegate: Sendable, Value: Sendable>(
-        about task: URLSessionTask, _ cast: (any URLSessionDelegate) -> Delegate?,
+        about task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?,
         completion: @escaping @Sendable (Delegate, @escaping @Sendable (Value) -> Void) -> Void,
         async: @escaping @Sendable (Delegate) async -> Value
     ) async throws -> Value? {
@@ -27,7 +27,7 @@ extension URLSession {
 
     /// Calls a method that answers nothing, and returns behind it.
     func tell<Delegate: Sendable>(
-        about task: URLSessionTask, _ cast: (any URLSessionDelegate) -> Delegate?,
+        about task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?,
         _ call: @escaping @Sendable (Delegate) -> Void
     ) async {
         for delegate in delegates(of: task, cast) {
@@ -47,7 +47,7 @@ extension URLSession {
     }
 
     private func delegates<Delegate>(
-        of task: URLSessionTask, _ cast: (any URLSessionDelegate) -> Delegate?
+        of task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?
     ) -> [Delegate] {
         let own: (any URLSessionDelegate)? = task.delegate
         return [own, delegate].compactMap { $0 }.compactMap(cast)

@@ -62,6 +62,31 @@ struct IdentityQuestion: Sendable {
     }
 }
 
+/// A server is not content with who the client says it is.
+struct IdentityRefused: Error, CustomStringConvertible {
+    let refusal: TransportError.IdentityRefusal
+    let reason: TransportError
+
+    /// Nil when the failure is another.
+    init?(_ reason: TransportError, shown: Approval.Identity) {
+        let wasShown =
+            switch shown {
+            case .stored(_?), .session(_?), .task(_, _?): true
+            default: false
+            }
+        guard let refusal = reason.identityRefusal(wasShown: wasShown) else { return nil }
+        self.refusal = refusal
+        self.reason = reason
+    }
+
+    var description: String {
+        switch refusal {
+        case .missing: "the server wants a client certificate: answer its challenge, or store one (\(reason))"
+        case .rejected: "the server does not take the client certificate: use one that it knows (\(reason))"
+        }
+    }
+}
+
 /// A delegate cancelled a challenge, and the request with it.
 struct CancelledChallenge: Error, CustomStringConvertible {
     let space: URLProtectionSpace
@@ -73,9 +98,15 @@ struct CancelledChallenge: Error, CustomStringConvertible {
 }
 
 extension URLSession {
-    /// The credential that default handling uses for a space: one that was given for this session, or the storage's.
-    func storedCredential(for space: URLProtectionSpace) -> URLCredential? {
-        credentials.bestCredential(for: space) ?? settings.credentialStorage?.bestCredential(for: space)
+    /// The credential that default handling uses for a space, of a user or of anybody: one that was given for this
+    /// session, or the storage's.
+    func storedCredential(for space: URLProtectionSpace, user: String? = nil) -> URLCredential? {
+        for storage in [credentials, settings.credentialStorage] {
+            let credential =
+                if let user { storage?.credential(of: user, for: space) } else { storage?.bestCredential(for: space) }
+            if let credential { return credential }
+        }
+        return nil
     }
 
     func storedIdentity(for name: ServerName, port: UInt16) -> ClientIdentity? {

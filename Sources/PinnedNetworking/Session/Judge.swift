@@ -1,4 +1,5 @@
 import CertificateTrust
+import HTTPMessages
 import TLSTransport
 
 /// What one request's servers and connections are judged by: the session's trust as the request found it.
@@ -19,7 +20,7 @@ struct Judge: Sendable {
         name = target.name
         port = target.port
         policy = trust.pinning
-        let isCleartext = target.scheme == .http
+        let isCleartext = target.origin.scheme == .http
         if isCleartext, let policy, !policy.isUnpinned(name, port: Int(port)) {
             throw RequestTargetError.pinnedCleartext(name)
         }
@@ -95,10 +96,15 @@ struct Judge: Sendable {
         let identity = IdentityQuestion(name: name, port: port, proxyType: nil, session: session, task: task)
         let approval = Approval(
             policy: policy?.digest ?? [], roots: roots, acceptance: judgement.acceptance(for: task))
-        let connection = try await pending.accept(judgement.path, identity: identity.choose) {
-            var approval = approval
-            approval.identity = identity.decision
-            return approval
+        let connection: VerifiedConnection
+        do {
+            connection = try await pending.accept(judgement.path, identity: identity.choose) {
+                var approval = approval
+                approval.identity = identity.decision
+                return approval
+            }
+        } catch let error as TransportError {
+            throw IdentityRefused(error, shown: identity.decision) ?? error
         }
         return PooledConnection(
             connection, trust: trust, isJudgedForSession: judgement.isForSession, proxyCredential: proxyCredential,

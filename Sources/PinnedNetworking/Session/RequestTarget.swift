@@ -38,6 +38,9 @@ struct RequestTarget: Sendable {
         method = request.httpMethod ?? "GET"
     }
 
+    /// Whether to ask twice is to ask once (RFC 9110, section 9.2.2).
+    var isIdempotent: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
+
     var name: ServerName { origin.name }
     var port: UInt16 { origin.port }
 
@@ -56,8 +59,8 @@ struct RequestTarget: Sendable {
 enum RequestTargetError: Error, Hashable {
     case noURL
     case unsupportedScheme(String)
-    /// `http` would send the request, and take the answer, from whoever is on the way.
-    case plainHTTP
+    /// `http`, for a host whose pins could not be looked at.
+    case pinnedCleartext(ServerName)
     case noHost
     case malformedHost(ServerNameError)
     case noPort(Int)
@@ -71,7 +74,8 @@ extension RequestTargetError: CustomStringConvertible {
         switch self {
         case .noURL: "the request has no URL: give it one"
         case .unsupportedScheme(let scheme): "the scheme \(HTTPExcerpt(scheme)) is not supported: use https"
-        case .plainHTTP: "plain http is refused, since nobody is verified: use https"
+        case .pinnedCleartext(let name):
+            "plain http to \(name) is refused, since there is nothing to look for its pins on: use https"
         case .noHost: "the URL names no host: write https://host/path"
         case .malformedHost(let error): error.description
         case .noPort(let port): "\(port) is no port: give one from 1 to 65535"

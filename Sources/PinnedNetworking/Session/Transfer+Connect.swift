@@ -6,10 +6,10 @@ import TLSTransport
 
 extension Transfer {
     /// The proxy that reaches the target's host; nil for none.
-    var proxy: ProxyConfiguration? { session.settings.proxies.first { $0.reaches(target.name) } }
+    var proxy: ProxyConfiguration? { session.settings.proxies.first { $0.reaches(target.origin.name) } }
 
     var place: ConnectionPool.Place {
-        ConnectionPool.Place(scheme: target.scheme, name: target.name, port: target.port, proxy: proxy)
+        ConnectionPool.Place(origin: target.origin, proxy: proxy)
     }
 
     /// A connection whose approval holds for this very request: one that an earlier request left, or a new one.
@@ -42,22 +42,23 @@ extension Transfer {
         var proxyCredential: URLCredential?
         let bare: BareConnection
         if let proxy = place.proxy {
-            if place.scheme == .https {
-                (bare, proxyCredential) = try await tunnel(through: proxy, judge, options)
+            if place.origin.scheme == .https {
+                bare = try await tunnel(through: proxy, judge, options)
+                proxyCredential = proxyLogin?.accepted
             } else {
                 bare = try await way(to: proxy, judge, options)
             }
         } else {
             let route = session.settings.route
             bare = try await Transport.shared.connect(
-                to: route?.host ?? target.name, port: route?.port ?? target.port, options: options)
+                to: route?.host ?? target.origin.name, port: route?.port ?? target.origin.port, options: options)
         }
-        guard place.scheme == .https else {
+        guard place.origin.scheme == .https else {
             return PooledConnection(
                 bare.cleartext(), trust: nil, isJudgedForSession: true, proxyCredential: nil, generation: generation)
         }
         let stored = session.pool.takeSession(place) { judge.holds($0) }
-        let pending = try await bare.secure(as: target.name, options: options, resuming: stored)
+        let pending = try await bare.secure(as: target.origin.name, options: options, resuming: stored)
         return try await judge.accept(pending, proxyCredential: proxyCredential, generation: generation)
     }
 
@@ -69,5 +70,37 @@ extension Transfer {
         guard proxy.usesTLS else { return bare }
         let pending = try await bare.secure(as: proxy.host, options: options)
         return try await judge.acceptProxy(pending, proxy)
+    }
+
+    /// A tunnel to the target. A proxy that wants another answer is asked again, on
+    /// the same connection where it lets us.
+    private func tunnel(
+        through proxy: ProxyConfiguration, _ judge: Judge, _ options: DialOptions
+    ) async throws -> BareConnection {
+        var bare = try await way(to: proxy, judge, options)
+        while true {
+            let request = try HTTPRequestHead(
+                method: "CONNECT", target: .authority, origin: target.origin, credentials: proxyCredentials(isTunnel: true))
+            task.limit.progress(to: .tunnel)
+            let (head, isReusable) = try await bare.requestTunnel(request, limit: options.handshakeTimeout)
+            let isAnswered = try await logIntoProxy(head)
+            if head.statusCode / 100 == 2 { return bare }
+            guard isAnswered else { throw ProxyRefusal(proxy: proxy, statusCode: head.statusCode) }
+            if !isReusable { bare = try await way(to: proxy, judge, options) }
+        }
+    }
+}
+
+/// A proxy made no tunnel. What it sent instead is not the origin's answer, and shown to nobody.
+struct ProxyRefusal: Error, CustomStringConvertible {
+    let proxy: ProxyConfiguration
+    let statusCode: Int
+
+    var description: String {
+        let what =
+            statusCode == 407
+            ? "wants a login: answer its challenge, or give the proxy a credential"
+            : "answered CONNECT with \(statusCode): ask whoever runs it"
+        return "the proxy \(proxy.host) port \(proxy.port) \(what)"
     }
 }

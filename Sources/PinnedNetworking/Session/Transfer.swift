@@ -10,17 +10,22 @@ final class Transfer {
     nonisolated let task: URLSessionTask
     var target: RequestTarget
     private(set) var request: URLRequest
-    private var redirection: Redirection
+    private var redirectCount = 0
 
     /// What the response is read from; nil when it has ended.
     private var lease: (connection: PooledConnection, place: ConnectionPool.Place)?
-    private var exchange: HTTPExchange
+    private var exchange: HTTPExchange?
     /// Pieces of the body that were read ahead of those who ask for them.
-    private var parts: [[UInt8]] = []
+    private var parts: [ArraySlice<UInt8>] = []
     private var head: HTTPResponseHead?
     private var hasEnded = false
+    /// Whether anything has come back on the connection.
+    private var hasAnswered = false
     private var sending: Task<Void, any Error>?
 
+    /// What the body has to prove of the server, when the header alone did not (RFC 7616, section 3.5).
+    var bodyProof: AuthenticationOutcome.BodyProof?
+    private var provenBody: [UInt8] = []
     var originLogin: AuthenticationExchange?
     var proxyLogin: AuthenticationExchange?
 
@@ -39,8 +44,6 @@ final class Transfer {
         let request = task.status.withLock(\.currentRequest).adding(session.settings.additionalFields)
         self.request = request
         target = try RequestTarget(request)
-        redirection = Redirection()
-        exchange = HTTPExchange(requestMethod: "GET")
     }
 
     deinit {
@@ -73,7 +76,7 @@ final class Transfer {
     }
 
     /// The next piece of the body, at least one byte; nil at its end.
-    func nextPart() async throws -> [UInt8]? {
+    func nextPart() async throws -> ArraySlice<UInt8>? {
         task.limit.progress(to: .response)
         do {
             while parts.isEmpty, !hasEnded { try await read() }
@@ -81,22 +84,29 @@ final class Transfer {
             await abandon()
             throw error
         }
-        guard !parts.isEmpty else { return nil }
+        guard !parts.isEmpty else {
+            try bodyProof?.check(provenBody)
+            return nil
+        }
         let part = parts.removeFirst()
+        if bodyProof != nil { provenBody += part }
         task.status.withLock { $0.bytesReceived += Int64(part.count) }
         return part
     }
 
     /// The rest of the body, all of it.
     func collectBody(limit: Int) async throws -> Data {
-        if case .length(let count)? = head?.framing, count > limit { throw HTTPResponseError.bodyTooLarge(limit: limit) }
+        var limit = HTTPBodyLimit(limit)
         var body = Data()
-        while let part = try await nextPart() {
-            guard part.count <= limit - body.count else {
-                await abandon()
-                throw HTTPResponseError.bodyTooLarge(limit: limit)
+        do {
+            if let head { try limit.check(head) }
+            while let part = try await nextPart() {
+                try limit.add(part)
+                body.append(contentsOf: part)
             }
-            body.append(contentsOf: part)
+        } catch {
+            await abandon()
+            throw error
         }
         return body
     }
@@ -114,7 +124,9 @@ final class Transfer {
 
     /// The request to go on with, when the response is a redirect that nobody stopped.
     private func redirect(_ head: HTTPResponseHead, _ response: HTTPURLResponse) async throws -> URLRequest? {
-        guard let next = try redirection.next(after: request, to: target, head) else { return nil }
+        guard let next = try Redirection.request(after: request, to: target, answer: head, count: redirectCount) else {
+            return nil
+        }
         guard task.delegate != nil || session.delegate != nil else { return next }
         try await holdBody()
         task.limit.progress(to: .login)
@@ -135,7 +147,8 @@ final class Transfer {
         let next = next
         let target = try RequestTarget(next)
         try await discardBody()
-        if !target.hasOrigin(of: self.target) { originLogin = nil }
+        redirectCount += 1
+        if target.origin != self.target.origin { originLogin = nil }
         request = next
         self.target = target
         task.status.withLock { $0.currentRequest = next }
@@ -150,15 +163,13 @@ final class Transfer {
             task.limit.progress(to: .connection)
             let connection = try await connect(to: place)
             lease = (connection, place)
-            (parts, head, hasEnded) = ([], nil, false)
+            (parts, head, hasEnded, hasAnswered) = ([], nil, false, false)
             do {
                 return try await send(on: connection)
             } catch let error as TransportError {
                 // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
                 // nothing (RFC 9110, section 9.2.2).
-                guard connection.isReused, target.isIdempotent, !exchange.hasBegun, error != .cancelled else {
-                    throw error
-                }
+                guard connection.isReused, target.isIdempotent, !hasAnswered, error != .cancelled else { throw error }
                 await abandon()
             }
         }
@@ -166,49 +177,55 @@ final class Transfer {
 
     private func send(on connection: PooledConnection) async throws -> HTTPResponseHead {
         let body = request.httpBody ?? Data()
-        let expectsWord = body.count >= Self.expectationSize
-        let head = try requestHead(bodyCount: request.httpBody?.count, expectsContinue: expectsWord, connection)
-        exchange = HTTPExchange(requestMethod: target.method)
+        let head = try requestHead(expectsContinue: body.count >= Self.expectationSize)
+        exchange = HTTPExchange(head)
         task.limit.progress(to: .sending)
         if body.count <= Self.bodyPart {
             try await connection.connection.send(body.isEmpty ? head.bytes : head.bytes + body)
             task.status.withLock { $0.bytesSent = Int64(body.count) }
-            exchange.bodyWasSent()
+            exchange?.requestBodyWasSent()
         } else {
             try await connection.connection.send(head.bytes)
-            startSending(body, on: connection.connection, after: expectsWord)
+            startSending(body, on: connection.connection)
         }
-        task.limit.progress(to: .response)
         while true {
             if let head = self.head { return head }
             try await read()
         }
     }
 
+    private func requestHead(expectsContinue: Bool) throws -> HTTPRequestHead {
+        return try HTTPRequestHead(
+            method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
+            origin: target.origin, body: request.httpBody.map { .length($0.count) } ?? .none,
+            expectsContinue: expectsContinue, fields: request.fields,
+            credentials: originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : []))
+    }
+
     /// Sends a long body beside the reading of the response, which may come before all of it is sent.
-    private func startSending(_ body: Data, on connection: any RequestConnection, after word: Bool) {
+    private func startSending(_ body: Data, on connection: any RequestConnection) {
         let task = task
         sending = Task { @TransportActor [weak self] in
-            if word { try await self?.waitForWord() }
+            try await self?.waitForGoAhead()
             var rest = body
-            while !rest.isEmpty {
-                // A final response that came first makes the rest useless.
-                guard let self, self.head == nil else { return }
+            // A final response that came first makes the rest useless.
+            while !rest.isEmpty, self?.exchange?.wantsRequestBody == true {
                 let part = Array(rest.prefix(Self.bodyPart))
                 rest = rest.dropFirst(part.count)
                 try await connection.send(part)
                 task.status.withLock { $0.bytesSent += Int64(part.count) }
                 task.limit.progress(to: rest.isEmpty ? .response : .sending)
             }
-            self?.exchange.bodyWasSent()
+            if rest.isEmpty { self?.exchange?.requestBodyWasSent() }
         }
     }
 
-    private func waitForWord() async throws {
+    private func waitForGoAhead() async throws {
         let deadline = ContinuousClock.now + Self.expectationLimit
-        while !exchange.mayContinue, head == nil, ContinuousClock.now < deadline {
+        while exchange?.awaitsGoAhead == true, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(5))
         }
+        exchange?.stopWaiting()
     }
 
     /// Takes the next bytes of the connection.
@@ -216,22 +233,30 @@ final class Transfer {
         guard let lease else { throw HTTPResponseError.truncated }
         let bytes = try await lease.connection.connection.receive()
         task.limit.progress(to: .response)
-        for event in try exchange.receive(bytes) {
+        hasAnswered = hasAnswered || bytes != nil
+        exchange?.receive(bytes)
+        while let event = try exchange?.next() {
             switch event {
             case .head(let head): self.head = head
             case .body(let part): parts.append(part)
-            case .continue: break
-            case .end(let isReusable):
-                hasEnded = true
-                self.lease = nil
-                sending?.cancel()
-                sending = nil
-                if isReusable {
-                    await session.pool.keep(lease.connection, at: lease.place)
-                } else {
-                    await session.pool.close(lease.connection, at: lease.place)
-                }
+            case .goAhead: break
+            case .end(let isReusable): return await end(lease.connection, lease.place, isReusable)
             }
+        }
+    }
+
+    private func end(_ connection: PooledConnection, _ place: ConnectionPool.Place, _ isReusable: Bool) async {
+        hasEnded = true
+        lease = nil
+        // Bytes behind the response are nobody's, and a connection that has some is of no use.
+        let isClean = (try? exchange?.next()) == .some(nil)
+        exchange = nil
+        sending?.cancel()
+        sending = nil
+        if isReusable && isClean {
+            await session.pool.keep(connection, at: place)
+        } else {
+            await session.pool.close(connection, at: place)
         }
     }
 

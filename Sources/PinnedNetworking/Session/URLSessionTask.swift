@@ -43,7 +43,7 @@ public class URLSessionTask: @unchecked Sendable {
     /// What ``resume()`` starts; nil when the task has begun.
     private let start: Locked<(@Sendable (URLSessionTask) -> Void)?>
 
-    init(
+    required init(
         taskIdentifier: Int, originalRequest: URLRequest, delegate: (any URLSessionTaskDelegate)?, limit: WorkLimit,
         start: (@Sendable (URLSessionTask) -> Void)?
     ) {

@@ -10,6 +10,7 @@ final class WorkLimit: Sendable {
         case certificate = "the server's certificate"
         case delegate = "a delegate's answer to a challenge of the TLS handshake"
         case handshake = "the end of the TLS handshake"
+        case tunnel = "the proxy's answer"
         case login = "a delegate's answer to an HTTP challenge"
         case sending = "the server to take the request"
         case response = "the response"
