@@ -1,3 +1,5 @@
+package import OpenSSLBridge
+
 /// How a connection is made: which addresses, which TLS offers, how long each phase may take.
 package struct DialOptions: Sendable, Hashable {
     /// Which of the host's addresses are tried.
@@ -13,6 +15,8 @@ package struct DialOptions: Sendable, Hashable {
     package var addressFamily = AddressFamily.any
     /// ALPN names, most wanted first (RFC 7301), each of 1 to 255 bytes; empty sends no ALPN.
     package var applicationProtocols = ["http/1.1"]
+    /// The oldest TLS version to offer.
+    package var minimumVersion = TLSVersion.tls12
     /// Signature algorithms to offer, in the words of `SSL_set1_sigalgs_list` (`"ECDSA+SHA256:RSA-PSS+SHA256"`); nil
     /// offers OpenSSL's own. A server with several certificates chooses by this list.
     package var signatureAlgorithms: String?

@@ -15,8 +15,10 @@ package enum TransportError: Error, Sendable, Hashable {
     case lostDuringHandshake(peer: String, reason: String)
     /// The server sent certificates that cannot be read, so there is nothing to verify.
     case unreadableCertificates(peer: String, reason: PresentedChainError)
-    /// The path given to ``PendingConnection/accept(_:approval:)`` is for another certificate or another name.
+    /// The path given to ``PendingConnection/accept(_:identity:approval:)`` is for another certificate or another name.
     case foreignPath(peer: String)
+    /// A proxy's answer to CONNECT could not be read.
+    case tunnelRefused(peer: String, reason: String)
     /// The peer ended the stream without a close_notify (RFC 8446, section 6.1): bytes may be missing.
     case truncated(peer: String)
     /// The connection failed after the handshake, in TLS.
@@ -35,6 +37,7 @@ package enum TransportError: Error, Sendable, Hashable {
         case resolve = "name resolution"
         case connect = "the connection"
         case handshake = "the TLS handshake"
+        case tunnel = "the proxy's answer to CONNECT"
         case total = "name resolution, connection and TLS handshake"
     }
 }
@@ -69,6 +72,8 @@ extension TransportError: CustomStringConvertible {
             "\(peer): the server's certificates cannot be read: \(reason); correct them on the server"
         case .foreignPath(let peer):
             "\(peer): the verified path is not for this server's certificate and name; verify the chain it presented"
+        case .tunnelRefused(let peer, let reason):
+            "\(peer): the proxy made no tunnel: \(reason)"
         case .truncated(let peer):
             "\(peer): the connection ended without TLS close_notify, bytes may be missing; discard them and try again"
         case .protocolFailure(let peer, let reason):

@@ -38,9 +38,9 @@ public final class URLAuthenticationChallenge: Sendable {
             error: challenge.error, sender: sender)
     }
 
-    init(protectionSpace: URLProtectionSpace) {
+    init(protectionSpace: URLProtectionSpace, proposedCredential: URLCredential? = nil) {
         self.protectionSpace = protectionSpace
-        proposedCredential = nil
+        self.proposedCredential = proposedCredential
         previousFailureCount = 0
         failureResponse = nil
         error = nil

@@ -1,3 +1,5 @@
+import HTTPMessages
+
 /// A request for a URL: GET, or HEAD, without a body.
 ///
 /// Whatever it holds is checked when it is sent; a request that cannot be sent as it stands is a `URLError` that says

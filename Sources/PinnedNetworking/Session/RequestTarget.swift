@@ -1,3 +1,4 @@
+import HTTPMessages
 import TLSTransport
 
 /// Where a request goes and what is sent there, taken from its URL once: the name that is verified, told as SNI and

@@ -1,4 +1,4 @@
-import PinnedNetworking
+import HTTPMessages
 import Testing
 
 /// A stream of a server, and what it must come to: status and body, or an error.

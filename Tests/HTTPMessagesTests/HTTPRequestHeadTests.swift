@@ -1,5 +1,5 @@
 import CertificateTrust
-import PinnedNetworking
+import HTTPMessages
 import Testing
 
 private struct RefusedRequest: CustomTestStringConvertible, Sendable {
