@@ -7,12 +7,14 @@ package enum ProtectedKeyError: Error, Hashable, Sendable {
     case wrongPassword
     /// Deriving the key from the password costs more than ``iterationLimit``; nothing was derived.
     case tooManyIterations(UInt64)
+    /// Not of the structure that was expected; nothing was derived.
+    case malformed
     /// Damaged, of another kind, or protected in a way that OpenSSL does not know.
     case openSSL(OpenSSLError)
 }
 
-/// Iterations of PBKDF2 or of its elders that are spent on one file. The most that is in use is about a million; ten
-/// million take seconds.
+/// Iterations of PBKDF2 or of its elders, or blocks of scrypt, that are spent on one file: about two seconds. The most
+/// that is in use is a million.
 package let iterationLimit: UInt64 = 10_000_000
 
 /// What it costs to derive a key from a password, found before any of the work is done.

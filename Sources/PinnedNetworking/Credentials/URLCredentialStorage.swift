@@ -52,6 +52,14 @@ public final class URLCredentialStorage: Sendable {
     }
 }
 
+extension URLCredentialStorage: CustomStringConvertible, CustomReflectable {
+    /// The type alone: who has credentials where stays out of logs.
+    public var description: String { "URLCredentialStorage" }
+
+    /// Shows what ``description`` does and no more.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 // MARK: For a task
 
 // Apple's spellings for tasks; which task asks changes nothing.
