@@ -28,24 +28,26 @@ extension [HTTPField] {
 }
 
 /// The characters of HTTP's grammar (RFC 9110, section 5.6.2; RFC 5234, appendix B.1).
-enum HTTPGrammar {
+package enum HTTPGrammar {
     static let carriageReturn = UInt8(ascii: "\r")
     static let lineFeed = UInt8(ascii: "\n")
     static let space = UInt8(ascii: " ")
     static let tab = UInt8(ascii: "\t")
 
     /// `token`: methods and field names.
-    static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy { tokenCharacters.contains($0) }
+    package static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy(isTokenCharacter)
     }
+
+    package static func isTokenCharacter(_ byte: UInt8) -> Bool { tokenCharacters.contains(byte) }
 
     /// What a field value, a reason phrase or a chunk extension may hold: visible characters, spaces, tabs, bytes over
     /// 0x7F. CR, LF, NUL and the other control characters are not among them.
-    static func isFieldContent(_ bytes: some Collection<UInt8>) -> Bool {
+    package static func isFieldContent(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == tab }
     }
 
-    static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
+    package static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
 
     static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 
