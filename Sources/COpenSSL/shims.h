@@ -21,6 +21,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
@@ -60,6 +61,22 @@ static inline X509 *COpenSSL_sk_X509_value(const STACK_OF(X509) *stack, int inde
 // Frees the stack, not the certificates in it.
 static inline void COpenSSL_sk_X509_free(STACK_OF(X509) *stack) { sk_X509_free(stack); }
 
+// sk_PKCS7_* and sk_PKCS12_SAFEBAG_* likewise; pop_free frees what is in them too.
+static inline int COpenSSL_sk_PKCS7_num(const STACK_OF(PKCS7) *stack) { return sk_PKCS7_num(stack); }
+static inline PKCS7 *COpenSSL_sk_PKCS7_value(const STACK_OF(PKCS7) *stack, int index) {
+    return sk_PKCS7_value(stack, index);
+}
+static inline void COpenSSL_sk_PKCS7_pop_free(STACK_OF(PKCS7) *stack) { sk_PKCS7_pop_free(stack, PKCS7_free); }
+static inline int COpenSSL_sk_PKCS12_SAFEBAG_num(const STACK_OF(PKCS12_SAFEBAG) *stack) {
+    return sk_PKCS12_SAFEBAG_num(stack);
+}
+static inline PKCS12_SAFEBAG *COpenSSL_sk_PKCS12_SAFEBAG_value(const STACK_OF(PKCS12_SAFEBAG) *stack, int index) {
+    return sk_PKCS12_SAFEBAG_value(stack, index);
+}
+static inline void COpenSSL_sk_PKCS12_SAFEBAG_pop_free(STACK_OF(PKCS12_SAFEBAG) *stack) {
+    sk_PKCS12_SAFEBAG_pop_free(stack, PKCS12_SAFEBAG_free);
+}
+
 // The calls below are macros over SSL_CTX_ctrl and SSL_ctrl. Those that answer return 1 for success, as the macros do.
 static inline int COpenSSL_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
     return (int)SSL_CTX_set_min_proto_version(context, version);
@@ -85,6 +102,18 @@ static inline uint64_t COpenSSL_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET
 
 // SSL_get_ex_new_index is a macro; the index carries an integer, so it needs no callbacks.
 static inline int COpenSSL_SSL_get_ex_new_index(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
+
+// ERR_GET_LIB and ERR_GET_REASON are inline functions that Swift sees, the reasons are not all integers to it.
+static inline int COpenSSL_is_unsupported(unsigned long code) {
+    int reason = ERR_GET_REASON(code);
+    return reason == ERR_R_UNSUPPORTED || (ERR_GET_LIB(code) == ERR_LIB_EVP &&
+        (reason == EVP_R_UNSUPPORTED_ALGORITHM || reason == EVP_R_UNKNOWN_PBE_ALGORITHM ||
+         reason == EVP_R_UNKNOWN_CIPHER || reason == EVP_R_UNSUPPORTED_CIPHER || reason == EVP_R_UNSUPPORTED_PRF ||
+         reason == EVP_R_UNSUPPORTED_KEY_DERIVATION_FUNCTION));
+}
+
+// A text that outlives the call it is given to.
+static inline const char *COpenSSL_empty(void) { return ""; }
 
 // OPENSSL_free is a macro that records its call site.
 static inline void COpenSSL_free(void *pointer) { OPENSSL_free(pointer); }

@@ -249,7 +249,7 @@ extension TLSClientEngine {
 
 /// A certificate's DER (`i2d_X509`), whose signed part and key are the bytes that were received; empty when there is
 /// no memory for it.
-private func derBytes(_ certificate: OpaquePointer?) -> [UInt8] {
+func derBytes(_ certificate: OpaquePointer?) -> [UInt8] {
     let count = unsafe Int(i2d_X509(certificate, nil))
     guard count > 0 else { return [] }
     return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
