@@ -103,13 +103,21 @@ static inline uint64_t COpenSSL_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET
 // SSL_get_ex_new_index is a macro; the index carries an integer, so it needs no callbacks.
 static inline int COpenSSL_SSL_get_ex_new_index(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
 
-// ERR_GET_LIB and ERR_GET_REASON are inline functions that Swift sees, the reasons are not all integers to it.
+// Whether an algorithm is unknown or not provided. ERR_GET_LIB, ERR_GET_REASON and some reasons are macros. A decoder
+// that knows none of what it finds says ERR_R_UNSUPPORTED too, of what a wrong password made.
 static inline int COpenSSL_is_unsupported(unsigned long code) {
     int reason = ERR_GET_REASON(code);
-    return reason == ERR_R_UNSUPPORTED || (ERR_GET_LIB(code) == ERR_LIB_EVP &&
-        (reason == EVP_R_UNSUPPORTED_ALGORITHM || reason == EVP_R_UNKNOWN_PBE_ALGORITHM ||
-         reason == EVP_R_UNKNOWN_CIPHER || reason == EVP_R_UNSUPPORTED_CIPHER || reason == EVP_R_UNSUPPORTED_PRF ||
-         reason == EVP_R_UNSUPPORTED_KEY_DERIVATION_FUNCTION));
+    switch (ERR_GET_LIB(code)) {
+    case ERR_LIB_EVP:
+        return reason == ERR_R_UNSUPPORTED || reason == EVP_R_UNSUPPORTED_ALGORITHM ||
+            reason == EVP_R_UNKNOWN_PBE_ALGORITHM || reason == EVP_R_UNKNOWN_CIPHER ||
+            reason == EVP_R_UNSUPPORTED_CIPHER || reason == EVP_R_UNSUPPORTED_PRF ||
+            reason == EVP_R_UNSUPPORTED_KEY_DERIVATION_FUNCTION;
+    case ERR_LIB_PEM:
+        return reason == PEM_R_UNSUPPORTED_CIPHER || reason == PEM_R_UNSUPPORTED_ENCRYPTION;
+    default:
+        return 0;
+    }
 }
 
 // A text that outlives the call it is given to.

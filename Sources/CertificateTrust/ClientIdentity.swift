@@ -22,11 +22,9 @@ public final class ClientIdentity: Sendable {
         certificates: [X509Certificate], key: OpenSSLPrivateKey
     ) throws(ClientIdentityError) {
         do throws(OpenSSLError) {
-            let converted = try certificates.map { certificate throws(OpenSSLError) in
-                try certificate.openSSLCertificate()
-            }
-            guard let leaf = converted.first else { throw OpenSSLError(code: 0, reason: "there is no certificate") }
-            handle = try OpenSSLIdentity(leaf: leaf, key: key, chain: Array(converted.dropFirst()))
+            let parsed = try certificates.map { certificate throws(OpenSSLError) in try Self.parse(certificate) }
+            guard let leaf = parsed.first else { throw OpenSSLError(code: 0, reason: "there is no certificate") }
+            handle = try OpenSSLIdentity(leaf: leaf, key: key, chain: Array(parsed.dropFirst()))
         } catch {
             throw .unusable(reason: error.reason)
         }
@@ -37,16 +35,19 @@ public final class ClientIdentity: Sendable {
     }
 
     private convenience init(
-        unordered certificates: [X509Certificate], keys: [OpenSSLPrivateKey]
+        unordered certificates: [X509Certificate], key: OpenSSLPrivateKey?
     ) throws(ClientIdentityError) {
         guard !certificates.isEmpty else { throw .noCertificate }
-        guard let key = keys.first else { throw .noPrivateKey }
-        guard keys.count == 1 else { throw .severalPrivateKeys(keys.count) }
-        let leaf = certificates.first { certificate in
-            (try? certificate.openSSLCertificate()).map(key.matches) ?? false
-        }
+        guard let key else { throw .noPrivateKey }
+        let leaf = certificates.first { (try? Self.parse($0)).map(key.matches) ?? false }
         guard let leaf else { throw .keyMatchesNoCertificate }
         try self.init(certificates: Self.chain(from: leaf, certificates), key: key)
+    }
+
+    /// As it is sent: the certificate's own bytes, which ``X509Certificate/openSSLCertificate()`` may differ from.
+    private static func parse(_ certificate: X509Certificate) throws(OpenSSLError) -> OpenSSLCertificate {
+        let der = certificate.derBytes
+        return try OpenSSLCertificate(parsing: der.span)
     }
 
     /// The leaf, its issuers in order, and behind them what is left over.
@@ -105,7 +106,7 @@ extension ClientIdentity {
         guard pem.count <= Self.sizeLimit else { throw .tooLarge(limit: Self.sizeLimit) }
         var reading = IdentityPEM(password: password)
         try reading.read(pem)
-        try self.init(unordered: reading.certificates, keys: reading.keys)
+        try self.init(unordered: reading.certificates, key: reading.key)
     }
 
     /// Reads PEM in two texts: the certificates, and the private key. See ``init(pem:password:)``.
@@ -118,7 +119,7 @@ extension ClientIdentity {
         var reading = IdentityPEM(password: password)
         try reading.read(certificates)
         try reading.read(privateKey)
-        try self.init(unordered: reading.certificates, keys: reading.keys)
+        try self.init(unordered: reading.certificates, key: reading.key)
     }
 
     /// Reads PKCS #12 (RFC 7292), also called PFX: one private key, its certificate and others. At most 1 MiB, and at
@@ -129,14 +130,15 @@ extension ClientIdentity {
         do throws(ProtectedKeyError) {
             contents = try PKCS12Contents(pkcs12, password: password)
         } catch {
-            throw ClientIdentityError(error)
+            throw ClientIdentityError(error, line: nil)
         }
         let certificates = try contents.certificates.map { der throws(ClientIdentityError) in
             do throws(DERError) { return try X509Certificate(derBytes: der) } catch {
                 throw .malformed(line: nil, reason: "holds a certificate that cannot be read: \(error)")
             }
         }
-        try self.init(unordered: certificates, keys: contents.keys)
+        guard contents.keys.count <= 1 else { throw .severalPrivateKeys }
+        try self.init(unordered: certificates, key: contents.keys.first)
     }
 
     /// Reads a file of PEM or PKCS #12, or one of PEM certificates and another of their private key.
@@ -152,7 +154,7 @@ extension ClientIdentity {
             var key = try Self.contents(of: privateKeyFile, isSecret: true)
             defer { wipe(&key) }
             try self.init(certificates: contents, privateKey: key, password: password)
-        } else if contents.first == DERTag.sequence {
+        } else if contents.starts(with: [DERTag.sequence]), contents.count > 1, contents[1] >= 0x80 {
             try self.init(pkcs12: contents, password: password ?? [])
         } else {
             try self.init(pem: contents, password: password)

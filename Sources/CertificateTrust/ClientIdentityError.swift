@@ -12,7 +12,7 @@ public enum ClientIdentityError: Error, Hashable, Sendable {
     /// There is no private key.
     case noPrivateKey
     /// There is more than one private key.
-    case severalPrivateKeys(Int)
+    case severalPrivateKeys
     /// The private key belongs to none of the certificates.
     case keyMatchesNoCertificate
     /// The private key is encrypted, and no password was given.
@@ -38,7 +38,7 @@ extension ClientIdentityError: CustomStringConvertible {
         case .malformed(nil, let reason): "the identity \(reason)"
         case .noCertificate: "the identity has no certificate: give the certificate beside the private key"
         case .noPrivateKey: "the identity has no private key: give the private key beside the certificate"
-        case .severalPrivateKeys(let count): "the identity has \(count) private keys: give one"
+        case .severalPrivateKeys: "the identity has several private keys: give one"
         case .keyMatchesNoCertificate:
             "the private key belongs to none of the certificates: give the certificate that was issued for it"
         case .passwordRequired: "the private key is encrypted: give its password"

@@ -1,9 +1,9 @@
 import OpenSSLBridge
 
-/// Collects the certificates and private keys of PEM texts.
+/// Collects the certificates and the private key of PEM texts.
 struct IdentityPEM {
     private(set) var certificates: [X509Certificate] = []
-    private(set) var keys: [OpenSSLPrivateKey] = []
+    private(set) var key: OpenSSLPrivateKey?
     private let password: [UInt8]?
 
     /// Opens encrypted keys with `password`; nil means that none was given, empty that it is empty.
@@ -38,10 +38,9 @@ struct IdentityPEM {
         switch result {
         case .failure(.encrypted) where block.label.hasSuffix("PRIVATE KEY"):
             let password = try requiredPassword()
-            let start = text.start(ofLine: block.line)
-            try addKey { () throws(ProtectedKeyError) in
+            try setKey(block) { () throws(ProtectedKeyError) in
                 try OpenSSLPrivateKey(
-                    encryptedPEM: text.extracting(start..<text.count), password: password.span)
+                    encryptedPEM: text.extracting(text.block(fromLine: block.line)), password: password.span)
             }
         case .failure(let error):
             throw .malformed(line: block.line, reason: error.description)
@@ -58,11 +57,11 @@ struct IdentityPEM {
                 }
             case "ENCRYPTED PRIVATE KEY":
                 let password = try requiredPassword()
-                try addKey { () throws(ProtectedKeyError) in
+                try setKey(block) { () throws(ProtectedKeyError) in
                     try OpenSSLPrivateKey(encryptedPKCS8: der, password: password.span)
                 }
             case let label where label.hasSuffix("PRIVATE KEY"):
-                try addKey { () throws(ProtectedKeyError) in
+                try setKey(block) { () throws(ProtectedKeyError) in
                     do throws(OpenSSLError) {
                         return try OpenSSLPrivateKey(der: der)
                     } catch {
@@ -79,17 +78,22 @@ struct IdentityPEM {
         return password
     }
 
-    private mutating func addKey(
-        _ read: () throws(ProtectedKeyError) -> OpenSSLPrivateKey
+    /// Reads the one key; a second is refused unread, so that a text cannot ask for more work than one key may.
+    private mutating func setKey(
+        _ block: PEMBlock, _ read: () throws(ProtectedKeyError) -> OpenSSLPrivateKey
     ) throws(ClientIdentityError) {
-        do throws(ProtectedKeyError) { keys.append(try read()) } catch { throw ClientIdentityError(error) }
+        guard key == nil else { throw .severalPrivateKeys }
+        do throws(ProtectedKeyError) { key = try read() } catch { throw ClientIdentityError(error, line: block.line) }
     }
 }
 
 extension ClientIdentityError {
-    init(_ error: ProtectedKeyError) {
+    init(_ error: ProtectedKeyError, line: Int?) {
         self =
             switch error {
+            case .malformed where line == nil:
+                .malformed(line: nil, reason: "is neither PEM nor PKCS #12: give one of them")
+            case .malformed: .malformed(line: line, reason: "holds no encrypted private key: repair or write it anew")
             case .wrongPassword: .wrongPassword
             case .tooManyIterations(let count): .tooManyIterations(count, limit: iterationLimit)
             case .openSSL(let error): .unusable(reason: error.reason)
@@ -98,10 +102,17 @@ extension ClientIdentityError {
 }
 
 extension Span<UInt8> {
-    /// Where a line begins, the first being 1.
-    fileprivate func start(ofLine line: Int) -> Int {
+    /// The lines of a block from its BEGIN line, the first line of all being 1, to its END line.
+    fileprivate func block(fromLine line: Int) -> Range<Int> {
         var start = 0
-        for _ in 1..<line { start = Swift.min(firstIndex(of: 0x0A, from: start) + 1, count) }
-        return start
+        for _ in 1..<line { start = next(start) }
+        var end = next(start)
+        while end < count, !extracting(end..<Swift.min(end + 9, count)).elementsEqual("-----END ".utf8.span) {
+            end = next(end)
+        }
+        return start..<next(end)
     }
+
+    /// Where the line behind the one at `start` begins.
+    private func next(_ start: Int) -> Int { Swift.min(firstIndex(of: 0x0A, from: start) + 1, count) }
 }

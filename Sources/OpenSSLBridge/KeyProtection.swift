@@ -7,6 +7,8 @@ package enum ProtectedKeyError: Error, Hashable, Sendable {
     case wrongPassword
     /// Deriving the key from the password costs more than ``iterationLimit``; nothing was derived.
     case tooManyIterations(UInt64)
+    /// Not of the structure that was expected; nothing was derived.
+    case malformed
     /// Damaged, of another kind, or protected in a way that OpenSSL does not know.
     case openSSL(OpenSSLError)
 }

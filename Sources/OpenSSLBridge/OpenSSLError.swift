@@ -14,7 +14,7 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// Whether an algorithm or a format is not known, or not provided (`ERR_R_UNSUPPORTED` and its like).
+    /// Whether an algorithm is not known or not provided (`ERR_R_UNSUPPORTED` and its like).
     var isUnsupported: Bool { COpenSSL_is_unsupported(code) == 1 }
 
     /// Empties the queue before a call, and starts the library before the first.

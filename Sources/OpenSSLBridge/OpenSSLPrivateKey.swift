@@ -24,7 +24,7 @@ import COpenSSL
             var cursor = buffer.baseAddress
             return unsafe d2i_X509_SIG(nil, &cursor, buffer.count)
         }
-        guard let encrypted = unsafe encrypted else { throw .openSSL(.take()) }
+        guard let encrypted = unsafe encrypted else { throw .malformed }
         defer { unsafe X509_SIG_free(encrypted) }
         var algorithm: UnsafePointer<X509_ALGOR>?
         unsafe X509_SIG_get0(encrypted, &algorithm, nil)

@@ -6,23 +6,25 @@ package struct PKCS12Contents {
     package private(set) var keys: [OpenSSLPrivateKey] = []
 
     /// Iterations that are left to spend.
-    private var iterations = iterationLimit
+    private var iterations: UInt64
 
     /// Safes inside safes, which nobody makes.
     private static let depthLimit = 4
 
     /// Reads a file that begins `bytes`, DER or BER, as old programs write it. Every count of iterations is looked at
     /// before it is worked off.
-    package init(_ bytes: [UInt8], password: [UInt8]) throws(ProtectedKeyError) {
+    package init(
+        _ bytes: [UInt8], password: [UInt8], iterations: UInt64 = iterationLimit
+    ) throws(ProtectedKeyError) {
         OpenSSLError.clear()
         let file = unsafe bytes.withUnsafeBufferPointer { buffer in
             var cursor = buffer.baseAddress
             return unsafe d2i_PKCS12(nil, &cursor, buffer.count)
         }
-        guard let file = unsafe file else { throw .openSSL(.take()) }
+        guard let file = unsafe file else { throw .malformed }
         defer { unsafe PKCS12_free(file) }
         let result = unsafe password.withUnsafeBytes { bytes -> Result<PKCS12Contents, ProtectedKeyError> in
-            var contents = PKCS12Contents()
+            var contents = PKCS12Contents(iterations: iterations)
             do throws(ProtectedKeyError) {
                 try unsafe contents.read(file, bytes)
                 return .success(contents)
@@ -33,7 +35,7 @@ package struct PKCS12Contents {
         self = try result.get()
     }
 
-    private init() {}
+    private init(iterations: UInt64) { self.iterations = iterations }
 
     private mutating func read(_ file: OpaquePointer, _ bytes: UnsafeRawBufferPointer) throws(ProtectedKeyError) {
         var password = unsafe Password(bytes)
@@ -128,19 +130,20 @@ package struct PKCS12Contents {
         unsafe count = CInt(clamping: bytes.count)
     }
 
-    /// Whether a file's MAC is made with the password (`PKCS12_verify_mac`); takes no password for the empty one if that
-    /// is what it was made with.
+    /// Whether a file's MAC is made with the password; takes the empty one for none if that is what it was made with.
     mutating func opens(_ file: OpaquePointer) throws(ProtectedKeyError) -> Bool {
-        for unsafecandidate in unsafe pointer == nil ? [nil, COpenSSL_empty()] : [pointer] {
-            OpenSSLError.clear()
-            if unsafe PKCS12_verify_mac(file, candidate, count) == 1 {
-                unsafe pointer = candidate
-                return true
-            }
-            // A MAC of another password leaves the queue empty.
-            let error = OpenSSLError.take()
-            if error.code != 0 { throw .openSSL(error) }
-        }
+        if unsafe try isRight(for: file) { return true }
+        guard unsafe pointer == nil else { return false }
+        unsafe pointer = COpenSSL_empty()
+        return unsafe try isRight(for: file)
+    }
+
+    private func isRight(for file: OpaquePointer) throws(ProtectedKeyError) -> Bool {
+        OpenSSLError.clear()
+        if unsafe PKCS12_verify_mac(file, pointer, count) == 1 { return true }
+        // The MAC of another password leaves the queue empty.
+        let error = OpenSSLError.take()
+        if error.code != 0 { throw .openSSL(error) }
         return false
     }
 }
