@@ -42,9 +42,11 @@ private let soundRows = [
     ChallengeRow(
         #"Newauth realm="apps", type=1, title="Login, \\ \"apps\"", Basic realm="simple""#,
         is: [challenge("newauth", ["realm": "apps", "type": "1", "title": #"Login, \ "apps""#]), basic]),
-    ChallengeRow(#"Digest realm="a""#, "Negotiate", #"Basic realm="simple""#, is: [
-        challenge("digest", ["realm": "a"]), challenge("negotiate"), basic,
-    ]),
+    ChallengeRow(
+        #"Digest realm="a""#, "Negotiate", #"Basic realm="simple""#,
+        is: [
+            challenge("digest", ["realm": "a"]), challenge("negotiate"), basic,
+        ]),
     ChallengeRow(#"Basic realm="""#, is: [challenge("basic", ["realm": ""])]),
     ChallengeRow(#"Basic realm="café""#, is: [challenge("basic", ["realm": "café"])]),
     // Values as servers write them without quotes.
@@ -151,8 +153,9 @@ private func list(_ count: Int, _ element: (Int) -> String) -> String {
 
     @Test("A field of parameters alone is read whole or not at all")
     func parameters() {
-        #expect(HTTPChallenge.parameters(of: [#"nextnonce="n", qop=auth"#, "nc=1"])
-            == ["nextnonce": "n", "qop": "auth", "nc": "1"])
+        #expect(
+            HTTPChallenge.parameters(of: [#"nextnonce="n", qop=auth"#, "nc=1"])
+                == ["nextnonce": "n", "qop": "auth", "nc": "1"])
         #expect(HTTPChallenge.parameters(of: []) == [:])
         #expect(HTTPChallenge.parameters(of: [#"nextnonce="n", nextnonce="m""#]) == nil)
         #expect(HTTPChallenge.parameters(of: [#"nextnonce="n"#]) == nil)
