@@ -212,7 +212,7 @@ extension AuthenticationExchange {
         for offer: AuthenticationOffer, _ request: AuthenticationRequest
     ) -> [URLCredential] {
         var credentials: [URLCredential] = []
-        if let own, own.isFor(request), own.space == offer.space { credentials.append(own.credential) }
+        if let own, own.space == offer.space { credentials.append(own.credential) }
         if let known = cache.authentication(for: request, in: offer.space) { credentials.append(known.credential) }
         if let user = request.user, let password = request.password {
             credentials.append(URLCredential(user: user, password: password, persistence: .forSession))
@@ -250,7 +250,7 @@ extension AuthenticationExchange {
     }
 
     private func ownAuthentication(ahead request: AuthenticationRequest) -> KnownAuthentication? {
-        guard let own, own.isFor(request), own.coverage(of: request.path) != nil else { return nil }
+        guard let own, own.coverage(of: request.path) != nil else { return nil }
         return own
     }
 }

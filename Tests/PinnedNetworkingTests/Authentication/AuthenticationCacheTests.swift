@@ -91,6 +91,14 @@ private let aheadRows = [
         }
     }
 
+    @Test("A path that begins with two slashes says nothing about the others")
+    func emptySegment() throws {
+        var task = session(after: try .get("//a/x"))
+        _ = task.run(try .get("/b"), server: { _ in .ok })
+        _ = task.run(try .get("//a/y"), server: { _ in .ok })
+        #expect(task.sent == [nil, try basic("u")])
+    }
+
     @Test("What is known stays in its place, its realm, its method and with its user (P6, HA21)")
     func boundaries() throws {
         let known = session(after: try .get("/a/x"))
@@ -169,6 +177,16 @@ private let aheadRows = [
         var next = task.next()
         _ = next.run(try .get("/a/x"), server: { _ in .ok })
         #expect(next.sent == [nil])
+    }
+
+    @Test("What is for one task and refused is not sent again in it")
+    func forgottenInTask() throws {
+        let request = try AuthenticationRequest.get("/a/x")
+        var task = TaskScript()
+        _ = task.run(request, server: { $0 == nil ? reply : .ok }, delegate: { _ in .use(credential("u", .none)) })
+        _ = task.run(request, server: { _ in reply }, delegate: { _ in .use(nil) })
+        _ = task.run(request, server: { _ in .ok })
+        #expect(task.sent == [nil, try basic("u"), try basic("u"), nil])
     }
 
     @Test("What was sent ahead into another realm is not refused by it")

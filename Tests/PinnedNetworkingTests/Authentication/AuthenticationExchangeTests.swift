@@ -178,13 +178,13 @@ private let everyMethod = [
         #expect(task.questions.first?.proposedCredential?.user == "u")
         #expect(task.questions.first?.proposedCredential?.hasPassword == false)
 
-        // It is no credential for default handling; the storage may have one for it.
-        var other = TaskScript()
-        #expect(other.run(try .get("/", user: "u"), server: { _ in .asks(#"Basic realm="r""#) }) == .delivered(401))
-        #expect(other.sent == [nil])
+        // It is no credential for default handling, and no other user's is; the storage may have one for it.
         let storage = URLCredentialStorage()
         let request = try AuthenticationRequest.get("/", user: "u")
         storage.setDefaultCredential(credential("v"), for: request.space("r"))
+        var other = TaskScript(storage: storage)
+        #expect(other.run(request, server: { _ in .asks(#"Basic realm="r""#) }) == .delivered(401))
+        #expect(other.sent == [nil])
         storage.set(credential("u"), for: request.space("r"))
         var stored = TaskScript(storage: storage)
         #expect(stored.run(request, server: { $0 == nil ? .asks(#"Basic realm="r""#) : .ok }) == .delivered(200))
@@ -227,6 +227,17 @@ private let everyMethod = [
         #expect(task.questions.map(\.space.realm) == ["a", "b", "b"])
         #expect(task.questions.map(\.proposedCredential) == [nil, credential("u"), credential("u")])
         #expect(task.questions.map(\.previousFailureCount) == [0, 1, 2])
+
+        // The same credential may be right in the other.
+        var same = TaskScript(storage: storage)
+        var requests = 0
+        let answered = same.run(request) { field in
+            requests += 1
+            return field == nil ? .asks(#"Basic realm="a""#) : requests < 3 ? .asks(#"Basic realm="b""#) : .ok
+        } delegate: {
+            $0.space.realm == "a" ? .use(credential("u")) : .byDefault
+        }
+        #expect(answered == .delivered(200))
     }
 
     @Test("A field that the caller wrote is left alone")
@@ -237,6 +248,13 @@ private let everyMethod = [
         #expect(task.run(request, server: { _ in .asks(#"Basic realm="r""#) }) == .delivered(401))
         #expect(task.sent == [nil])
         #expect(task.questions.isEmpty)
+
+        var known = TaskScript()
+        let delegate: (AuthenticationQuestion) -> ChallengeAnswer = { _ in .use(credential("u")) }
+        _ = known.run(try .get("/"), server: { $0 == nil ? .asks(#"Basic realm="r""#) : .ok }, delegate: delegate)
+        var next = known.next()
+        _ = next.run(request, server: { _ in .ok })
+        #expect(next.sent == [nil])
     }
 
     @Test("A 407 that is not the proxy's, and a 401 to the proxy's side, release nothing (HA5)")
@@ -274,13 +292,14 @@ private let everyMethod = [
 
     @Test("A proxy's answer goes on while the origin asks")
     func forwardingProxy() throws {
-        var exchange = TaskScript().exchange
+        let task = TaskScript()
+        var exchange = task.exchange
         let request = AuthenticationRequest(
             place: try AuthenticationRequest.connect().place, method: "GET", target: "http://example.org/")
         let challenge = HTTPField(name: "Proxy-Authenticate", value: #"Basic realm="r""#)
         #expect(exchange.field(for: request) == nil)
         guard case .ask = exchange.received(statusCode: 407, fields: [challenge]),
-            case .retry = exchange.answered(.use(credential("u", .none)))
+            case .retry = exchange.answered(.use(credential("u")))
         else {
             Issue.record("not asked")
             return
@@ -292,6 +311,10 @@ private let everyMethod = [
             return
         }
         #expect(exchange.field(for: request) == field)
+        // Whether it was accepted, only another response says.
+        #expect(task.cache.authentication(ahead: request) == nil)
+        _ = exchange.received(statusCode: 200, fields: [])
+        #expect(task.cache.authentication(ahead: request) != nil)
     }
 
     @Test("A redirect to another place carries nothing along (P6)")

@@ -122,6 +122,21 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(task.sent.count == 1)
     }
 
+    @Test("A nonce is not replaced by the one of an earlier request that ends later")
+    func lateResponse() throws {
+        var server = DigestServer(nonces: ["n1", "n2"])
+        let request = try AuthenticationRequest.get("/")
+        var task = TaskScript()
+        _ = task.run(request, server: { server.reply(to: $0, request) }, delegate: giveUser)
+        var late = task.next().exchange
+        _ = late.field(for: request)
+        server.nextNonce = "n2"
+        _ = task.run(request, server: { server.reply(to: $0, request) })
+        _ = late.received(statusCode: 200, fields: [])
+        var next = task.next().exchange
+        #expect(next.field(for: request)?.value.contains("nonce=\"n2\"") == true)
+    }
+
     @Test("A server that does not know the password is refused when it says it does (HA9)")
     func forged() throws {
         let request = try AuthenticationRequest.get("/")

@@ -22,7 +22,7 @@ struct TaskScript {
         self.cache = cache
         self.storage = storage
         exchange = AuthenticationExchange(cache: cache) { space, user in
-            user.map { storage.credential(of: $0, for: space) } ?? storage.bestCredential(for: space)
+            if let user { storage.credential(of: user, for: space) } else { storage.bestCredential(for: space) }
         }
     }
 
