@@ -91,12 +91,12 @@ private let aheadRows = [
         }
     }
 
-    @Test("A path that begins with two slashes says nothing about the others")
-    func emptySegment() throws {
-        var task = session(after: try .get("//a/x"))
+    @Test("An odd path says nothing about the others", arguments: [("//a/x", "//a/y", true), ("*", "*", false)])
+    func oddPath(target: String, again: String, isSent: Bool) throws {
+        var task = session(after: try .get(target))
         _ = task.run(try .get("/b"), server: { _ in .ok })
-        _ = task.run(try .get("//a/y"), server: { _ in .ok })
-        #expect(task.sent == [nil, try basic("u")])
+        _ = task.run(try .get(again), server: { _ in .ok })
+        #expect(task.sent == [nil, isSent ? try basic("u") : nil])
     }
 
     @Test("What is known stays in its place, its realm, its method and with its user (P6, HA21)")
@@ -151,9 +151,13 @@ private let aheadRows = [
         _ = task.run(request, server: { $0 == nil ? reply : .ok }, delegate: delegate)
         // A redirect within the place: known below its directory, and shared in its realm.
         _ = task.run(try .get("/a/y"), server: { $0 == nil ? reply : .ok }, delegate: delegate)
-        _ = task.run(try .get("/b"), server: { $0 == nil ? reply : .ok }, delegate: delegate)
+        _ = task.run(try .get("/b/"), server: { $0 == nil ? reply : .ok }, delegate: delegate)
         #expect(task.questions.count == 1)
         #expect(task.sent == [nil, try basic("u"), try basic("u"), nil, try basic("u")])
+        // Another realm is asked about.
+        _ = task.run(try .get("/c/"), server: { _ in .asks(#"Basic realm="s""#) })
+        #expect(task.questions.count == 2)
+        #expect(task.sent.last == .some(nil))
 
         var next = task.next()
         #expect(next.run(request, server: { _ in reply }) == .delivered(401))
@@ -263,6 +267,15 @@ private let aheadRows = [
         #expect(cache.authentication(ahead: try .get("/1000/x"))?.credential == credential("u1000"))
 
         let request = try AuthenticationRequest.get("/")
+        for round in 1...2 {
+            #expect(cache.nextCount(of: "n", at: request.place) == round)
+        }
+        for number in 1...AuthenticationCache.limit {
+            #expect(cache.nextCount(of: "\(number)", at: request.place) == 1)
+        }
+        #expect(cache.nextCount(of: "n", at: request.place) == 1)
+        #expect(cache.nextCount(of: "1000", at: request.place) == 2)
+
         var known = KnownAuthentication(credential("u"), .basic(""), in: request.space("r"), for: request)
         for number in 0..<40 { known.learn("/\(number)/") }
         #expect(known.paths.count == KnownAuthentication.pathLimit)

@@ -85,6 +85,19 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(last.sent.count == 1)
     }
 
+    @Test("A task may need a new nonce for each of its requests")
+    func oneTimeNonces() throws {
+        var server = DigestServer()
+        var task = TaskScript()
+        for number in 1...10 {
+            let request = try AuthenticationRequest.get("/\(number)")
+            server.offer = "n\(number)"
+            server.nonces = [server.offer]
+            #expect(task.run(request, server: { server.reply(to: $0, request) }, delegate: giveUser) == .delivered(200))
+        }
+        #expect(task.questions.count == 1)
+    }
+
     @Test("A server that finds every nonce too old is given up on (HA9)", arguments: [1, 2, 1_000])
     func staleForever(nonces: Int) throws {
         var task = TaskScript()
