@@ -61,6 +61,10 @@ static inline X509 *COpenSSL_sk_X509_value(const STACK_OF(X509) *stack, int inde
 // Frees the stack, not the certificates in it.
 static inline void COpenSSL_sk_X509_free(STACK_OF(X509) *stack) { sk_X509_free(stack); }
 
+static inline int COpenSSL_sk_X509_NAME_num(const STACK_OF(X509_NAME) *names) { return sk_X509_NAME_num(names); }
+static inline const X509_NAME *COpenSSL_sk_X509_NAME_value(const STACK_OF(X509_NAME) *names, int index) {
+    return sk_X509_NAME_value(names, index);
+}
 // sk_PKCS7_* and sk_PKCS12_SAFEBAG_* likewise; pop_free frees what is in them too.
 static inline int COpenSSL_sk_PKCS7_num(const STACK_OF(PKCS7) *stack) { return sk_PKCS7_num(stack); }
 static inline PKCS7 *COpenSSL_sk_PKCS7_value(const STACK_OF(PKCS7) *stack, int index) {
@@ -94,11 +98,14 @@ static inline int COpenSSL_SSL_set_tlsext_host_name(SSL *ssl, const char *name) 
 static inline int COpenSSL_SSL_set1_sigalgs_list(SSL *ssl, const char *list) {
     return (int)SSL_set1_sigalgs_list(ssl, list);
 }
+static inline int COpenSSL_SSL_set_min_proto_version(SSL *ssl, int version) {
+    return (int)SSL_set_min_proto_version(ssl, version);
+}
+static inline int COpenSSL_SSL_set1_chain(SSL *ssl, STACK_OF(X509) *chain) { return (int)SSL_set1_chain(ssl, chain); }
 static inline int COpenSSL_SSL_set_retry_verify(SSL *ssl) { return SSL_set_retry_verify(ssl); }
 
 // The SSL_OP_ values are macros with a cast in them, which Swift does not import.
 static inline uint64_t COpenSSL_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO_RENEGOTIATION; }
-static inline uint64_t COpenSSL_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET; }
 
 // SSL_get_ex_new_index is a macro; the index carries an integer, so it needs no callbacks.
 static inline int COpenSSL_SSL_get_ex_new_index(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
@@ -122,6 +129,11 @@ static inline int COpenSSL_is_unsupported(unsigned long code) {
 
 // A text that outlives the call it is given to.
 static inline const char *COpenSSL_empty(void) { return ""; }
+
+// The reason of an error of libssl, else 0.
+static inline int COpenSSL_ssl_reason(unsigned long code) {
+    return ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
+}
 
 // OPENSSL_free is a macro that records its call site.
 static inline void COpenSSL_free(void *pointer) { OPENSSL_free(pointer); }

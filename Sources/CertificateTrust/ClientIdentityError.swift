@@ -49,7 +49,7 @@ extension ClientIdentityError: CustomStringConvertible {
         case .tooLarge(let limit): "the identity is larger than \(limit) bytes, the most that is read: split it"
         case .unusable(let reason):
             "OpenSSL cannot use the private key or a certificate (\(reason)): "
-                + "write it anew, as PKCS #8 with AES for a password"
+                + "write them anew, with AES where there is a password"
         }
     }
 }

@@ -13,8 +13,8 @@ package enum ProtectedKeyError: Error, Hashable, Sendable {
     case openSSL(OpenSSLError)
 }
 
-/// Iterations of PBKDF2 or of its elders that are spent on one file. The most that is in use is about a million; ten
-/// million take seconds.
+/// Iterations of PBKDF2 or of its elders, or blocks of scrypt, that are spent on one file: about two seconds. The most
+/// that is in use is a million.
 package let iterationLimit: UInt64 = 10_000_000
 
 /// What it costs to derive a key from a password, found before any of the work is done.

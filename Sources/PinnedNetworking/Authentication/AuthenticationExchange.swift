@@ -49,13 +49,18 @@ struct AuthenticationExchange: Sendable {
     /// What a space accepted that is for this task alone.
     private var own: KnownAuthentication?
 
-    /// `stored` looks up the credential of a user, or the default one, that is kept for a space.
+    /// The credential that went with the request whose response came last.
+    var accepted: URLCredential? { sent?.answer.known.credential }
+
+    /// `stored` looks up the credential of a user, or the default one, that is kept for a space. `request` went out
+    /// already, without a credential.
     init(
-        cache: AuthenticationCache,
+        cache: AuthenticationCache, after request: AuthenticationRequest? = nil,
         stored: @escaping @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
     ) {
         self.cache = cache
         self.stored = stored
+        self.request = request
     }
 
     /// The field to send with a request: the answer to its last response, or what is known of its space.

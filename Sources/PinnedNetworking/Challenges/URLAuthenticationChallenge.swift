@@ -38,11 +38,15 @@ public final class URLAuthenticationChallenge: Sendable {
             error: challenge.error, sender: sender)
     }
 
-    init(protectionSpace: URLProtectionSpace) {
+    /// A challenge that has no sender yet.
+    init(
+        protectionSpace: URLProtectionSpace, proposedCredential: URLCredential? = nil, previousFailureCount: Int = 0,
+        failureResponse: URLResponse? = nil
+    ) {
         self.protectionSpace = protectionSpace
-        proposedCredential = nil
-        previousFailureCount = 0
-        failureResponse = nil
+        self.proposedCredential = proposedCredential
+        self.previousFailureCount = previousFailureCount
+        self.failureResponse = failureResponse
         error = nil
         sender = nil
     }

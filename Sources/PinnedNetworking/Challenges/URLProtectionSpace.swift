@@ -24,7 +24,8 @@ public final class URLProtectionSpace: Sendable {
     public let serverTrust: SecTrust?
 
     private let hasProxy: Bool
-    private let identity: [String?]
+    // As bytes: to a String, an accented letter and a letter with an accent are the same.
+    private let identity: [[UInt8]?]
 
     /// A server, or a realm on it. A nil `authenticationMethod` is ``NSURLAuthenticationMethodDefault``.
     public convenience init(
@@ -79,7 +80,8 @@ public final class URLProtectionSpace: Sendable {
         hasProxy = isProxy
         // What is no name, such as a U-label, is equal to itself alone.
         let name = (try? ServerName(host))?.description ?? host
-        identity = [name, String(port), `protocol`, realm, self.authenticationMethod, String(isProxy), proxyType]
+        let parts = [name, String(port), `protocol`, realm, self.authenticationMethod, String(isProxy), proxyType]
+        identity = parts.map { $0.map { Array($0.utf8) } }
     }
 
     /// Whether a proxy asks.

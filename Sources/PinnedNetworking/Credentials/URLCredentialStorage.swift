@@ -52,6 +52,14 @@ public final class URLCredentialStorage: Sendable {
     }
 }
 
+extension URLCredentialStorage: CustomStringConvertible, CustomReflectable {
+    /// The type alone: who has credentials where stays out of logs.
+    public var description: String { "URLCredentialStorage" }
+
+    /// Shows what ``description`` does and no more.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 // MARK: For a task
 
 // Apple's spellings for tasks; which task asks changes nothing.
@@ -116,6 +124,11 @@ extension URLCredentialStorage {
     /// The credential of a user whom a URL names.
     func credential(of user: String, for space: URLProtectionSpace) -> URLCredential? {
         spaces.withLock { $0[space] }?.users[user]
+    }
+
+    /// Forgets every credential.
+    func removeAll() {
+        for space in spaces.withLock({ Array($0.keys) }) { change(space) { $0 = Entry() } }
     }
 
     /// Keeps a credential unless it is not to be kept.

@@ -233,6 +233,29 @@ private let aheadRows = [
         #expect(exchange.field(for: request)?.value == (try basic("new")))
     }
 
+    @Test("A request that went out before another task logged in is answered, and refuses nothing")
+    func loggedInMeanwhile() throws {
+        let request = try AuthenticationRequest.get("/a/x")
+        let task = session(after: request)
+        var late = AuthenticationExchange(cache: task.cache, after: request) { _, _ in nil }
+        guard case .retry = late.received(statusCode: 401, fields: reply.fields) else {
+            Issue.record("the known credential is not tried")
+            return
+        }
+        #expect(late.field(for: request)?.value == (try basic("u")))
+    }
+
+    @Test("A session that forgets its credentials goes on counting")
+    func forgetAll() throws {
+        let task = session(after: try .get("/"))
+        let place = try AuthenticationRequest.get("/").place
+        #expect(!task.cache.isEmpty)
+        #expect(task.cache.nextCount(of: "n", at: place) == 1)
+        task.cache.removeAll()
+        #expect(task.cache.isEmpty)
+        #expect(task.cache.nextCount(of: "n", at: place) == 2)
+    }
+
     @Test("A proxy's credential goes with every request to it")
     func proxy() throws {
         let challenge = HTTPField(name: "Proxy-Authenticate", value: #"Basic realm="r""#)

@@ -39,6 +39,14 @@ private let everyMethod = [
         }
     }
 
+    @Test("Equals are asked about in the server's order")
+    func equals() throws {
+        let realms = ["c", "a", "b", "d"]
+        var task = TaskScript()
+        _ = task.run(try .get("/"), server: { _ in .asks(realms.map { "Basic realm=\($0)" }.joined(separator: ", ")) })
+        #expect(task.questions.map(\.space.realm) == realms)
+    }
+
     @Test("Default handling that cannot satisfy moves on, and in the end the 401 is the response")
     func defaultHandling() throws {
         let reply = TaskScript.Reply.asks(#"Digest realm="r", nonce="n""#, #"Basic realm="r""#, "Negotiate")
