@@ -11,6 +11,8 @@ extension LoopbackServer {
         let socket: Int32
         let session: OpaquePointer?
         var unread: [UInt8] = []
+        /// Under which the server's records are encrypted in TLS 1.3.
+        var trafficSecret: [UInt8] = []
         /// Whether the client was asked for a certificate behind the handshake.
         var awaitsCertificate = false
 
@@ -87,16 +89,19 @@ extension LoopbackServer {
             return true
         }
 
+        /// Writes in TLS, where there is TLS.
         package func write(_ bytes: [UInt8]) throws(TestPKIError) {
             guard !bytes.isEmpty else { return }
-            if let session = unsafe session {
-                try check("SSL_write") {
-                    var written = 0
-                    return unsafe SSL_write_ex(session, bytes, bytes.count, &written)
-                }
-                log.update(identifier) { $0.writtenCount += bytes.count }
-                return
+            guard let session = unsafe session else { return try writeBelow(bytes) }
+            try check("SSL_write") {
+                var written = 0
+                return unsafe SSL_write_ex(session, bytes, bytes.count, &written)
             }
+            log.update(identifier) { $0.writtenCount += bytes.count }
+        }
+
+        /// Writes below TLS, in any case.
+        package func writeBelow(_ bytes: [UInt8]) throws(TestPKIError) {
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = unsafe rest.withUnsafeBytes { unsafe send(socket, $0.baseAddress, $0.count, 0) }

@@ -36,6 +36,7 @@ import COpenSSL
                 unsafeBitCast(acceptName, to: (@convention(c) () -> Void).self))
         }
         unsafe SSL_CTX_set_info_callback(pointer, noteReceivedAlert)
+        unsafe SSL_CTX_set_keylog_callback(pointer, noteKey)
         unsafe SSL_CTX_set_alpn_select_cb(pointer, selectProtocol, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -89,7 +90,16 @@ private func selectProtocol(
 }
 
 private func noteReceivedAlert(_ session: OpaquePointer?, _ place: Int32, _ value: Int32) {
-    guard place == SSL_CB_ALERT | SSL_CB_READ, let connection = unsafe SSL_get_ex_data(session, 0) else { return }
-    unsafe Unmanaged<LoopbackServer.Connection>.fromOpaque(connection).takeUnretainedValue()
+    guard place == SSL_CB_ALERT | SSL_CB_READ else { return }
+    unsafe connection(of: session)?
         .received(LoopbackServer.Alert(level: UInt8(value >> 8 & 0xFF), code: UInt8(value & 0xFF)))
+}
+
+private func noteKey(_ session: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
+    if let line = unsafe line { unsafe connection(of: session)?.note(keyLogLine: String(cString: line)) }
+}
+
+private func connection(of session: OpaquePointer?) -> LoopbackServer.Connection? {
+    guard let connection = unsafe SSL_get_ex_data(session, 0) else { return nil }
+    return unsafe Unmanaged<LoopbackServer.Connection>.fromOpaque(connection).takeUnretainedValue()
 }
