@@ -37,11 +37,13 @@ let package = Package(
         .target(name: "CertificatePinning", dependencies: ["CertificateTrust"], swiftSettings: modern),
         .target(
             name: "PinDialects", dependencies: ["CertificatePinning", "CertificateTrust"], swiftSettings: modern),
+        .target(name: "HTTPMessages", dependencies: ["CertificateTrust"], swiftSettings: modern),
         .target(
-            name: "TLSTransport", dependencies: ["CertificateTrust", "OpenSSLBridge", "CLinux"],
+            name: "TLSTransport", dependencies: ["CertificateTrust", "HTTPMessages", "OpenSSLBridge", "CLinux"],
             swiftSettings: modern),
         .target(
-            name: "PinnedNetworking", dependencies: ["CertificatePinning", "CertificateTrust", "TLSTransport"],
+            name: "PinnedNetworking",
+            dependencies: ["CertificatePinning", "CertificateTrust", "HTTPMessages", "TLSTransport"],
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",
@@ -63,11 +65,13 @@ let package = Package(
             dependencies: ["CertificatePinning", "CertificateTrust", "PinDialects", "TestPKI"],
             swiftSettings: modern),
         .testTarget(
+            name: "HTTPMessagesTests", dependencies: ["HTTPMessages", "CertificateTrust"], swiftSettings: modern),
+        .testTarget(
             name: "TLSTransportTests", dependencies: ["TLSTransport", "CertificateTrust", "OpenSSLBridge", "TestPKI"],
             swiftSettings: modern),
         .testTarget(
             name: "PinnedNetworkingTests",
-            dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages", "TestPKI"],
             swiftSettings: strict),
         .testTarget(
             name: "PinctlTests",

@@ -21,6 +21,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
@@ -60,6 +61,26 @@ static inline X509 *COpenSSL_sk_X509_value(const STACK_OF(X509) *stack, int inde
 // Frees the stack, not the certificates in it.
 static inline void COpenSSL_sk_X509_free(STACK_OF(X509) *stack) { sk_X509_free(stack); }
 
+static inline int COpenSSL_sk_X509_NAME_num(const STACK_OF(X509_NAME) *names) { return sk_X509_NAME_num(names); }
+static inline const X509_NAME *COpenSSL_sk_X509_NAME_value(const STACK_OF(X509_NAME) *names, int index) {
+    return sk_X509_NAME_value(names, index);
+}
+// sk_PKCS7_* and sk_PKCS12_SAFEBAG_* likewise; pop_free frees what is in them too.
+static inline int COpenSSL_sk_PKCS7_num(const STACK_OF(PKCS7) *stack) { return sk_PKCS7_num(stack); }
+static inline PKCS7 *COpenSSL_sk_PKCS7_value(const STACK_OF(PKCS7) *stack, int index) {
+    return sk_PKCS7_value(stack, index);
+}
+static inline void COpenSSL_sk_PKCS7_pop_free(STACK_OF(PKCS7) *stack) { sk_PKCS7_pop_free(stack, PKCS7_free); }
+static inline int COpenSSL_sk_PKCS12_SAFEBAG_num(const STACK_OF(PKCS12_SAFEBAG) *stack) {
+    return sk_PKCS12_SAFEBAG_num(stack);
+}
+static inline PKCS12_SAFEBAG *COpenSSL_sk_PKCS12_SAFEBAG_value(const STACK_OF(PKCS12_SAFEBAG) *stack, int index) {
+    return sk_PKCS12_SAFEBAG_value(stack, index);
+}
+static inline void COpenSSL_sk_PKCS12_SAFEBAG_pop_free(STACK_OF(PKCS12_SAFEBAG) *stack) {
+    sk_PKCS12_SAFEBAG_pop_free(stack, PKCS12_SAFEBAG_free);
+}
+
 // The calls below are macros over SSL_CTX_ctrl and SSL_ctrl. Those that answer return 1 for success, as the macros do.
 static inline int COpenSSL_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
     return (int)SSL_CTX_set_min_proto_version(context, version);
@@ -77,14 +98,42 @@ static inline int COpenSSL_SSL_set_tlsext_host_name(SSL *ssl, const char *name) 
 static inline int COpenSSL_SSL_set1_sigalgs_list(SSL *ssl, const char *list) {
     return (int)SSL_set1_sigalgs_list(ssl, list);
 }
+static inline int COpenSSL_SSL_set_min_proto_version(SSL *ssl, int version) {
+    return (int)SSL_set_min_proto_version(ssl, version);
+}
+static inline int COpenSSL_SSL_set1_chain(SSL *ssl, STACK_OF(X509) *chain) { return (int)SSL_set1_chain(ssl, chain); }
 static inline int COpenSSL_SSL_set_retry_verify(SSL *ssl) { return SSL_set_retry_verify(ssl); }
 
 // The SSL_OP_ values are macros with a cast in them, which Swift does not import.
 static inline uint64_t COpenSSL_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO_RENEGOTIATION; }
-static inline uint64_t COpenSSL_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET; }
 
 // SSL_get_ex_new_index is a macro; the index carries an integer, so it needs no callbacks.
 static inline int COpenSSL_SSL_get_ex_new_index(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
+
+// Whether an algorithm is unknown or not provided. ERR_GET_LIB, ERR_GET_REASON and some reasons are macros. A decoder
+// that knows none of what it finds says ERR_R_UNSUPPORTED too, of what a wrong password made.
+static inline int COpenSSL_is_unsupported(unsigned long code) {
+    int reason = ERR_GET_REASON(code);
+    switch (ERR_GET_LIB(code)) {
+    case ERR_LIB_EVP:
+        return reason == ERR_R_UNSUPPORTED || reason == EVP_R_UNSUPPORTED_ALGORITHM ||
+            reason == EVP_R_UNKNOWN_PBE_ALGORITHM || reason == EVP_R_UNKNOWN_CIPHER ||
+            reason == EVP_R_UNSUPPORTED_CIPHER || reason == EVP_R_UNSUPPORTED_PRF ||
+            reason == EVP_R_UNSUPPORTED_KEY_DERIVATION_FUNCTION;
+    case ERR_LIB_PEM:
+        return reason == PEM_R_UNSUPPORTED_CIPHER || reason == PEM_R_UNSUPPORTED_ENCRYPTION;
+    default:
+        return 0;
+    }
+}
+
+// A text that outlives the call it is given to.
+static inline const char *COpenSSL_empty(void) { return ""; }
+
+// The reason of an error of libssl, else 0.
+static inline int COpenSSL_ssl_reason(unsigned long code) {
+    return ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
+}
 
 // OPENSSL_free is a macro that records its call site.
 static inline void COpenSSL_free(void *pointer) { OPENSSL_free(pointer); }

@@ -1,3 +1,5 @@
+import OpenSSLBridge
+
 /// Base64 (RFC 4648, section 4), with the two strictnesses this project needs.
 package enum Base64 {
     /// Encodes with padding, on one line.
@@ -94,6 +96,9 @@ struct Base64Decoder {
         groupCount = 0
         paddings = 0
     }
+
+    /// Overwrites the storage.
+    mutating func wipe() { OpenSSLBridge.wipe(&storage) }
 
     /// Decodes from `start` up to a character that base64 does not have here; returns where it stands.
     ///

@@ -86,6 +86,9 @@ struct PEMReader {
         decoder = Base64Decoder(limit: limit)
     }
 
+    /// Overwrites what the last blocks were decoded into.
+    mutating func wipe() { decoder.wipe() }
+
     /// Takes the next chunk. Throws for what ends the reading as a whole.
     mutating func feed(_ chunk: Span<UInt8>, _ output: Output) throws(PEMError) {
         var index = 0

@@ -14,6 +14,16 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
+    /// Whether an algorithm is not known or not provided (`ERR_R_UNSUPPORTED` and its like).
+    var isUnsupported: Bool { COpenSSL_is_unsupported(code) == 1 }
+
+    /// The number of the TLS alert that the peer sent (RFC 8446, section 6), nil when the reason is another:
+    /// `SSL_AD_REASON_OFFSET` and above.
+    package var alert: UInt8? {
+        let reason = COpenSSL_ssl_reason(code)
+        return reason >= 1000 && reason < 1256 ? UInt8(reason - 1000) : nil
+    }
+
     /// Empties the queue before a call, and starts the library before the first.
     static func clear() {
         _ = OpenSSLLibrary.isStarted

@@ -4,12 +4,16 @@ import COpenSSL
 /// (`d2i_AutoPrivateKey`, `i2d_PUBKEY`). No byte of the private key leaves OpenSSL.
 package func subjectPublicKeyInfo(ofPrivateKey der: Span<UInt8>) throws(OpenSSLError) -> [UInt8] {
     OpenSSLError.clear()
-    let key = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+    return try unsafe subjectPublicKeyInfo(owning: parsePrivateKey(der))
+}
+
+/// A private key that fills `der`, owned by the caller; nil with the reason in the error queue.
+func parsePrivateKey(_ der: Span<UInt8>) -> OpaquePointer? {
+    unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
         var cursor = buffer.baseAddress
         guard let key = unsafe d2i_AutoPrivateKey(nil, &cursor, buffer.count) else { return nil }
         return unsafe allOf(buffer, readTo: cursor) ? key : release(key)
     }
-    return try unsafe subjectPublicKeyInfo(owning: key)
 }
 
 /// The DER SubjectPublicKeyInfo of a bare RSA key, PKCS#1 RSAPublicKey (`d2i_PublicKey` with `EVP_PKEY_RSA`).

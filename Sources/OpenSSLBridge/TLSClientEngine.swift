@@ -3,7 +3,10 @@ import COpenSSL
 /// One TLS client connection (`SSL`) without any I/O: ciphertext is fed in and taken out, plaintext read and written.
 ///
 /// The handshake stops at the server's certificate with ``Action/askTrust`` and goes on after ``accept()`` or
-/// ``refuse()``. Confined to one owner; whatever carries the ciphertext (a socket, another engine) is theirs.
+/// ``refuse()``. It stops again with ``Action/askIdentity`` when the server wants to know the client. A resumed session
+/// is asked about like a new one, over the chain that its first handshake presented: until the answer the output, with
+/// the client's last flight in it, is to be held back. Confined to one owner; whatever carries the ciphertext (a
+/// socket, another engine) is theirs.
 @safe package final class TLSClientEngine {
     /// What the handshake waits for, or how it ended. Output may have been made in any case.
     package enum Action: Sendable, Hashable {
@@ -11,6 +14,8 @@ import COpenSSL
         case wantsInput
         /// An answer to ``presentedChain``.
         case askTrust
+        /// An answer to the server's request for a certificate: ``identify(as:)``.
+        case askIdentity
         /// The handshake is done and the server was accepted.
         case established
         /// The peer said close_notify.
@@ -36,6 +41,7 @@ import COpenSSL
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
     private let offeredProtocols: [String]
+    private let offersSession: Bool
     private var hasAsked = false
     // SSL_is_init_finished turns false again while a ticket or a key update has come in part.
     private var isEstablished = false
@@ -51,8 +57,11 @@ import COpenSSL
     ///   - serverName: a DNS name for SNI; nil sends none, as for IP addresses (RFC 6066, section 3).
     ///   - applicationProtocols: ALPN names of 1 to 255 bytes, most wanted first; empty sends no ALPN.
     ///   - signatureAlgorithms: in the words of `SSL_set1_sigalgs_list`; nil offers OpenSSL's own.
+    ///   - minimumVersion: the oldest version to offer.
+    ///   - session: a session to resume, if the server will (`SSL_set_session`).
     package init(
-        context: TLSContext, serverName: String?, applicationProtocols: [String], signatureAlgorithms: String? = nil
+        context: TLSContext, serverName: String?, applicationProtocols: [String], signatureAlgorithms: String? = nil,
+        minimumVersion: TLSVersion = .tls12, session: TLSSession? = nil
     ) throws(OpenSSLError) {
         OpenSSLError.clear()
         guard let ssl = unsafe SSL_new(context.pointer) else { throw OpenSSLError.take() }
@@ -66,7 +75,14 @@ import COpenSSL
         unsafe self.incoming = incoming
         unsafe self.outgoing = outgoing
         offeredProtocols = applicationProtocols
+        offersSession = session != nil
 
+        guard unsafe COpenSSL_SSL_set_min_proto_version(ssl, minimumVersion.rawValue) == 1 else {
+            throw OpenSSLError.take()
+        }
+        if let session {
+            guard unsafe SSL_set_session(ssl, session.pointer) == 1 else { throw OpenSSLError.take() }
+        }
         if let serverName {
             guard unsafe COpenSSL_SSL_set_tlsext_host_name(ssl, serverName) == 1 else { throw OpenSSLError.take() }
         }
@@ -106,6 +122,7 @@ extension TLSClientEngine {
         let result = unsafe SSL_do_handshake(ssl)
         switch unsafe SSL_get_error(ssl, result) {
         case SSL_ERROR_NONE:
+            if isResumed, offersSession, unsafe TLSVerdict(of: ssl) == .undecided { return askTrust() }
             // An established handshake that never asked, or whose answer is not a yes, is no handshake of ours.
             guard result == 1, hasAsked, unsafe TLSVerdict(of: ssl) == .accepted else {
                 return .failed(OpenSSLError(code: 0, reason: "the server was not accepted"))
@@ -119,16 +136,22 @@ extension TLSClientEngine {
         case SSL_ERROR_WANT_READ:
             return .wantsInput
         case SSL_ERROR_WANT_RETRY_VERIFY:
-            guard !presentedChain.isEmpty else {
-                return .failed(OpenSSLError(code: 0, reason: "the server sent no certificate"))
-            }
-            hasAsked = true
-            return .askTrust
+            return askTrust()
+        case SSL_ERROR_WANT_X509_LOOKUP:
+            return .askIdentity
         case SSL_ERROR_ZERO_RETURN:
             return .closed
         default:
             return .failed(OpenSSLError.take())
         }
+    }
+
+    private func askTrust() -> Action {
+        guard !presentedChain.isEmpty else {
+            return .failed(OpenSSLError(code: 0, reason: "the server sent no certificate"))
+        }
+        hasAsked = true
+        return .askTrust
     }
 
     /// Accepts the server; without effect unless ``Action/askTrust`` was the last thing said.
@@ -143,10 +166,43 @@ extension TLSClientEngine {
         _ = unsafe TLSVerdict.refused.note(on: ssl)
     }
 
+    /// DER names of the authorities whose certificates the server says it takes (`SSL_get0_peer_CA_list`).
+    package var requestedIssuers: [[UInt8]] {
+        guard let names = unsafe SSL_get0_peer_CA_list(ssl) else { return [] }
+        return unsafe (0..<COpenSSL_sk_X509_NAME_num(names)).map { index in
+            unsafe derBytes { unsafe i2d_X509_NAME(COpenSSL_sk_X509_NAME_value(names, index), $0) }
+        }
+    }
+
+    /// Answers the server's request for a certificate, nil with none; the next ``step()`` sends it.
+    package func identify(as identity: OpenSSLIdentity?) throws(OpenSSLError) {
+        OpenSSLError.clear()
+        if let identity {
+            guard unsafe SSL_use_certificate(ssl, identity.certificatePointer) == 1,
+                unsafe SSL_use_PrivateKey(ssl, identity.keyPointer) == 1,
+                unsafe COpenSSL_SSL_set1_chain(ssl, identity.chainPointer) == 1
+            else { throw OpenSSLError.take() }
+        }
+        guard unsafe SSL_set_ex_data(ssl, TLSIdentityAnswer.index, UnsafeMutableRawPointer(bitPattern: 1)) == 1 else {
+            throw OpenSSLError.take()
+        }
+    }
+
+    /// Whether the server took up the session that was offered (`SSL_session_reused`).
+    package var isResumed: Bool { unsafe SSL_session_reused(ssl) == 1 }
+
+    /// The session for a later connection (`SSL_get1_session`); nil while there is none that can be resumed.
+    package func session() -> TLSSession? {
+        guard let session = unsafe SSL_get1_session(ssl) else { return nil }
+        return unsafe TLSSession(owning: session)
+    }
+
     /// The certificates the server sent, DER, leaf first; empty before it sent them (`SSL_get_peer_cert_chain`).
     package var presentedChain: [[UInt8]] {
         guard let chain = unsafe SSL_get_peer_cert_chain(ssl) else { return [] }
-        return unsafe (0..<COpenSSL_sk_X509_num(chain)).map { unsafe derBytes(COpenSSL_sk_X509_value(chain, $0)) }
+        return unsafe (0..<COpenSSL_sk_X509_num(chain)).map { index in
+            unsafe derBytes(COpenSSL_sk_X509_value(chain, index))
+        }
     }
 
     /// `TLSv1.3` or `TLSv1.2` (`SSL_get_version`).
@@ -249,11 +305,16 @@ extension TLSClientEngine {
 
 /// A certificate's DER (`i2d_X509`), whose signed part and key are the bytes that were received; empty when there is
 /// no memory for it.
-private func derBytes(_ certificate: OpaquePointer?) -> [UInt8] {
-    let count = unsafe Int(i2d_X509(certificate, nil))
+func derBytes(_ certificate: OpaquePointer?) -> [UInt8] {
+    unsafe derBytes { unsafe i2d_X509(certificate, $0) }
+}
+
+/// What an `i2d` function writes; empty when there is no memory for it.
+private func derBytes(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt) -> [UInt8] {
+    let count = Int(encode(nil))
     guard count > 0 else { return [] }
     return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
         var end = buffer.baseAddress
-        filled = unsafe max(0, Int(i2d_X509(certificate, &end)))
+        filled = unsafe max(0, Int(encode(&end)))
     }
 }

@@ -12,7 +12,8 @@ import COpenSSL
 
     package init() throws(OpenSSLError) {
         OpenSSLError.clear()
-        guard TLSVerdict.index >= 0, let pointer = unsafe SSL_CTX_new(TLS_client_method())
+        guard TLSVerdict.index >= 0, TLSIdentityAnswer.index >= 0,
+            let pointer = unsafe SSL_CTX_new(TLS_client_method())
         else { throw OpenSSLError.take() }
         unsafe self.pointer = pointer
 
@@ -22,15 +23,15 @@ import COpenSSL
         guard unsafe COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
             unsafe SSL_CTX_set_cipher_list(pointer, "DEFAULT:!aNULL:!eNULL:!kRSA:!PSK:!SRP") == 1
         else { throw OpenSSLError.take() }
-        // A renegotiation could change the certificate; a resumed session would skip the verification, so no ticket is
-        // asked for and no session kept.
-        _ = unsafe SSL_CTX_set_options(pointer, COpenSSL_SSL_OP_NO_RENEGOTIATION() | COpenSSL_SSL_OP_NO_TICKET())
+        // A renegotiation could change the certificate. OpenSSL keeps no session: who resumes one says which.
+        _ = unsafe SSL_CTX_set_options(pointer, COpenSSL_SSL_OP_NO_RENEGOTIATION())
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
         unsafe COpenSSL_SSL_CTX_set_max_cert_list(pointer, Self.maximumCertificateList)
         unsafe COpenSSL_SSL_CTX_set_mode(pointer, Int(SSL_MODE_RELEASE_BUFFERS))
 
         unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
         unsafe SSL_CTX_set_cert_verify_callback(pointer, askForVerdict, nil)
+        unsafe SSL_CTX_set_cert_cb(pointer, askForIdentity, nil)
     }
 
     deinit { unsafe SSL_CTX_free(pointer) }
@@ -76,4 +77,15 @@ private let askForVerdict: @convention(c) (OpaquePointer?, UnsafeMutableRawPoint
         unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REJECTED)
         return 0
     }
+}
+
+/// Whether it was answered which certificate to send: the SSL's ex_data holds 1 then, else NULL.
+enum TLSIdentityAnswer {
+    /// The ex_data slot, negative when OpenSSL has none to give.
+    static let index = COpenSSL_SSL_get_ex_new_index()
+}
+
+/// Called when the server has asked for a certificate (`SSL_CTX_set_cert_cb`): -1 suspends until there is an answer.
+private let askForIdentity: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> CInt = { ssl, _ in
+    unsafe SSL_get_ex_data(ssl, TLSIdentityAnswer.index) == nil ? -1 : 1
 }

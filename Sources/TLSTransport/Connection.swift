@@ -1,43 +1,48 @@
 import OpenSSLBridge
 
-/// A TCP connection with TLS on it: moves ciphertext between a socket and an engine, on the event loop.
+/// A TCP connection with any number of TLS layers on it: moves bytes between a socket and engines, on the event loop.
 ///
-/// Whatever ends it, ends it once: the socket is closed, and every call that waits and every later one throws the
-/// reason. Who may send is decided by its owners, ``PendingConnection`` and ``VerifiedConnection``.
+/// No layer is cleartext, one is https or an https proxy, two are https through an https proxy. Whatever ends it, ends
+/// it once: the socket is closed, and every call that waits and every later one throws the reason. Who may send is
+/// decided by its owners.
 actor Connection {
     nonisolated let loop: EventLoop
     /// For messages.
     nonisolated let peer: String
-    private let engine: TLSClientEngine
     private let token: EventLoop.Token
     /// Nil once closed.
     private var socket: Socket?
+    /// From the socket upwards.
+    private var layers: [TLSClientEngine] = []
     /// Why it is closed.
     private var end: TransportError?
-    /// Whether the handshake is done.
-    private var isEstablished = false
+    /// Whether the uppermost layer's handshake is done.
+    private var isEstablished = true
 
     /// What the socket was last known to be ready for; edges that nobody waited for are kept here.
     private var readiness: Readiness = [.reading, .writing]
     private var waiting: [(for: Readiness, continuation: CheckedContinuation<Void, Never>)] = []
-    /// Ciphertext on its way to the kernel, and how much of it has arrived there.
+    /// Bytes on their way to the kernel, and how many of them have arrived there.
     private var outgoing: [UInt8] = []
     private var outgoingStart = 0
     /// The calls that run, so that a late cancellation or timer does not end a connection that has gone on.
     private var calls: Set<Int> = []
     private var callCount = 0
+    /// Reads since a call last waited for the socket.
+    private var readsInARow = 0
 
     /// Plaintext encrypted between two waits for the kernel.
     private static let writeChunk = 64 * 1024
     /// Output that reading may cause (answers to key updates) before it has to wait for the peer to read them.
     private static let outputLimit = 256 * 1024
-    /// Ciphertext read at a time: two full records.
+    /// Bytes read at a time: two full records.
     private static let readChunk = 32 * 1024
+    /// Reads after which timers, cancellations and other connections have their turn.
+    private static let turn = 16
 
-    init(_ connected: consuming ConnectedSocket, engine: sending TLSClientEngine, peer: String, on loop: EventLoop) {
+    init(_ connected: consuming ConnectedSocket, peer: String, on loop: EventLoop) {
         self.loop = loop
         self.peer = peer
-        self.engine = engine
         token = connected.token
         socket = consume connected.socket
         loop.rewatch(token) { [weak self] _, readiness in self?.assumeIsolated { $0.becameReady(readiness) } }
@@ -45,40 +50,74 @@ actor Connection {
 
     // MARK: Handshake
 
-    /// Shakes hands up to the server's certificates, DER, leaf first.
-    func ask(until deadline: Deadline) async throws(TransportError) -> [[UInt8]] {
-        try await call(until: deadline) { () async throws(TransportError) in
+    /// Adds a layer and shakes hands up to the server's certificates, DER, leaf first; says whether they are those of
+    /// a resumed session.
+    func ask(
+        _ engine: sending TLSClientEngine, until deadline: Deadline
+    ) async throws(TransportError) -> (certificates: [[UInt8]], isResumed: Bool) {
+        layers.append(engine)
+        isEstablished = false
+        return try await call(until: deadline) { () async throws(TransportError) in
             guard case .askTrust = try await advance() else {
                 throw failure(OpenSSLError(code: 0, reason: "the server did not authenticate"))
             }
-            return engine.presentedChain
+            return (layers.last?.presentedChain ?? [], layers.last?.isResumed ?? false)
         }
     }
 
-    /// Accepts the server and finishes the handshake.
-    func accept(until deadline: Deadline) async throws(TransportError) -> NegotiatedTLS {
+    /// What a handshake wants after the server was accepted.
+    enum Step: Sendable {
+        /// The client's certificate, from one of these issuers, DER; none for any.
+        case askIdentity([[UInt8]])
+        case established(NegotiatedTLS)
+    }
+
+    /// Accepts the server and goes on.
+    func accept(until deadline: Deadline) async throws(TransportError) -> Step {
         try await call(until: deadline) { () async throws(TransportError) in
-            engine.accept()
-            guard case .established = try await advance() else {
-                throw failure(OpenSSLError(code: 0, reason: "the handshake did not go on"))
-            }
+            layers.last?.accept()
+            return try await next()
+        }
+    }
+
+    /// Answers the server's request for a certificate and goes on.
+    func identify(as identity: OpenSSLIdentity?, until deadline: Deadline) async throws(TransportError) -> Step {
+        try await call(until: deadline) { () async throws(TransportError) in
+            do throws(OpenSSLError) { try layers.last?.identify(as: identity) } catch { throw failure(error) }
+            return try await next()
+        }
+    }
+
+    private func next() async throws(TransportError) -> Step {
+        let action = try await advance()
+        guard let engine = layers.last else { throw ended }
+        switch action {
+        case .askIdentity:
+            return .askIdentity(engine.requestedIssuers)
+        case .established:
             isEstablished = true
-            return NegotiatedTLS(
-                version: engine.version, cipherSuite: engine.cipherSuite,
-                applicationProtocol: engine.applicationProtocol)
+            return .established(
+                NegotiatedTLS(
+                    version: engine.version, cipherSuite: engine.cipherSuite,
+                    applicationProtocol: engine.applicationProtocol, isResumed: engine.isResumed))
+        default:
+            throw failure(OpenSSLError(code: 0, reason: "the handshake did not go on"))
         }
     }
 
     /// Refuses the server with an alert and closes; without effect on a connection that has ended.
     func refuse() {
         guard end == nil else { return }
+        // The output of a resumed handshake is the client's consent, which is not to leave.
+        guard let engine = layers.last, !engine.isResumed else { return finish(.closed(peer: peer)) }
         engine.refuse()
         _ = engine.step()
         leave()
     }
 
-    /// Steps until the engine wants something other than bytes.
+    /// Steps until the uppermost engine wants something other than bytes.
     private func advance() async throws(TransportError) -> TLSClientEngine.Action {
+        guard let engine = layers.last else { throw ended }
         while true {
             let action = engine.step()
             switch action {
@@ -88,18 +127,29 @@ actor Connection {
                 throw failure(reason)
             case .closed:
                 throw lost("the peer closed the connection")
-            case .wantsInput, .askTrust, .established:
+            case .askTrust where engine.isResumed:
+                return action
+            case .wantsInput, .askTrust, .askIdentity, .established:
                 while try !flush() { try await ready(for: .writing) }
                 guard case .wantsInput = action else { return action }
-                try await fill()
+                try await fill(layers.count - 1)
             }
         }
     }
+
+    /// The session of the uppermost layer for a later connection; nil when it cannot be resumed.
+    func session() -> TLSSession? { layers.last?.session() }
 
     // MARK: Data
 
     func send(_ bytes: [UInt8]) async throws(TransportError) {
         try await call { () async throws(TransportError) in
+            guard let engine = layers.last else {
+                while try !flush() { try await ready(for: .writing) }
+                (outgoing, outgoingStart) = (bytes, 0)
+                while try !flush() { try await ready(for: .writing) }
+                return
+            }
             var start = 0
             while start < bytes.count {
                 let stop = min(start + Self.writeChunk, bytes.count)
@@ -114,8 +164,9 @@ actor Connection {
         }
     }
 
-    func receive() async throws(TransportError) -> [UInt8]? {
-        try await call { () async throws(TransportError) in
+    func receive(until deadline: Deadline? = nil) async throws(TransportError) -> [UInt8]? {
+        try await call(until: deadline) { () async throws(TransportError) in
+            guard let engine = layers.last else { return try await read() }
             while true {
                 let input = engine.read()
                 // Reading can make output, which goes along; only a peer that never takes any is waited for.
@@ -124,26 +175,44 @@ actor Connection {
                 case .bytes(let bytes): return bytes
                 case .closed: return nil
                 case .failed(let reason): throw failure(reason)
-                case .wantsInput: try await fill()
+                case .wantsInput: try await fill(layers.count - 1)
                 }
             }
         }
     }
 
+    /// Whether bytes or an end have come that nobody asked for: an idle connection that has any is of no use.
+    func hasInput() -> Bool {
+        for _ in 0..<Self.turn {
+            switch take() {
+            case .wouldBlock:
+                return end != nil
+            case .bytes(let bytes):
+                // Session tickets and key updates are bytes too, and nothing is wrong with them.
+                guard let engine = layers.last, layers.count == 1, (try? engine.feed(bytes.span)) != nil,
+                    case .wantsInput = engine.read()
+                else { return true }
+            case .end, .failed:
+                return true
+            }
+        }
+        return true
+    }
+
     /// Says close_notify and closes; without effect on a connection that has ended.
     func close() {
         guard end == nil else { return }
-        engine.close()
+        layers.last?.close()
         leave()
     }
 
     // MARK: Socket
 
-    /// Hands ciphertext to the kernel; false when it takes no more at this moment.
+    /// Hands bytes to the kernel; false when it takes no more at this moment.
     private func flush() throws(TransportError) -> Bool {
         while true {
             if outgoingStart == outgoing.count {
-                outgoing = engine.takeOutput()
+                outgoing = try takeOutput()
                 outgoingStart = 0
                 if outgoing.isEmpty { return true }
             }
@@ -158,31 +227,71 @@ actor Connection {
         }
     }
 
-    /// Waits for ciphertext and feeds the engine.
-    private func fill() async throws(TransportError) {
+    /// What the lowest layer has for the peer, after every layer above has handed down its own.
+    private func takeOutput() throws(TransportError) -> [UInt8] {
+        for upper in layers.indices.dropFirst().reversed() {
+            let output = layers[upper].takeOutput()
+            do throws(OpenSSLError) { try layers[upper - 1].write(output.span) } catch { throw failure(error) }
+        }
+        return layers.first?.takeOutput() ?? []
+    }
+
+    /// Waits for bytes for a layer from the one below, or from the socket, and feeds it.
+    private func fill(_ layer: Int) async throws(TransportError) {
+        let bytes = layer == 0 ? try await read() : try await plaintext(of: layer - 1)
+        guard let bytes else { throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection") }
+        do throws(OpenSSLError) { try layers[layer].feed(bytes.span) } catch { throw failure(error) }
+    }
+
+    private func plaintext(of layer: Int) async throws(TransportError) -> [UInt8]? {
         while true {
-            await takeTurns()
-            switch socket?.read(atMost: Self.readChunk) {
-            case .bytes(let bytes):
-                do throws(OpenSSLError) { return try engine.feed(bytes.span) } catch { throw failure(error) }
-            case .end: throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection")
-            case .failed(let error): throw lost(error.description)
-            case .wouldBlock:
-                readiness.remove(.reading)
-                try await ready(for: .reading)
-            case nil: throw ended
+            switch layers[layer].read() {
+            case .bytes(let bytes): return bytes
+            case .closed: return nil
+            case .failed(let reason): throw failure(reason)
+            case .wantsInput: try await fill(layer)
             }
         }
+    }
+
+    /// The next bytes of the socket; nil at its end.
+    private func read() async throws(TransportError) -> [UInt8]? {
+        while true {
+            readsInARow += 1
+            if readsInARow >= Self.turn { await takeTurns() }
+            switch take() {
+            case .bytes(let bytes): return bytes
+            case .end: return nil
+            case .failed(let error): throw lost(error.description)
+            case .wouldBlock: try await ready(for: .reading)
+            }
+        }
+    }
+
+    /// Reads the socket when it is known to have something.
+    private func take() -> Socket.Input {
+        guard readiness.contains(.reading) else { return .wouldBlock }
+        guard let input = socket?.read(atMost: Self.readChunk) else { return .wouldBlock }
+        switch input {
+        case .wouldBlock: readiness.remove(.reading)
+        // Less than was asked for is all there was, and more of it is another edge (epoll(7)); an end is not.
+        case .bytes(let bytes) where bytes.count < Self.readChunk && !readiness.contains(.hangUp):
+            readiness.remove(.reading)
+        case .bytes, .end, .failed: break
+        }
+        return input
     }
 
     /// Lets timers, cancellations and other connections have their turn: a peer that sends faster than it is read would
     /// otherwise have the loop to itself.
     private func takeTurns() async {
+        readsInARow = 0
         await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
     }
 
     private func ready(for wanted: Readiness) async throws(TransportError) {
         if readiness.isDisjoint(with: wanted), end == nil {
+            readsInARow = 0
             await withCheckedContinuation { waiting.append((wanted, $0)) }
         }
         if let end { throw end }

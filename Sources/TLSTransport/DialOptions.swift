@@ -1,3 +1,5 @@
+import OpenSSLBridge
+
 /// How a connection is made: which addresses, which TLS offers, how long each phase may take.
 package struct DialOptions: Sendable, Hashable {
     /// Which of the host's addresses are tried.
@@ -10,9 +12,24 @@ package struct DialOptions: Sendable, Hashable {
         case ipv6
     }
 
+    /// The TLS versions that are spoken (RFC 5246, RFC 8446).
+    package enum Version: Sendable, Hashable {
+        case tls12
+        case tls13
+
+        var number: TLSVersion {
+            switch self {
+            case .tls12: .tls12
+            case .tls13: .tls13
+            }
+        }
+    }
+
     package var addressFamily = AddressFamily.any
     /// ALPN names, most wanted first (RFC 7301), each of 1 to 255 bytes; empty sends no ALPN.
     package var applicationProtocols = ["http/1.1"]
+    /// The oldest TLS version to offer.
+    package var minimumVersion = Version.tls12
     /// Signature algorithms to offer, in the words of `SSL_set1_sigalgs_list` (`"ECDSA+SHA256:RSA-PSS+SHA256"`); nil
     /// offers OpenSSL's own. A server with several certificates chooses by this list.
     package var signatureAlgorithms: String?

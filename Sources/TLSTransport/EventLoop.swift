@@ -4,8 +4,11 @@ import Synchronization
 /// One thread that waits for sockets and timers, and runs the actors that are bound to it.
 ///
 /// Every call is safe from any thread; what they hand over runs on the loop's thread, one thing at a time. The thread
-/// starts with the loop and ends with the process, which it does not keep alive.
+/// starts with ``start()`` and ends with the process, which it does not keep alive; until then work is kept.
 final class EventLoop: SerialExecutor {
+    /// The process's loop.
+    static let shared = EventLoop()
+
     /// Names a watched socket.
     typealias Token = UInt64
     typealias Watcher = @Sendable (Token, Readiness) -> Void
@@ -22,16 +25,27 @@ final class EventLoop: SerialExecutor {
         var lastToken: Token = 0
         /// Whether the thread waits, or is about to, and has to be woken for new work.
         var isAsleep = false
+        /// Nil before the start.
+        var poller: SharedPoller?
+    }
+
+    /// A class, since an optional of what cannot be copied cannot be lent.
+    private final class SharedPoller: Sendable {
+        let poller: Poller
+        init() throws(SystemError) { poller = try Poller() }
     }
 
     private let state = Locked(State())
-    private let poller: Poller
     private let thread = Atomic<UInt>(0)
 
-    /// Starts the thread.
-    init() throws(SystemError) {
-        poller = try Poller()
-        try startThread { self.run() }
+    /// Starts the thread, unless it runs; the next call tries again what failed.
+    func start() throws(SystemError) {
+        try state.withLock { state throws(SystemError) in
+            guard state.poller == nil else { return }
+            let shared = try SharedPoller()
+            try startThread { self.run(shared) }
+            state.poller = shared
+        }
     }
 
     // MARK: Executor
@@ -72,7 +86,8 @@ final class EventLoop: SerialExecutor {
             return state.lastToken
         }
         do throws(SystemError) {
-            try poller.add(socket, token: token)
+            try start()
+            try state.withLock(\.poller)?.poller.add(socket, token: token)
         } catch {
             unwatch(token)
             throw error
@@ -93,16 +108,16 @@ final class EventLoop: SerialExecutor {
     // MARK: Thread
 
     private func change<Result>(_ body: (inout State) -> Result) -> Result {
-        let (result, wasAsleep) = state.withLock { state in
+        let (result, sleeper) = state.withLock { state in
             let result = body(&state)
             defer { state.isAsleep = false }
-            return (result, state.isAsleep)
+            return (result, state.isAsleep ? state.poller : nil)
         }
-        if wasAsleep { poller.wake() }
+        sleeper?.poller.wake()
         return result
     }
 
-    private func run() {
+    private func run(_ shared: SharedPoller) {
         thread.store(currentThread(), ordering: .relaxed)
         while true {
             let work = takeWork()
@@ -112,7 +127,7 @@ final class EventLoop: SerialExecutor {
                 case .call(let body): body()
                 }
             }
-            let events = poller.wait(milliseconds: work.isEmpty ? sleep() : 0)
+            let events = shared.poller.wait(milliseconds: work.isEmpty ? sleep() : 0)
             state.withLock { $0.isAsleep = false }
             for (token, readiness) in events {
                 let watcher = state.withLock { $0.watchers[token] }

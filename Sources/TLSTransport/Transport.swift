@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 import OpenSSLBridge
 
 /// Makes connections: all of them on one event loop, which starts with the first.
@@ -6,14 +6,24 @@ package final class Transport: Sendable {
     /// The process's transport.
     package static let shared = Transport()
 
-    private struct Running {
-        let loop: EventLoop
-        let context: TLSContext
-    }
-
-    private let running = Locked<Running?>(nil)
+    private let context = Locked<TLSContext?>(nil)
 
     private init() {}
+
+    /// Starts what every connection needs, when it does not run; the next call tries again what failed.
+    package func start() throws(TransportError) {
+        _ = try startedContext()
+    }
+
+    /// Resolves and connects to a host, by TCP alone.
+    ///
+    /// Cancelling the task closes what was opened and throws ``TransportError/cancelled``.
+    package func connect(
+        to host: ServerName, port: UInt16, options: DialOptions = DialOptions()
+    ) async throws(TransportError) -> BareConnection {
+        let endpoint = Endpoint(name: host, port: port)
+        return try await connect(endpoint, options, total: total(endpoint, options))
+    }
 
     /// Resolves, connects and shakes hands up to the server's certificate, which it returns as a question.
     ///
@@ -22,59 +32,44 @@ package final class Transport: Sendable {
     package func dial(
         _ endpoint: Endpoint, options: DialOptions = DialOptions()
     ) async throws(TransportError) -> PendingConnection {
-        let running = try start()
-        let loop = running.loop
-        let total = Deadline(for: .total, peer: endpoint.description, limit: options.totalTimeout)
+        let total = total(endpoint, options)
+        let bare = try await connect(endpoint, options, total: total)
+        let deadline = Deadline(for: .handshake, peer: endpoint.description, limit: options.handshakeTimeout)
+        return try await bare.secure(
+            as: endpoint.name, options: options, resuming: nil, until: .earlier(deadline, total))
+    }
+
+    private func connect(
+        _ endpoint: Endpoint, _ options: DialOptions, total: Deadline
+    ) async throws(TransportError) -> BareConnection {
+        let context = try startedContext()
+        let loop = EventLoop.shared
         func deadline(_ phase: TransportError.Phase, _ limit: Duration) -> Deadline {
             .earlier(Deadline(for: phase, peer: endpoint.description, limit: limit), total)
         }
-
-        let engine = try engine(for: endpoint, options, running.context)
         let addresses = try await resolve(
             endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
             family: options.addressFamily, until: deadline(.resolve, options.resolveTimeout), on: loop)
         let race = ConnectRace(to: addresses, peer: endpoint.description, on: loop)
         let socket = try await race.run(until: deadline(.connect, options.connectTimeout))
         let address = socket.address.description
-
-        let connection = Connection(socket, engine: engine, peer: "\(endpoint) at \(address)", on: loop)
-        let certificates = try await connection.ask(until: deadline(.handshake, options.handshakeTimeout))
-        do throws(PresentedChainError) {
-            return PendingConnection(
-                connection, presented: try PresentedChain(derCertificates: certificates), remoteAddress: address,
-                name: endpoint.name, limit: options.handshakeTimeout)
-        } catch {
-            await connection.refuse()
-            throw .unreadableCertificates(peer: connection.peer, reason: error)
-        }
+        let connection = Connection(socket, peer: "\(endpoint) at \(address)", on: loop)
+        return BareConnection(connection, remoteAddress: address, context: context)
     }
 
-    private func engine(
-        for endpoint: Endpoint, _ options: DialOptions, _ context: TLSContext
-    ) throws(TransportError) -> sending TLSClientEngine {
-        do throws(OpenSSLError) {
-            return try TLSClientEngine(
-                context: context, serverName: endpoint.name.isIPAddress ? nil : endpoint.name.description,
-                applicationProtocols: options.applicationProtocols, signatureAlgorithms: options.signatureAlgorithms)
-        } catch {
-            throw .handshakeFailed(peer: endpoint.description, reason: error)
-        }
+    private func total(_ endpoint: Endpoint, _ options: DialOptions) -> Deadline {
+        Deadline(for: .total, peer: endpoint.description, limit: options.totalTimeout)
     }
 
-    /// The loop and the TLS context, made when they are first needed; the next dial tries again what failed.
-    private func start() throws(TransportError) -> Running {
-        try running.withLock { running throws(TransportError) in
-            if let running { return running }
-            let context = try Self.makeContext()
-            let new = Running(loop: try Self.makeLoop(), context: context)
-            running = new
-            return new
-        }
-    }
-
-    private static func makeLoop() throws(TransportError) -> EventLoop {
-        do throws(SystemError) { return try EventLoop() } catch {
+    private func startedContext() throws(TransportError) -> TLSContext {
+        do throws(SystemError) { try EventLoop.shared.start() } catch {
             throw .exhausted(what: "an event loop", reason: error.description)
+        }
+        return try context.withLock { context throws(TransportError) in
+            if let context { return context }
+            let new = try Self.makeContext()
+            context = new
+            return new
         }
     }
 

@@ -15,8 +15,10 @@ package enum TransportError: Error, Sendable, Hashable {
     case lostDuringHandshake(peer: String, reason: String)
     /// The server sent certificates that cannot be read, so there is nothing to verify.
     case unreadableCertificates(peer: String, reason: PresentedChainError)
-    /// The path given to ``PendingConnection/accept(_:approval:)`` is for another certificate or another name.
+    /// The path given to ``PendingConnection/accept(_:identity:approval:)`` is for another certificate or another name.
     case foreignPath(peer: String)
+    /// A proxy's answer to CONNECT could not be read.
+    case tunnelRefused(peer: String, reason: String)
     /// The peer ended the stream without a close_notify (RFC 8446, section 6.1): bytes may be missing.
     case truncated(peer: String)
     /// The connection failed after the handshake, in TLS.
@@ -35,7 +37,36 @@ package enum TransportError: Error, Sendable, Hashable {
         case resolve = "name resolution"
         case connect = "the connection"
         case handshake = "the TLS handshake"
+        case tunnel = "the proxy's answer to CONNECT"
         case total = "name resolution, connection and TLS handshake"
+    }
+}
+
+extension TransportError {
+    /// What a server says about the client's certificate.
+    package enum IdentityRefusal: Sendable, Hashable {
+        /// It wants one and got none.
+        case missing
+        /// It does not take the one it got.
+        case rejected
+    }
+
+    /// Whether the peer's alert is about the client's certificate (RFC 8446, section 6.2); `wasShown` says whether it got
+    /// one. TLS 1.2 has no alert of its own for a missing one.
+    package func identityRefusal(wasShown: Bool) -> IdentityRefusal? {
+        let alert: UInt8? =
+            switch self {
+            case .handshakeFailed(_, let reason), .protocolFailure(_, let reason): reason.alert
+            default: nil
+            }
+        switch alert {
+        // certificate_required
+        case 116: return .missing
+        // bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired, certificate_unknown,
+        // unknown_ca, access_denied
+        case 42, 43, 44, 45, 46, 48, 49: return wasShown ? .rejected : .missing
+        default: return nil
+        }
     }
 }
 
@@ -69,6 +100,8 @@ extension TransportError: CustomStringConvertible {
             "\(peer): the server's certificates cannot be read: \(reason); correct them on the server"
         case .foreignPath(let peer):
             "\(peer): the verified path is not for this server's certificate and name; verify the chain it presented"
+        case .tunnelRefused(let peer, let reason):
+            "\(peer): the proxy made no tunnel: \(reason)"
         case .truncated(let peer):
             "\(peer): the connection ended without TLS close_notify, bytes may be missing; discard them and try again"
         case .protocolFailure(let peer, let reason):

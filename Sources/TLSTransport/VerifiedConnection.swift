@@ -1,9 +1,12 @@
 package import CertificateTrust
+import OpenSSLBridge
 
-/// A TLS connection whose server was accepted: the one type that can send. Dropping it closes it.
-package final class VerifiedConnection: Sendable {
-    /// What it was approved under; a request may only use a connection whose digest is its own.
-    package let approval: ApprovalDigest
+/// A TLS connection whose server was accepted. Dropping it closes it.
+package final class VerifiedConnection: RequestConnection {
+    /// What it was approved under; a request may only use a connection whose approval holds for it.
+    package let approval: Approval
+    /// What the server sent, leaf first, in this handshake or in the one that a resumed session began with.
+    package let presented: PresentedChain
     /// The accepted path; nil when a delegate accepted the server without one.
     package let path: VerifiedPath?
     /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
@@ -14,11 +17,12 @@ package final class VerifiedConnection: Sendable {
     private let connection: Connection
 
     init(
-        _ connection: Connection, approval: ApprovalDigest, path: VerifiedPath?, remoteAddress: String,
-        negotiated: NegotiatedTLS
+        _ connection: Connection, approval: Approval, presented: PresentedChain, path: VerifiedPath?,
+        remoteAddress: String, negotiated: NegotiatedTLS
     ) {
         self.connection = connection
         self.approval = approval
+        self.presented = presented
         self.path = path
         self.remoteAddress = remoteAddress
         self.negotiated = negotiated
@@ -28,22 +32,37 @@ package final class VerifiedConnection: Sendable {
         connection.loop.execute { [connection] in connection.assumeIsolated { $0.close() } }
     }
 
-    /// Sends all bytes; returns when the kernel has them. One call at a time, since two would interleave.
     package func send(_ bytes: [UInt8]) async throws(TransportError) {
         try await connection.send(bytes)
     }
 
-    /// The next bytes, at least one; nil when the peer closed with close_notify. One call at a time.
+    /// The next bytes; nil when the peer closed with close_notify.
     ///
     /// A TCP end without close_notify throws ``TransportError/truncated(peer:)``.
     package func receive() async throws(TransportError) -> [UInt8]? {
         try await connection.receive()
     }
 
-    /// Says close_notify and closes; a `send` or `receive` that waits throws ``TransportError/closed(peer:)``.
+    package func hasInput() async -> Bool {
+        await connection.hasInput()
+    }
+
+    /// Says close_notify and closes.
     package func close() async {
         await connection.close()
     }
+
+    /// The session for a later connection; nil when there is none, and when the client showed who it is: a session
+    /// would speak for that identity without anybody being asked.
+    package func session() async -> ResumableSession? {
+        guard case .none = approval.identity else { return nil }
+        return await connection.session().map(ResumableSession.init)
+    }
+}
+
+/// A TLS session that a later connection to the same server may resume, once (RFC 8446, appendix C.4).
+package struct ResumableSession: Sendable {
+    let session: TLSSession
 }
 
 /// What a TLS handshake settled.
@@ -54,4 +73,6 @@ package struct NegotiatedTLS: Sendable, Hashable {
     package let cipherSuite: String
     /// The ALPN name, nil when the server chose none.
     package let applicationProtocol: String?
+    /// Whether a session was resumed (`SSL_session_reused`).
+    package let isResumed: Bool
 }

@@ -38,37 +38,6 @@ import Testing
         #expect(bare.expectedContentLength == -1)
     }
 
-    @Test("Protection spaces are equal when all that names them is")
-    func protectionSpaces() {
-        func space(
-            _ host: String = "a.test", _ port: Int = 443, _ scheme: String? = NSURLProtectionSpaceHTTPS,
-            _ realm: String? = nil, _ method: String? = NSURLAuthenticationMethodServerTrust
-        ) -> URLProtectionSpace {
-            URLProtectionSpace(host: host, port: port, protocol: scheme, realm: realm, authenticationMethod: method)
-        }
-        #expect(space() == space())
-        #expect(space().hashValue == space().hashValue)
-        let others = [
-            space("b.test"), space("a.test", 8443), space("a.test", 443, NSURLProtectionSpaceHTTP),
-            space("a.test", 443, NSURLProtectionSpaceHTTPS, "realm"),
-            space("a.test", 443, NSURLProtectionSpaceHTTPS, nil, nil),
-        ]
-        #expect(!others.contains(space()))
-        #expect(Set(others + others).count == 5)
-    }
-
-    @Test("A credential keeps its password out of descriptions and dumps (CS2)")
-    func credential() {
-        let credential = URLCredential(user: "me", password: "secret", persistence: .forSession)
-        #expect(credential.user == "me")
-        #expect(credential.password == "secret")
-        #expect(credential.hasPassword)
-        #expect(credential.persistence == .forSession)
-        var dumped = ""
-        dump(credential, to: &dumped)
-        #expect(!"\(credential) \(String(reflecting: credential)) \(dumped)".contains("secret"))
-    }
-
     @Test("A request keeps its header, query and user out of descriptions and dumps (CS2)")
     func requestDescription() throws {
         var request = URLRequest(url: try #require(URL(string: "https://me:secret@a.test/b?key=secret")))
@@ -77,22 +46,5 @@ import Testing
         dump(request, to: &dumped)
         #expect(!"\(request) \(String(reflecting: request)) \(dumped)".contains("secret"))
         #expect(request.description == "GET https://a.test/b")
-    }
-
-    @Test("A body over the limit ends the exchange, whether it was announced or not")
-    func bodyLimit() throws {
-        let announced = Array("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n".utf8)
-        let unannounced = Array("HTTP/1.1 200 OK\r\n\r\n0123456789".utf8)
-        var exchange = HTTPExchange(requestMethod: "GET", bodyLimit: 10)
-        #expect(throws: HTTPResponseError.bodyTooLarge(limit: 10)) { try exchange.receive(announced) }
-        exchange = HTTPExchange(requestMethod: "GET", bodyLimit: 10)
-        try exchange.receive(unannounced)
-        #expect(exchange.body.count == 10)
-        #expect(!exchange.isComplete)
-        #expect(throws: HTTPResponseError.bodyTooLarge(limit: 10)) { try exchange.receive([0]) }
-        exchange = HTTPExchange(requestMethod: "GET", bodyLimit: 10)
-        try exchange.receive(unannounced)
-        try exchange.receive(nil)
-        #expect(exchange.isComplete)
     }
 }

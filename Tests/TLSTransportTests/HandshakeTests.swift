@@ -13,7 +13,7 @@ import Testing
             #expect(pending.presented.certificates.map(\.derBytes) == site.chain.map(\.derBytes))
             #expect(pending.remoteAddress == "127.0.0.1:\(server.port)")
             let path = try site.path(pending.presented)
-            let connection = try await pending.accept(path, approval: approval)
+            let connection = try await pending.accept(path) { approval }
             #expect(connection.negotiated.version == (version == .tls12 ? "TLSv1.2" : "TLSv1.3"))
             #expect(connection.negotiated.applicationProtocol == nil)
             #expect(connection.path == path)
@@ -75,7 +75,7 @@ import Testing
             #expect(!first.handshakeCompleted && !first.hasEnded && first.alerts.isEmpty)
             #expect(server.applicationBytes.isEmpty)
             let path = try site.path(pending.presented)
-            let connection = try await pending.accept(path, approval: approval)
+            let connection = try await pending.accept(path) { approval }
             try await connection.send(request)
             #expect(try await connection.receive() != nil)
         }
@@ -91,7 +91,7 @@ import Testing
                 let path = try other.path(theirs.presented)
                 await expectFailure(\.isForeignPath) {
                     let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
-                    _ = try await pending.accept(path, approval: approval)
+                    _ = try await pending.accept(path) { approval }
                 }
                 try await Self.expectRefused(server)
             }
@@ -111,7 +111,7 @@ import Testing
                 let path = try ServerTrust(
                     presented: pending.presented, name: try ServerName("b.example.test"), store: store
                 ).evaluate(at: Site.time)
-                _ = try await pending.accept(path, approval: approval)
+                _ = try await pending.accept(path) { approval }
             }
             try await Self.expectRefused(server)
         }
@@ -123,7 +123,7 @@ import Testing
         try await LoopbackServer(chain: [leaf]).run { server in
             let pending = try await Transport.shared.dial(
                 Endpoint(name: try ServerName("127.0.0.1"), port: server.port), options: .patient)
-            let connection = try await pending.acceptUnverified(approval: approval)
+            let connection = try await pending.accept(nil) { approval }
             #expect(connection.path == nil)
             try await connection.send(request)
             #expect(try await connection.receive() != nil)
@@ -139,7 +139,7 @@ import Testing
             let pending = try await Transport.shared.dial(
                 Endpoint(name: try ServerName("::1"), port: server.port), options: .patient)
             #expect(pending.remoteAddress == "[::1]:\(server.port)")
-            let connection = try await pending.acceptUnverified(approval: approval)
+            let connection = try await pending.accept(nil) { approval }
             await connection.close()
             #expect(try #require(await server.ended().first).serverName == nil)
         }

@@ -31,7 +31,7 @@ import Testing
 @Suite struct EventLoopTests {
     @Test("calls run on the loop's thread in order, timers behind them")
     func order() async throws {
-        let loop = try EventLoop()
+        let loop = EventLoop()
         let called = Locked<[String]>([])
         let isIsolated = await withCheckedContinuation { continuation in
             let timer = loop.schedule(at: .now + .seconds(3600)) { called.withLock { $0.append("cancelled") } }
@@ -53,7 +53,7 @@ import Testing
     private let name: ServerName
 
     init() throws {
-        loop = try EventLoop()
+        loop = EventLoop()
         name = try ServerName("api.example.test")
     }
 
@@ -117,7 +117,7 @@ import Testing
     private let loop: EventLoop
     private let deadline = Deadline(for: .connect, peer: "peer", limit: .seconds(60))
 
-    init() throws { loop = try EventLoop() }
+    init() throws { loop = EventLoop() }
 
     private func address(port: UInt16, _ text: String = "127.0.0.1") throws -> SocketAddress {
         try #require(SocketAddress(try ServerName(text), port: port))

@@ -35,12 +35,12 @@ struct Site {
     func connect(to server: LoopbackServer, _ options: DialOptions = .patient) async throws -> VerifiedConnection {
         let pending = try await Transport.shared.dial(try endpoint(on: server), options: options)
         let path = try path(pending.presented)
-        return try await pending.accept(path, approval: approval)
+        return try await pending.accept(path) { approval }
     }
 }
 
 /// An approval that says nothing.
-let approval = ApprovalDigest(bytes: [32 of UInt8](repeating: 7))
+let approval = Approval(policy: [7], roots: [7], acceptance: .verified)
 
 let request = Array("GET / HTTP/1.1\r\nHost: api.example.test\r\nConnection: close\r\n\r\n".utf8)
 

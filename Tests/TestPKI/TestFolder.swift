@@ -12,13 +12,16 @@ package final class TestFolder: Sendable {
 
     deinit { _ = try? TestCommand.run(["rm", "-rf", path]) }
 
-    /// Writes a file, under a name of its own unless told, and gives its path.
-    package func add(_ bytes: [UInt8], name: String? = nil) throws(TestPKIError) -> String {
+    /// Writes a file, under a name of its own unless told, and gives its path. `mode` holds whatever the umask.
+    package func add(
+        _ bytes: [UInt8], name: String? = nil, mode: UInt32 = 0o600
+    ) throws(TestPKIError) -> String {
         let file = path + "/" + (name ?? String(UInt64.random(in: .min ... .max), radix: 16))
         let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(file) }
         defer { close(descriptor) }
         guard unsafe write(descriptor, bytes, bytes.count) == bytes.count else { throw .system(file) }
+        guard fchmod(descriptor, mode) == 0 else { throw .system(file) }
         return file
     }
 

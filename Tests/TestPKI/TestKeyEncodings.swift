@@ -55,6 +55,15 @@ extension TestKey {
         }
     }
 
+    /// The same encrypted in OpenSSL's old way (RFC 1421 fields), AES-256-CBC behind one round of MD5.
+    package func encryptedTraditionalPEM(passphrase: String) throws(TestPKIError) -> String {
+        let secret = Array(passphrase.utf8)
+        return try unsafe text("PEM_write_bio_PrivateKey_traditional") {
+            unsafe PEM_write_bio_PrivateKey_traditional(
+                $0, pointer, EVP_aes_256_cbc(), secret, Int32(secret.count), nil, nil)
+        }
+    }
+
     /// DER PKCS#8.
     package var privateKeyDER: [UInt8] {
         get throws(TestPKIError) {

@@ -1,4 +1,5 @@
 import Glibc
+import OpenSSLBridge
 
 /// A file to read: a regular file, a pipe, standard input. It never blocks on a pipe that nobody writes to, and leaves
 /// size limits to its reader, who sees the bytes come.
@@ -8,6 +9,11 @@ package struct InputFile: ~Copyable {
     private let descriptor: Int32
     private let isOwned: Bool
     private let isPipe: Bool
+    /// The mode's last nine bits (`st_mode`); 0 for standard input.
+    let permissions: UInt32
+    /// Whether others than the owner have rights to it; of a file that this process does not own, others than the owner
+    /// and the group.
+    let isOpenToOthers: Bool
     private var hasSeenWriter = false
 
     /// Opens a path (`open` with `O_RDONLY | O_NONBLOCK | O_CLOEXEC`). A directory is refused.
@@ -38,6 +44,8 @@ package struct InputFile: ~Copyable {
         descriptor = opened
         isOwned = true
         isPipe = kind == S_IFIFO
+        permissions = information.st_mode & 0o777
+        isOpenToOthers = permissions & (information.st_uid == geteuid() ? 0o077 : 0o007) != 0
     }
 
     /// Standard input, as it is.
@@ -48,6 +56,8 @@ package struct InputFile: ~Copyable {
         self.descriptor = descriptor
         isOwned = false
         isPipe = false
+        permissions = 0
+        isOpenToOthers = false
     }
 
     deinit { if isOwned { close(descriptor) } }
@@ -93,10 +103,12 @@ package struct InputFile: ~Copyable {
         return try file.contents(limit: limit)
     }
 
-    /// Everything that is left, or an error when there is more than `limit`.
-    package mutating func contents(limit: Int) throws(InputFileError) -> [UInt8] {
+    /// Everything that is left, or an error when there is more than `limit`. What is secret leaves no copies behind.
+    package mutating func contents(limit: Int, isSecret: Bool = false) throws(InputFileError) -> [UInt8] {
         var contents: [UInt8] = []
+        if isSecret { contents.reserveCapacity(limit) }
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        defer { if isSecret { wipe(&buffer) } }
         while true {
             let count = try read(into: &buffer)
             if count == 0 { return contents }

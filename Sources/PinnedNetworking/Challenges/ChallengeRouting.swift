@@ -11,19 +11,47 @@ enum ChallengeRouting {
         case task
     }
 
-    /// The order for challenges that concern a whole session: server trust.
-    static let sessionWide: [(delegate: Delegate, method: Method)] = [
-        (.session, .session),
-        (.task, .session),
-        (.task, .task),
-        (.session, .task),
+    struct Step: Sendable, Hashable {
+        let delegate: Delegate
+        let method: Method
+
+        /// Whether the answer holds for all tasks of the session.
+        var isSessionWide: Bool { delegate == .session && method == .session }
+    }
+
+    /// The order for challenges that concern a whole session: server trust, client certificate, NTLM, Negotiate.
+    static let sessionWide = [
+        Step(delegate: .session, method: .session),
+        Step(delegate: .task, method: .session),
+        Step(delegate: .task, method: .task),
+        Step(delegate: .session, method: .task),
     ]
+
+    /// The order for challenges that concern a task: Basic, Digest and the rest.
+    static let taskSpecific = [
+        Step(delegate: .task, method: .task),
+        Step(delegate: .task, method: .session),
+        Step(delegate: .session, method: .task),
+        Step(delegate: .session, method: .session),
+    ]
+
+    /// The order for an authentication method.
+    static func steps(for method: String) -> [Step] {
+        switch method {
+        case NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate,
+            NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate:
+            sessionWide
+        default: taskSpecific
+        }
+    }
 }
 
 /// What a delegate answered.
 struct ChallengeAnswer: Sendable {
     let disposition: URLSession.AuthChallengeDisposition
     let credential: URLCredential?
+    /// Who answered; nil for nobody.
+    var step: ChallengeRouting.Step?
 
     /// Nobody implements a method for the challenge.
     static let byDefault = ChallengeAnswer(disposition: .performDefaultHandling, credential: nil)
@@ -40,26 +68,30 @@ extension URLSession {
     /// Waits as long as the task lets it: a delegate that never answers is left behind when the task is cancelled, and
     /// then this throws `CancellationError`.
     func answer(to challenge: URLAuthenticationChallenge, of task: URLSessionTask) async throws -> ChallengeAnswer {
-        for step in ChallengeRouting.sessionWide {
+        for step in ChallengeRouting.steps(for: challenge.protectionSpace.authenticationMethod) {
             let delegate: (any URLSessionDelegate)? = step.delegate == .session ? self.delegate : task.delegate
-            guard let delegate else { continue }
+            guard let delegate, !UnimplementedMethods.contains(step.method, of: delegate) else { continue }
+            let answer: ChallengeAnswer?
             switch step.method {
             case .session:
-                let answer = try await ask { handler in
+                answer = try await ask(challenge) { challenge, handler in
                     delegate.urlSession(self, didReceive: challenge, completionHandler: handler)
-                } async: {
+                } async: { challenge in
                     await delegate.urlSession(self, didReceive: challenge)
                 }
-                if let answer { return answer }
             case .task:
                 guard let delegate = delegate as? any URLSessionTaskDelegate else { continue }
-                let answer = try await ask { handler in
+                answer = try await ask(challenge) { challenge, handler in
                     delegate.urlSession(self, task: task, didReceive: challenge, completionHandler: handler)
-                } async: {
+                } async: { challenge in
                     await delegate.urlSession(self, task: task, didReceive: challenge)
                 }
-                if let answer { return answer }
             }
+            if var answer {
+                answer.step = step
+                return answer
+            }
+            UnimplementedMethods.insert(step.method, of: delegate)
         }
         return .byDefault
     }
@@ -68,22 +100,26 @@ extension URLSession {
 
     /// Asks one method in its two spellings; nil when neither is implemented.
     private func ask(
-        completion: @escaping @Sendable (@escaping Handler) -> Void,
-        async: @escaping @Sendable () async -> (URLSession.AuthChallengeDisposition, URLCredential?)
+        _ challenge: URLAuthenticationChallenge,
+        completion: @escaping @Sendable (URLAuthenticationChallenge, @escaping Handler) -> Void,
+        async: @escaping @Sendable (URLAuthenticationChallenge) async -> (
+            URLSession.AuthChallengeDisposition, URLCredential?
+        )
     ) async throws -> ChallengeAnswer? {
         let handled = OnceOnlyAnswer<ChallengeAnswer>()
+        let sent = URLAuthenticationChallenge(
+            authenticationChallenge: challenge, sender: ChallengeAnswerSender { handled.take($0) })
         delegateQueue.addOperation {
-            completion { disposition, credential in
-                guard !handled.answer(ChallengeAnswer(disposition: disposition, credential: credential)) else { return }
-                NSLog("%@", "PinnedNetworking: a delegate answered twice or too late; the answer is ignored")
-            }
+            completion(sent) { handled.take(ChallengeAnswer(disposition: $0, credential: $1)) }
         }
         guard let answer = await handled.value else { throw CancellationError() }
         if answer.isImplemented { return answer }
 
         let returned = OnceOnlyAnswer<ChallengeAnswer>()
+        let resent = URLAuthenticationChallenge(
+            authenticationChallenge: challenge, sender: ChallengeAnswerSender { returned.take($0) })
         let asking = Task {
-            let (disposition, credential) = await async()
+            let (disposition, credential) = await async(resent)
             returned.answer(ChallengeAnswer(disposition: disposition, credential: credential))
         }
         guard let answer = await returned.value else {
@@ -91,5 +127,25 @@ extension URLSession {
             throw CancellationError()
         }
         return answer.isImplemented ? answer : nil
+    }
+}
+
+/// The methods that types of delegates are known not to implement, so that they are asked once.
+private enum UnimplementedMethods {
+    private struct Entry: Hashable {
+        let type: ObjectIdentifier
+        let method: ChallengeRouting.Method
+    }
+
+    private static let entries = Locked<Set<Entry>>([])
+
+    static func contains(_ method: ChallengeRouting.Method, of delegate: any URLSessionDelegate) -> Bool {
+        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), method: method)
+        return entries.withLock { $0.contains(entry) }
+    }
+
+    static func insert(_ method: ChallengeRouting.Method, of delegate: any URLSessionDelegate) {
+        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), method: method)
+        _ = entries.withLock { $0.insert(entry) }
     }
 }

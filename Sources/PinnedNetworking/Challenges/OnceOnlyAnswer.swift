@@ -25,3 +25,11 @@ struct OnceOnlyAnswer<Value: Sendable>: Sendable {
         }
     }
 }
+
+extension OnceOnlyAnswer<ChallengeAnswer> {
+    /// Takes a delegate's answer, and logs one that does not count.
+    func take(_ answer: ChallengeAnswer) {
+        guard !self.answer(answer) else { return }
+        NSLog("%@", "PinnedNetworking: a delegate answered twice or too late; the answer is ignored")
+    }
+}

@@ -51,7 +51,7 @@ enum ServerTrustVerdict {
 extension PinningPolicy {
     /// Whether no pins hold for a host, so that its chain is a delegate's to judge: no rule where unlisted hosts are
     /// trusted, or a rule that is off.
-    fileprivate func isUnpinned(_ name: ServerName, port: Int) -> Bool {
+    func isUnpinned(_ name: ServerName, port: Int) -> Bool {
         guard let rule = rule(for: name, port: port) else { return unlisted == .trust }
         return rule.mode == .off
     }

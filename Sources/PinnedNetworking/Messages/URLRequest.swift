@@ -1,13 +1,17 @@
-/// A request for a URL: GET, or HEAD, without a body.
+import HTTPMessages
+
+/// A request for a URL.
 ///
 /// Whatever it holds is checked when it is sent; a request that cannot be sent as it stands is a `URLError` that says
-/// what to change.
+/// what to change. There is no `cachePolicy` and no `httpShouldHandleCookies`: this client keeps neither a cache nor
+/// cookies.
 public struct URLRequest: Sendable, Hashable {
-    /// What is requested. Only `https` is sent.
+    /// What is requested, over `https` or `http`.
     public var url: URL?
-    /// `GET` or `HEAD`; nil stands for `GET`.
-    public var httpMethod: String? = "GET"
+    /// The body; nil for none.
+    public var httpBody: Data?
 
+    private var method = "GET"
     private(set) var fields: [HTTPField] = []
     private(set) var ownTimeoutInterval: TimeInterval?
 
@@ -20,6 +24,19 @@ public struct URLRequest: Sendable, Hashable {
     public init(url: URL, timeoutInterval: TimeInterval) {
         self.url = url
         ownTimeoutInterval = timeoutInterval
+    }
+
+    /// Any method; setting nil sets `GET`.
+    ///
+    /// The case of a method counts (RFC 9110, section 9.1). As on Apple's systems the commonest are put into capitals:
+    /// GET, HEAD, POST, PUT, DELETE and CONNECT.
+    public var httpMethod: String? {
+        get { method }
+        set {
+            let given = newValue ?? "GET"
+            let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT"]
+            method = known.first { HTTPField.foldedName($0) == HTTPField.foldedName(given) } ?? given
+        }
     }
 
     /// Seconds without progress after which the request fails; 60 unless set.
@@ -60,15 +77,39 @@ public struct URLRequest: Sendable, Hashable {
         let values = [self.value(forHTTPHeaderField: field), value].compactMap(\.self)
         setValue(values.joined(separator: ","), forHTTPHeaderField: field)
     }
+
+    /// The same with this body, or without one.
+    func with(body: Data?) -> URLRequest {
+        var request = self
+        request.httpBody = body
+        return request
+    }
+
+    /// The same with fields that it does not set itself.
+    func adding(_ fields: [HTTPField]?) -> URLRequest {
+        guard let fields else { return self }
+        var request = self
+        request.fields += fields.filter { field in !self.fields.contains { $0.isNamed(field.name) } }
+        return request
+    }
+
+    /// Removes the fields that `isUnwanted` picks.
+    mutating func removeFields(where isUnwanted: (HTTPField) -> Bool) {
+        fields.removeAll(where: isUnwanted)
+    }
 }
 
 extension URLRequest: CustomStringConvertible, CustomReflectable {
-    /// Method, scheme, host and path; what may be secret stays out of logs: user, query and header fields.
+    /// Method, scheme, host and path; what may be secret stays out of logs: user, query, header fields and body.
     public var description: String {
-        let place = url.flatMap { url in url.host.map { "\(url.scheme ?? "")://\($0)\(url.path)" } }
-        return visibleText("\(httpMethod ?? "GET") \(place ?? "no URL")")
+        visibleText("\(method) \(url?.withoutSecrets ?? "no URL")")
     }
 
     /// Shows what ``description`` does and no more, `dump` included.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension URL {
+    /// Scheme, host and path; nil without a host.
+    var withoutSecrets: String? { host.map { "\(scheme ?? "")://\($0)\(path)" } }
 }

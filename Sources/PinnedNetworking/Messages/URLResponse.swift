@@ -1,3 +1,5 @@
+import HTTPMessages
+
 /// What a server answered, without the body.
 // A class with subclasses is Sendable only when it is bound to an actor, or unchecked. Every member is nonisolated, so
 // nothing ever runs on this one.

@@ -1,41 +1,57 @@
-import TLSTransport
+import HTTPMessages
 
-/// Where a request goes and what is sent there, taken from its URL once: the name that is verified, told as SNI and
+/// Where a request goes and what it asks for there, taken from its URL once: the name that is verified, told as SNI and
 /// written as Host is one value.
 struct RequestTarget: Sendable {
+    /// The URL of the request, absolute.
     let url: URL
-    let name: ServerName
-    let port: UInt16
+    let origin: HTTPOrigin
     let method: String
-    let head: HTTPRequestHead
+    /// The path with its query, percent-encoded: what the request line says.
+    let path: String
+    /// The user that the URL names, percent-decoded, not empty. Never sent as a part of the URL.
+    let user: String?
+    /// The password that the URL holds, percent-decoded.
+    let password: String?
 
     init(_ request: URLRequest) throws(RequestTargetError) {
         guard let url = request.url?.absoluteURL else { throw .noURL }
-        switch url.scheme?.lowercased() {
-        case "https": break
-        case "http": throw .plainHTTP
-        case let scheme: throw .unsupportedScheme(scheme ?? "")
+        guard let scheme = HTTPScheme(rawValue: url.scheme?.lowercased() ?? "") else {
+            throw .unsupportedScheme(url.scheme ?? "")
         }
         // Percent-decoded and in A-labels; `host()` would be neither.
         guard let host = url.host(percentEncoded: false) else { throw .noHost }
-        guard let port = UInt16(exactly: url.port ?? 443), port > 0 else { throw .noPort(url.port ?? 0) }
-        let method = request.httpMethod ?? "GET"
-        guard method == "GET" || method == "HEAD" else { throw .unsupportedMethod(method) }
-        let path = url.path(percentEncoded: true)
-        let query = url.query(percentEncoded: true).map { "?" + $0 } ?? ""
-        let name: ServerName
-        do throws(ServerNameError) { name = try ServerName(host) } catch { throw .malformedHost(error) }
-        do throws(HTTPRequestError) {
-            head = try HTTPRequestHead(
-                method: method, target: (path.isEmpty ? "/" : path) + query, host: name, port: port,
-                fields: request.fields)
-        } catch {
-            throw .malformedRequest(error)
+        guard let port = UInt16(exactly: url.port ?? Int(scheme.defaultPort)), port > 0 else {
+            throw .noPort(url.port ?? 0)
         }
+        do throws(ServerNameError) {
+            origin = HTTPOrigin(scheme: scheme, name: try ServerName(host), port: port)
+        } catch {
+            throw .malformedHost(error)
+        }
+        user = try Self.loginText(url.user(), url.user(percentEncoded: false))
+        password = user == nil ? nil : try Self.loginText(url.password(), url.password(percentEncoded: false))
+        let path = url.path()
+        let query = url.query().map { "?" + $0 } ?? ""
+        self.path = (path.isEmpty ? "/" : path) + query
         self.url = url
-        self.name = name
-        self.port = port
-        self.method = method
+        method = request.httpMethod ?? "GET"
+    }
+
+    /// Whether to ask twice is to ask once (RFC 9110, section 9.2.2).
+    var isIdempotent: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
+
+    var name: ServerName { origin.name }
+    var port: UInt16 { origin.port }
+
+    /// A user or password as it is used; nil when it is empty. One that says line breaks or NUL is meant for a reader
+    /// further on, and refused.
+    private static func loginText(_ encoded: String?, _ decoded: String?) throws(RequestTargetError) -> String? {
+        guard let encoded, !encoded.isEmpty else { return nil }
+        guard let decoded, decoded.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+            throw .malformedLogin
+        }
+        return decoded
     }
 }
 
@@ -43,12 +59,13 @@ struct RequestTarget: Sendable {
 enum RequestTargetError: Error, Hashable {
     case noURL
     case unsupportedScheme(String)
-    /// `http` would send the request, and take the answer, from whoever is on the way.
-    case plainHTTP
+    /// `http`, for a host whose pins could not be looked at.
+    case pinnedCleartext(ServerName)
     case noHost
     case malformedHost(ServerNameError)
     case noPort(Int)
-    case unsupportedMethod(String)
+    /// The user or password of the URL, which stay out of the text.
+    case malformedLogin
     case malformedRequest(HTTPRequestError)
 }
 
@@ -57,11 +74,12 @@ extension RequestTargetError: CustomStringConvertible {
         switch self {
         case .noURL: "the request has no URL: give it one"
         case .unsupportedScheme(let scheme): "the scheme \(HTTPExcerpt(scheme)) is not supported: use https"
-        case .plainHTTP: "plain http is refused, since nobody is verified: use https"
+        case .pinnedCleartext(let name):
+            "plain http to \(name) is refused, since there is nothing to look for its pins on: use https"
         case .noHost: "the URL names no host: write https://host/path"
         case .malformedHost(let error): error.description
         case .noPort(let port): "\(port) is no port: give one from 1 to 65535"
-        case .unsupportedMethod(let method): "the method \(HTTPExcerpt(method)) is not supported: use GET or HEAD"
+        case .malformedLogin: "the URL's user or password is not UTF-8, or has control characters: leave them out"
         case .malformedRequest(let error): error.description
         }
     }

@@ -1,3 +1,4 @@
+import HTTPMessages
 import TLSTransport
 
 extension URLError {
@@ -8,9 +9,9 @@ extension URLError {
     public var pinDecision: PinDecision? { errorUserInfo[Self.pinDecisionKey] as? PinDecision }
 
     /// The error that a request ends with, whatever ended it. The text is the reason's own.
-    init(_ reason: any Error, request: URLRequest) {
+    init(_ reason: any Error, url: URL?) {
         var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
-        if let url = request.url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
+        if let url = url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
         if case ServerTrustRefusal.refused(let refusal) = reason {
             information[Self.pinDecisionKey] = PinDecision(refusal)
         }
@@ -46,21 +47,28 @@ extension URLError.Code {
     fileprivate init(_ reason: any Error) {
         switch reason {
         case let reason as RequestTargetError: self.init(reason)
+        case is HTTPRequestError: self = .badURL
         case let reason as WorkLimit.End: self.init(reason)
         case let reason as TransportError: self.init(reason)
         case let reason as ServerTrustRefusal: self.init(reason)
+        case let reason as RedirectionError: self = reason.code
         case let reason as HTTPResponseError: self.init(reason)
+        case let reason as ProxyRefusal:
+            self = reason.statusCode == 407 ? .userAuthenticationRequired : .cannotConnectToHost
+        case let reason as IdentityRefused:
+            self = reason.refusal == .missing ? .clientCertificateRequired : .clientCertificateRejected
+        case let reason as AuthenticationError: self.init(reason)
         case is TrustStoreError: self = .secureConnectionFailed
-        case is CancellationError: self = .cancelled
+        case is CancelledChallenge, is CancellationError: self = .cancelled
         default: self = .unknown
         }
     }
 
     private init(_ reason: RequestTargetError) {
         switch reason {
-        case .noURL, .noHost, .malformedHost, .noPort, .malformedRequest: self = .badURL
-        case .unsupportedScheme, .unsupportedMethod: self = .unsupportedURL
-        case .plainHTTP: self = .appTransportSecurityRequiresSecureConnection
+        case .noURL, .noHost, .malformedHost, .noPort, .malformedLogin, .malformedRequest: self = .badURL
+        case .unsupportedScheme: self = .unsupportedURL
+        case .pinnedCleartext: self = .appTransportSecurityRequiresSecureConnection
         }
     }
 
@@ -75,9 +83,8 @@ extension URLError.Code {
         switch reason {
         case .unresolvable: self = .cannotFindHost
         case .timedOut: self = .timedOut
-        case .unreachable, .exhausted: self = .cannotConnectToHost
-        case .handshakeFailed, .lostDuringHandshake, .protocolFailure:
-            self = .secureConnectionFailed
+        case .unreachable, .exhausted, .tunnelRefused: self = .cannotConnectToHost
+        case .handshakeFailed, .lostDuringHandshake, .protocolFailure: self = .secureConnectionFailed
         case .unreadableCertificates, .foreignPath: self = .serverCertificateUntrusted
         case .truncated, .lost, .closed: self = .networkConnectionLost
         case .cancelled: self = .cancelled
@@ -95,6 +102,14 @@ extension URLError.Code {
             default: self = .serverCertificateUntrusted
             }
         case .rejected, .foreignCredential, .refused: self = .serverCertificateUntrusted
+        }
+    }
+
+    private init(_ reason: AuthenticationError) {
+        switch reason {
+        case .cancelled: self = .cancelled
+        case .unusableCredential: self = .userAuthenticationRequired
+        case .forgedResponse: self = .badServerResponse
         }
     }
 

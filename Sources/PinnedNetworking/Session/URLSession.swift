@@ -1,32 +1,54 @@
+import CertificateTrust
+public import Foundation
 import Synchronization
 import TLSTransport
 
-/// Sends requests over HTTPS to servers that its configuration and its delegates accept.
+/// Sends requests to servers that its configuration and its delegates accept.
 ///
-/// Every request has a connection of its own. Nothing of a request is sent before the server's chain was verified and
-/// the pins of the session's configuration were found on it.
+/// Nothing of a request is sent before the server's chain was verified and the pins of the session's configuration were
+/// found on it, on connections that earlier requests left open as well.
 public final class URLSession: Sendable {
     /// A session of ``URLSessionConfiguration/default``: without pins.
     public static let shared = URLSession(configuration: .default)
 
     /// What a delegate answers to a challenge.
     public enum AuthChallengeDisposition: Int, Sendable {
-        /// Use the credential. For server trust, one made from the challenge's own trust; any other refuses.
+        /// Use the credential. For server trust, one made from the challenge's own trust; any other refuses. For other
+        /// challenges nil goes on without one.
         case useCredential
         /// Decide as if there were no delegate.
         case performDefaultHandling
         /// End the request with `URLError.cancelled`.
         case cancelAuthenticationChallenge
-        /// Move on to the next challenge. There is one for server trust, so this refuses the server.
+        /// Move on to the next challenge of the response. There is one for server trust, so this refuses the server.
         case rejectProtectionSpace
+    }
+
+    /// What a delegate answers to a response.
+    public enum ResponseDisposition: Int, Sendable {
+        /// End the task with `URLError.cancelled`.
+        case cancel
+        /// Go on.
+        case allow
     }
 
     /// Asked about every task; held as long as the session lives.
     public let delegate: (any URLSessionDelegate)?
     /// Where delegate methods with a completion handler are called.
     public let delegateQueue: OperationQueue
+    /// Anything that helps to tell sessions apart.
+    public var sessionDescription: String? {
+        get { label.withLock(\.self) }
+        set { label.withLock { $0 = newValue } }
+    }
 
     let settings: SessionSettings
+    let pool: ConnectionPool
+    let logins = AuthenticationCache()
+    /// Credentials that were given for this session alone.
+    let credentials = URLCredentialStorage()
+    private let currentTrust: Locked<SessionTrust>
+    private let label = Locked<String?>(nil)
     private let taskCount = Atomic(0)
 
     /// A session without a delegate.
@@ -39,6 +61,8 @@ public final class URLSession: Sendable {
         configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
     ) {
         settings = configuration.snapshot
+        pool = ConnectionPool(limit: settings.connectionsPerHost)
+        currentTrust = Locked(settings.trust)
         self.delegate = delegate
         if let delegateQueue {
             self.delegateQueue = delegateQueue
@@ -48,8 +72,42 @@ public final class URLSession: Sendable {
         }
     }
 
-    /// A copy of the configuration the session was made with.
-    public var configuration: URLSessionConfiguration { URLSessionConfiguration(settings: settings) }
+    /// A copy of the configuration the session was made with, and of the trust it has now.
+    public var configuration: URLSessionConfiguration {
+        var settings = settings
+        settings.trust = trust
+        return URLSessionConfiguration(settings: settings)
+    }
+
+    /// The pins that hold from the next request on, redirects of running ones included; at first the configuration's.
+    ///
+    /// A connection that was accepted under other pins is not used again.
+    public var pinning: PinningPolicy? {
+        get { trust.pinning }
+        set { currentTrust.withLock { $0.pinning = newValue } }
+    }
+
+    /// The certificates to trust from the next request on, nil for the system's; at first the configuration's.
+    public var trustStore: TrustStore? {
+        get { trust.store }
+        set { currentTrust.withLock { $0.store = newValue } }
+    }
+
+    var trust: SessionTrust { currentTrust.withLock(\.self) }
+
+    /// Forgets connections and TLS sessions: the next requests make new ones. Requests on their way go on.
+    public func flush() async {
+        await pool.drop()
+    }
+
+    /// Forgets connections, TLS sessions, and the credentials that were given for this session.
+    public func reset() async {
+        logins.removeAll()
+        credentials.removeAll()
+        await pool.drop()
+    }
+
+    // MARK: async
 
     /// Fetches a URL; see ``data(for:delegate:)``.
     public func data(
@@ -60,67 +118,174 @@ public final class URLSession: Sendable {
 
     /// Sends a request and returns the body, at most 1 GiB, and the response, an ``HTTPURLResponse``.
     ///
-    /// Any status is a response, 404 and 500 among them. Redirects are not followed: a 3xx is the response, with its
-    /// Location. The body is as the server sent it; nothing is decompressed.
+    /// Any status is a response, 404 and 500 among them; a 401 too, when nobody had a credential. The body is as the
+    /// server sent it; nothing is decompressed.
     ///
     /// Throws `URLError`. When the pins do not match its code is `.serverCertificateUntrusted`, its text holds what is
     /// served and what is pinned, and its ``Foundation/URLError/pinDecision`` the same as values.
     public func data(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
+        try await collect(makeTask(URLSessionDataTask.self, request, delegate: delegate))
+    }
+
+    /// Sends a request with this body; else as ``data(for:delegate:)``.
+    public func upload(
+        for request: URLRequest, from bodyData: Data, delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (Data, URLResponse) {
+        try await collect(makeTask(URLSessionUploadTask.self, request.with(body: bodyData), delegate: delegate))
+    }
+
+    /// Fetches a URL byte by byte; see ``bytes(for:delegate:)``.
+    public func bytes(
+        from url: URL, delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (AsyncBytes, URLResponse) {
+        try await bytes(for: URLRequest(url: url), delegate: delegate)
+    }
+
+    /// Sends a request and returns once the response's header has come; the body is read as it is asked for, and no
+    /// faster. Dropping it ends the request.
+    public func bytes(
+        for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (AsyncBytes, URLResponse) {
+        let task = makeTask(URLSessionDataTask.self, request, delegate: delegate)
+        let (transfer, response) = try await begin(task)
+        return (AsyncBytes(task: task, transfer: transfer), response)
+    }
+
+    // MARK: Tasks
+
+    /// A task for a URL; its response goes to the delegate.
+    public func dataTask(with url: URL) -> URLSessionDataTask {
+        dataTask(with: URLRequest(url: url))
+    }
+
+    /// A task for a request; its response goes to the delegate.
+    public func dataTask(with request: URLRequest) -> URLSessionDataTask {
+        makeTask(URLSessionDataTask.self, request) { self.deliver($0) }
+    }
+
+    /// A task for a URL; see ``dataTask(with:completionHandler:)-(URLRequest,_)``.
+    public func dataTask(
+        with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDataTask {
+        dataTask(with: URLRequest(url: url), completionHandler: completionHandler)
+    }
+
+    /// A task for a request whose body, response and error go to the handler: once, on the delegates' queue.
+    public func dataTask(
+        with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDataTask {
+        makeTask(URLSessionDataTask.self, request) { self.collect($0, completionHandler) }
+    }
+
+    /// A task that sends a body; its response goes to the delegate.
+    public func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
+        makeTask(URLSessionUploadTask.self, request.with(body: bodyData)) { self.deliver($0) }
+    }
+
+    /// A task that sends a body; what comes back goes to the handler: once, on the delegates' queue.
+    public func uploadTask(
+        with request: URLRequest, from bodyData: Data?,
+        completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionUploadTask {
+        makeTask(URLSessionUploadTask.self, request.with(body: bodyData)) { self.collect($0, completionHandler) }
+    }
+
+    // MARK: Work
+
+    /// The most that a body may have that is collected in memory, in bytes: the server decides how much it sends.
+    static let collectedBodyLimit = 1 << 30
+
+    private func makeTask<Made: URLSessionTask>(
+        _ type: Made.Type, _ request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil,
+        start: (@Sendable (URLSessionTask) -> Void)? = nil
+    ) -> Made {
         let limit = WorkLimit(
             requestTimeout: request.ownTimeoutInterval ?? settings.requestTimeout,
             resourceTimeout: settings.resourceTimeout)
-        let task = URLSessionTask(
+        return Made(
             taskIdentifier: taskCount.add(1, ordering: .relaxed).newValue, originalRequest: request,
-            delegate: delegate, limit: limit)
+            delegate: delegate, limit: limit, start: start)
+    }
+
+    /// Sends the request and returns when the response's header has come.
+    private func begin(_ task: URLSessionTask) async throws -> (Transfer, HTTPURLResponse) {
         do {
-            let target = try RequestTarget(request)
-            return try await limit.run { try await self.load(target, for: task) }
+            let transfer = try Transfer(task, of: self)
+            return (transfer, try await task.limit.run { try await transfer.begin() })
         } catch {
-            throw URLError(error, request: request)
+            throw fail(task, error)
         }
     }
 
-    private func load(_ target: RequestTarget, for task: URLSessionTask) async throws -> (Data, URLResponse) {
-        let connection = try await connect(target, for: task)
-        task.limit.progress(to: .response)
-        try await connection.send(target.head.bytes)
-        var exchange = HTTPExchange(requestMethod: target.method)
-        while !exchange.isComplete {
-            try exchange.receive(try await connection.receive())
-            task.limit.progress(to: .response)
+    private func collect(_ task: URLSessionTask) async throws -> (Data, URLResponse) {
+        do {
+            let transfer = try Transfer(task, of: self)
+            let result = try await task.limit.run {
+                let response = try await transfer.begin()
+                return (try await transfer.collectBody(limit: Self.collectedBodyLimit), response)
+            }
+            task.complete(with: nil)
+            return result
+        } catch {
+            throw fail(task, error)
         }
-        await connection.close()
-        guard let head = exchange.head else { throw HTTPResponseError.truncated }
-        let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
-        return (Data(exchange.body), response)
     }
 
-    /// Connects, asks the delegates, judges the server, and ends with a connection that may send, or with an error.
-    private func connect(_ target: RequestTarget, for task: URLSessionTask) async throws -> VerifiedConnection {
-        let rule = settings.pinning?.rule(for: target.name, port: Int(target.port))
-        let store = try rule?.anchors ?? settings.trustStore ?? SystemTrustStore.load()
-        let route = settings.route.map { Route(host: $0.host, port: $0.port) }
-        let pending = try await Transport.shared.dial(
-            Endpoint(name: target.name, port: target.port, route: route), options: task.limit.dialOptions)
-
-        let trust = ServerTrust(presented: pending.presented, name: target.name, store: store)
-        let space = URLProtectionSpace(serverTrust: trust, port: target.port)
-        task.limit.progress(to: .delegate)
-        let answer = try await answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
-
-        task.limit.progress(to: .handshake)
-        let verdict = try ServerTrustVerdict(
-            trust, port: Int(target.port), answer: answer, policy: settings.pinning, at: Date())
-        let approval = settings.approval(by: verdict, store: store)
-        switch verdict {
-        case .verified(let path, let decision):
-            if case .forgiven(let mismatch) = decision { NSLog("%@", "PinnedNetworking goes on: \(mismatch)") }
-            return try await pending.accept(path, approval: approval)
-        case .acceptedByDelegate(let error):
-            NSLog("%@", "PinnedNetworking goes on: a delegate accepted \(target.name) port \(target.port): \(error)")
-            return try await pending.acceptUnverified(approval: approval)
+    private func collect(
+        _ task: URLSessionTask, _ handler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) {
+        Task {
+            do {
+                let (data, response) = try await self.collect(task)
+                delegateQueue.addOperation { handler(data, response, nil) }
+            } catch {
+                delegateQueue.addOperation { handler(nil, task.response, error) }
+            }
         }
+    }
+
+    /// Runs a task whose response goes to the delegates.
+    private func deliver(_ task: URLSessionTask) {
+        Task {
+            var failure: URLError?
+            do {
+                let (transfer, response) = try await begin(task)
+                try await deliver(response, of: transfer, task)
+                task.complete(with: nil)
+            } catch {
+                failure = fail(task, error)
+            }
+            await tell(about: task, { $0 as? any URLSessionTaskDelegate }) { [failure] delegate in
+                delegate.urlSession(self, task: task, didCompleteWithError: failure)
+            }
+        }
+    }
+
+    private func deliver(_ response: HTTPURLResponse, of transfer: Transfer, _ task: URLSessionTask) async throws {
+        guard let task = task as? URLSessionDataTask else { return }
+        let asDataDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionDataDelegate)? = {
+            $0 as? any URLSessionDataDelegate
+        }
+        task.limit.progress(to: .reader)
+        let disposition = try await ask(about: task, asDataDelegate) { delegate, handler in
+            delegate.urlSession(self, dataTask: task, didReceive: response, completionHandler: handler)
+        } async: { delegate in
+            await delegate.urlSession(self, dataTask: task, didReceive: response)
+        }
+        guard disposition ?? .allow == .allow else { throw WorkLimit.End.cancelled }
+        while let part = try await task.limit.run({ try await transfer.nextPart() }) {
+            let data = Data(part)
+            await tell(about: task, asDataDelegate) { $0.urlSession(self, dataTask: task, didReceive: data) }
+        }
+    }
+
+    /// Ends a task and says with which error.
+    func fail(_ task: URLSessionTask, _ reason: any Error) -> URLError {
+        let request = task.currentRequest ?? task.originalRequest
+        let error = reason as? URLError ?? URLError(reason, url: request?.url)
+        task.complete(with: error)
+        return error
     }
 }

@@ -16,7 +16,7 @@ public protocol URLSessionDelegate: AnyObject, Sendable {
 
 /// Methods that a session asks about one task: the task's own delegate, or the session's.
 public protocol URLSessionTaskDelegate: URLSessionDelegate {
-    /// Answers a challenge of a task by calling the handler: once, from any thread, before the request's timeout.
+    /// Answers a challenge of a task by calling the handler: once, from any thread.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
@@ -25,6 +25,38 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
+
+    /// Answers a redirect by calling the handler with the request to go on with, or with nil to take the 3xx as the
+    /// response.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void)
+
+    /// Answers a redirect by returning.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
+    ) async -> URLRequest?
+
+    /// Told of the end of a task that was begun with ``URLSessionTask/resume()`` and has no completion handler: once,
+    /// the error nil when a response came, whatever its status.
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+}
+
+/// Methods for the responses of tasks that were begun with ``URLSessionTask/resume()`` and have no completion handler.
+public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
+    /// Told of a response; the handler says whether to go on.
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
+
+    /// Told of a response; what is returned says whether to go on.
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse
+    ) async -> URLSession.ResponseDisposition
+
+    /// Takes the next piece of the body. The one behind it is not read before this returns.
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
 }
 
 extension URLCredential {
@@ -63,5 +95,52 @@ extension URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
         (.performDefaultHandling, .unimplemented)
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is asked, and without one the redirect followed.
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        task.markUnimplemented()
+        completionHandler(request)
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is asked, and without one the redirect followed.
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
+    ) async -> URLRequest? {
+        task.markUnimplemented()
+        return request
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is told.
+    public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        task.markUnimplemented()
+    }
+}
+
+extension URLSessionDataDelegate {
+    /// Stands for a method that is not implemented: the next delegate is asked, and without one the task goes on.
+    public func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        dataTask.markUnimplemented()
+        completionHandler(.allow)
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is asked, and without one the task goes on.
+    public func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse
+    ) async -> URLSession.ResponseDisposition {
+        dataTask.markUnimplemented()
+        return .allow
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is told.
+    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        dataTask.markUnimplemented()
     }
 }

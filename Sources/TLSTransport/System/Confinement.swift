@@ -8,6 +8,12 @@ extension EventLoop {
     }
 }
 
+extension TransportActor {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe EventLoop.shared.asUnownedSerialExecutor()
+    }
+}
+
 extension ConnectRace {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 }

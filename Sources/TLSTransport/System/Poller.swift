@@ -8,6 +8,8 @@ struct Readiness: OptionSet, Sendable {
     static let reading = Readiness(rawValue: 1)
     /// Room to write, or an error.
     static let writing = Readiness(rawValue: 2)
+    /// The peer ended its direction, behind whatever is left to read.
+    static let hangUp = Readiness(rawValue: 4)
 }
 
 /// Waits for sockets and for a call from another thread (`epoll`, `eventfd`). Safe from any thread.
@@ -69,6 +71,7 @@ extension Readiness {
         let both = EPOLLERR.rawValue | EPOLLHUP.rawValue
         self = []
         if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue | both) != 0 { insert(.reading) }
+        if events & (EPOLLRDHUP.rawValue | both) != 0 { insert(.hangUp) }
         if events & (EPOLLOUT.rawValue | both) != 0 { insert(.writing) }
     }
 }

@@ -1,4 +1,4 @@
-import PinnedNetworking
+import HTTPMessages
 import Testing
 
 /// A stream of a server, and what it must come to: status and body, or an error.
@@ -46,18 +46,18 @@ private struct ResponseRow: CustomTestStringConvertible, Sendable {
     func outcome(of portions: [[UInt8]]) -> Result<Outcome, HTTPResponseError> {
         var parser = HTTPResponseParser(requestMethod: method)
         var outcome = Outcome(status: 0, body: "", complete: false)
-        func apply(_ events: [HTTPResponseParser.Event]) {
-            for event in events {
-                switch event {
-                case .head(let head): outcome.status = head.statusCode
-                case .body(let bytes): outcome.body += String(decoding: bytes, as: UTF8.self)
-                case .end: outcome.complete = true
+        do throws(HTTPResponseError) {
+            for portion in portions.map(Optional.some) + (closes ? [nil] : []) {
+                parser.receive(portion)
+                while let event = try parser.next() {
+                    switch event {
+                    case .interim: break
+                    case .head(let head): outcome.status = head.statusCode
+                    case .body(let bytes): outcome.body += String(decoding: bytes, as: UTF8.self)
+                    case .end: outcome.complete = true
+                    }
                 }
             }
-        }
-        do throws(HTTPResponseError) {
-            for portion in portions { apply(try parser.receive(portion)) }
-            if closes { apply(try parser.receiveEnd()) }
             return .success(outcome)
         } catch {
             return .failure(error)
@@ -84,6 +84,11 @@ private let soundRows = [
     ResponseRow("a coding in capitals", ok + "transfer-encoding: CHUNKED\r\n\r\n0\r\n\r\n", is: 200, ""),
     ResponseRow("HEAD with a length", method: "HEAD", ok + "Content-Length: 5\r\n\r\n", is: 200, ""),
     ResponseRow("HEAD with chunks", method: "HEAD", chunked, is: 200, ""),
+    ResponseRow(
+        "CONNECT, whose length means nothing", method: "CONNECT",
+        ok + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", is: 200, ""),
+    ResponseRow(
+        "CONNECT refused", method: "CONNECT", "HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nhi", is: 407, "hi"),
     ResponseRow("304 with a length", "HTTP/1.1 304 Same\r\nContent-Length: 5\r\n\r\n", is: 304, ""),
     ResponseRow(
         "interim responses",
@@ -140,6 +145,7 @@ private let unsoundRows = [
     ResponseRow("bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello", .bareLineEnd),
     ResponseRow("one bare line feed", ok + "X: a\nContent-Length: 5\r\n\r\n", .bareLineEnd),
     ResponseRow("a bare carriage return", ok + "X: a\rContent-Length: 5\r\n\r\n", .bareLineEnd),
+    ResponseRow("a bare carriage return in a line without end", ok + "X: a\rb", .bareLineEnd),
     ResponseRow("two carriage returns", ok + "X: a\r\r\n\r\n", .bareLineEnd),
     ResponseRow("NUL in a value", ok + "X: a\0b\r\n\r\n", .malformedField(HTTPExcerpt("X: a\0b"))),
     ResponseRow("DEL in a value", ok + "X: a\u{7F}\r\n\r\n", .malformedField(HTTPExcerpt("X: a\u{7F}"))),
@@ -171,6 +177,7 @@ private let unsoundRows = [
     ResponseRow("a body on 204", "HTTP/1.1 204 No\r\nContent-Length: 2\r\n\r\nhi", .bytesAfterResponse),
     ResponseRow("a body on 304", "HTTP/1.1 304 Same\r\n\r\nhi", .bytesAfterResponse),
     ResponseRow("a body on HEAD", method: "HEAD", ok + "Content-Length: 2\r\n\r\nhi", .bytesAfterResponse),
+    ResponseRow("a tunnel that speaks first", method: "CONNECT", ok + "\r\nhi", .bytesAfterResponse),
     ResponseRow("a second response", ok + "Content-Length: 0\r\n\r\n" + ok, .bytesAfterResponse),
     // Status lines.
     ResponseRow("another protocol", "SSH-2.0-OpenSSH\r\n", .malformedStatusLine(HTTPExcerpt("SSH-2.0-OpenSSH"))),
@@ -253,19 +260,73 @@ private func head(_ count: Int) -> String {
     @Test("After an error nothing more is read")
     func failed() {
         var parser = HTTPResponseParser(requestMethod: "GET")
-        #expect(throws: HTTPResponseError.bareLineEnd) { try parser.receive(Array("HTTP/1.1 200 OK\n".utf8)) }
-        #expect(throws: HTTPResponseError.bareLineEnd) {
-            try parser.receive(Array((ok + "Content-Length: 0\r\n\r\n").utf8))
+        parser.receive(Array("HTTP/1.1 200 OK\n".utf8))
+        #expect(throws: HTTPResponseError.bareLineEnd) { try parser.next() }
+        parser.receive(Array((ok + "Content-Length: 0\r\n\r\n").utf8))
+        #expect(throws: HTTPResponseError.bareLineEnd) { try parser.next() }
+        parser.receive(nil)
+        #expect(throws: HTTPResponseError.bareLineEnd) { try parser.next() }
+    }
+
+    @Test("A body passes through in the bytes it came in, and portions that nobody asked about yet are kept")
+    func portions() throws {
+        var parser = HTTPResponseParser(requestMethod: "GET")
+        for portion in [ok, "Content-Length: 6\r\n\r\nab", "cd"] { parser.receive(Array(portion.utf8)) }
+        guard case .head = try parser.next() else {
+            Issue.record("no head")
+            return
         }
-        #expect(throws: HTTPResponseError.bareLineEnd) { try parser.receiveEnd() }
+        #expect(try parser.next() == .body(Array("abcd".utf8)[...]))
+        #expect(try parser.next() == nil)
+        let last = Array("ef".utf8)
+        parser.receive(last)
+        #expect(try parser.next() == .body(last[...]))
+        #expect(try parser.next() == .end)
+        #expect(try parser.next() == nil)
+    }
+
+    @Test("Interim responses show by their status, before the head")
+    func interim() throws {
+        var parser = HTTPResponseParser(requestMethod: "GET")
+        parser.receive(Array("HTTP/1.1 103 Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Go on\r\n\r\n".utf8))
+        #expect(try parser.next() == .interim(103))
+        #expect(try parser.next() == .interim(100))
+        #expect(try parser.next() == nil)
+    }
+
+    static let persistenceRows: [(String, Bool)] = [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0", true),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked", true),
+        ("HTTP/1.1 200 OK", false),
+        ("HTTP/1.1 200 OK\r\nConnection: keep-alive", false),
+        ("HTTP/1.1 204 No", true),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nconnection: Upgrade,\tClose ", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\nConnection: close", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: closed", true),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nProxy-Connection: close", true),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0", false),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: Keep-Alive", true),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive, close", false),
+    ]
+
+    @Test("Version, framing and Connection say whether the server keeps the connection", arguments: persistenceRows)
+    func persistence(header: String, isPersistent: Bool) throws {
+        var parser = HTTPResponseParser(requestMethod: "GET")
+        parser.receive(Array((header + "\r\n\r\n").utf8))
+        guard case .head(let head) = try parser.next() else {
+            Issue.record("no head")
+            return
+        }
+        #expect(head.isPersistent == isPersistent)
     }
 
     @Test("A head keeps its fields in order, and reads UTF-8 or else ISO 8859-1")
     func head() throws {
         var parser = HTTPResponseParser(requestMethod: "GET")
         let utf8 = Array((ok + "Set-Cookie: a=1\r\nX: \u{FC}\r\nset-cookie: b=2\r\nY: ").utf8)
-        let events = try parser.receive(utf8 + [0xFC] + Array("\r\nContent-Length: 0\r\n\r\n".utf8))
-        guard case .head(let head) = events.first else {
+        parser.receive(utf8 + [0xFC] + Array("\r\nContent-Length: 0\r\n\r\n".utf8))
+        guard case .head(let head) = try parser.next() else {
             Issue.record("no head")
             return
         }

@@ -1,0 +1,55 @@
+/// Why there is no identity to answer a server's request for a client certificate with.
+@nonexhaustive
+public enum ClientIdentityError: Error, Hashable, Sendable {
+    /// A file cannot be opened or read.
+    case unreadable(path: String, reason: String)
+    /// Others than its owner may read the file with the private key; `permissions` are the mode's last nine bits.
+    case readableByOthers(path: String, permissions: UInt32)
+    /// Neither PEM nor PKCS #12, or a broken block of it; in PEM `line` is where the block begins.
+    case malformed(line: Int?, reason: String)
+    /// There is no certificate.
+    case noCertificate
+    /// There is no private key.
+    case noPrivateKey
+    /// There is more than one private key.
+    case severalPrivateKeys
+    /// The private key belongs to none of the certificates.
+    case keyMatchesNoCertificate
+    /// The private key is encrypted, and no password was given.
+    case passwordRequired
+    /// The password is wrong.
+    case wrongPassword
+    /// To derive a key from the password takes more iterations than `limit`; none was made.
+    case tooManyIterations(UInt64, limit: UInt64)
+    /// More than `limit` bytes.
+    case tooLarge(limit: Int)
+    /// OpenSSL cannot read or use the key or a certificate, in its words.
+    case unusable(reason: String)
+}
+
+extension ClientIdentityError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unreadable(let path, let reason): "\(visibleText(path)): \(reason)"
+        case .readableByOthers(let path, let permissions):
+            "\(visibleText(path)): holds a private key and has permissions 0\(String(permissions, radix: 8)), "
+                + "so others can read it: chmod 600 it"
+        case .malformed(let line?, let reason): "the block that begins in line \(line) \(reason)"
+        case .malformed(nil, let reason): "the identity \(reason)"
+        case .noCertificate: "the identity has no certificate: give the certificate beside the private key"
+        case .noPrivateKey: "the identity has no private key: give the private key beside the certificate"
+        case .severalPrivateKeys: "the identity has several private keys: give one"
+        case .keyMatchesNoCertificate:
+            "the private key belongs to none of the certificates: give the certificate that was issued for it"
+        case .passwordRequired: "the private key is encrypted: give its password"
+        case .wrongPassword: "the password does not open the private key: check it"
+        case .tooManyIterations(let count, let limit):
+            "the password is protected by \(count) iterations, over the limit of \(limit): "
+                + "encrypt the private key again with fewer"
+        case .tooLarge(let limit): "the identity is larger than \(limit) bytes, the most that is read: split it"
+        case .unusable(let reason):
+            "OpenSSL cannot use the private key or a certificate (\(reason)): "
+                + "write them anew, with AES where there is a password"
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import OpenSSLBridge
+
+/// The digests of HTTP's Digest authentication (RFC 7616, section 6.1), by OpenSSL's names.
+package enum MessageDigest: String, Sendable {
+    /// 16 bytes.
+    case md5 = "MD5"
+    /// 32 bytes.
+    case sha256 = "SHA2-256"
+    /// SHA-512 with its own initial value, cut to 32 bytes (FIPS 180-4, section 5.3.6.2).
+    case sha512_256 = "SHA2-512/256"
+
+    /// The digest; nil where OpenSSL's configuration does not offer it, as MD5 under FIPS.
+    package func hash(_ bytes: [UInt8]) -> [UInt8]? {
+        namedDigest(rawValue, of: bytes.span)
+    }
+}

@@ -1,0 +1,279 @@
+/// Reads one HTTP/1.1 response from bytes that come in any portions: a pure state machine, strict where leniency would
+/// let two readers disagree (RFC 9112).
+///
+/// Feed it with ``receive(_:)``, then take events with ``next()`` until there is none. Trailers are checked and dropped.
+/// After an error nothing more is read.
+package struct HTTPResponseParser: Sendable {
+    /// What the bytes so far amount to, in order: any number of interim responses, one head, any number of body parts,
+    /// one end.
+    package enum Event: Sendable, Hashable {
+        /// The status code of a 1xx response.
+        case interim(Int)
+        case head(HTTPResponseHead)
+        /// At least one byte.
+        case body(ArraySlice<UInt8>)
+        case end
+    }
+
+    /// Header, interim responses and trailers together, in bytes; curl and Chromium allow 300 KiB and 256 KiB.
+    package static let headLimit = 256 * 1024
+    /// Header and trailer fields together.
+    package static let fieldLimit = 1_000
+    package static let interimLimit = 16
+    /// Extensions of all chunks together, in bytes: nobody uses them, and they multiply the cost of a body.
+    package static let chunkExtensionLimit = 16 * 1024
+
+    private enum State: Sendable {
+        case statusLine
+        case fields(minorVersion: Int, statusCode: Int)
+        case body(remaining: Int)
+        case bodyUntilClose
+        case chunkSize
+        case chunkData(remaining: Int)
+        case chunkDataEnd
+        case trailers
+        case ending
+        case complete
+        case failed(HTTPResponseError)
+    }
+
+    private let requestMethod: String
+    private var state = State.statusLine
+    /// What came and was not read yet.
+    private var input: ArraySlice<UInt8> = []
+    private var inputHasEnded = false
+    /// The beginning of a line whose end has not come yet.
+    private var partialLine: [UInt8] = []
+    private var fields: [HTTPField] = []
+    private var headCount = 0
+    private var fieldCount = 0
+    private var interimCount = 0
+    private var chunkExtensionCount = 0
+
+    /// A parser for the response to a request with this method; HEAD has no body, nor has CONNECT where it succeeds.
+    package init(requestMethod: String) {
+        self.requestMethod = requestMethod
+    }
+
+    /// Takes the next bytes of the stream; nil for its clean end (a TLS close_notify; a connection that merely ended is
+    /// no clean end).
+    package mutating func receive(_ bytes: [UInt8]?) {
+        guard let bytes else {
+            inputHasEnded = true
+            return
+        }
+        if input.isEmpty { input = bytes[...] } else { input += bytes }
+    }
+
+    /// The next event, or nil when it takes more bytes.
+    package mutating func next() throws(HTTPResponseError) -> Event? {
+        do throws(HTTPResponseError) {
+            while true {
+                if case .ending = state {
+                    guard input.isEmpty else { throw .bytesAfterResponse }
+                    state = .complete
+                    return .end
+                }
+                guard !input.isEmpty else { return try nextAtEnd() }
+                if let event = try step() { return event }
+            }
+        } catch {
+            state = .failed(error)
+            throw error
+        }
+    }
+
+    /// What the end of the stream means, where it has come.
+    private mutating func nextAtEnd() throws(HTTPResponseError) -> Event? {
+        if case .failed(let error) = state { throw error }
+        guard inputHasEnded else { return nil }
+        switch state {
+        case .complete: return nil
+        case .bodyUntilClose:
+            state = .complete
+            return .end
+        default: throw .truncated
+        }
+    }
+
+    /// Consumes at least one byte of the input.
+    private mutating func step() throws(HTTPResponseError) -> Event? {
+        switch state {
+        case .statusLine:
+            guard let line = try takeHeadLine() else { return nil }
+            let (minorVersion, statusCode) = try Self.statusLine(line)
+            state = .fields(minorVersion: minorVersion, statusCode: statusCode)
+            fields.reserveCapacity(16)
+        case .fields(let minorVersion, let statusCode):
+            guard let line = try takeHeadLine() else { return nil }
+            guard line.isEmpty else {
+                fields.append(try takeField(line))
+                return nil
+            }
+            return try endOfHead(minorVersion: minorVersion, statusCode: statusCode)
+        case .body(let remaining):
+            let part = take(remaining)
+            state = part.count == remaining ? .ending : .body(remaining: remaining - part.count)
+            return .body(part)
+        case .bodyUntilClose:
+            return .body(take(input.count))
+        case .chunkSize:
+            guard let line = try takeChunkLine() else { return nil }
+            let size = try chunkSize(line)
+            state = size == 0 ? .trailers : .chunkData(remaining: size)
+        case .chunkData(let remaining):
+            let part = take(remaining)
+            state = part.count == remaining ? .chunkDataEnd : .chunkData(remaining: remaining - part.count)
+            return .body(part)
+        case .chunkDataEnd:
+            guard try takeLine(limit: 2, excess: .chunkOverrun) != nil else { return nil }
+            state = .chunkSize
+        case .trailers:
+            guard let line = try takeHeadLine() else { return nil }
+            if line.isEmpty { state = .ending } else { _ = try takeField(line) }
+        case .ending, .complete:
+            throw .bytesAfterResponse
+        case .failed(let error):
+            throw error
+        }
+        return nil
+    }
+
+    private mutating func endOfHead(minorVersion: Int, statusCode: Int) throws(HTTPResponseError) -> Event {
+        guard statusCode != 101 else { throw .switchedProtocols }
+        guard statusCode >= 200 else {
+            interimCount += 1
+            guard interimCount <= Self.interimLimit else { throw .tooManyInterimResponses(limit: Self.interimLimit) }
+            fields = []
+            state = .statusLine
+            return .interim(statusCode)
+        }
+        let framing = try HTTPBodyFraming(
+            fields: fields, statusCode: statusCode, minorVersion: minorVersion, requestMethod: requestMethod)
+        state =
+            switch framing {
+            case .none, .length(0): .ending
+            case .length(let count): .body(remaining: count)
+            case .chunked: .chunkSize
+            case .untilClose: .bodyUntilClose
+            }
+        defer { fields = [] }
+        return .head(
+            HTTPResponseHead(minorVersion: minorVersion, statusCode: statusCode, fields: fields, framing: framing))
+    }
+
+    /// Up to `wanted` bytes of the input; not copied.
+    private mutating func take(_ wanted: Int) -> ArraySlice<UInt8> {
+        let part = input.prefix(wanted)
+        input = input.dropFirst(part.count)
+        return part
+    }
+}
+
+// MARK: Lines
+
+extension HTTPResponseParser {
+    /// The next line without its CR LF, or nil when more bytes are needed; `excess` when it takes over `limit` bytes.
+    private mutating func takeLine(limit: Int, excess: HTTPResponseError) throws(HTTPResponseError) -> ArraySlice<
+        UInt8
+    >? {
+        // Nearly every line lies in the input whole; the rest goes byte by byte, which finds what is wrong too.
+        if partialLine.isEmpty, let count = Self.lineLength(input.span), count <= limit {
+            defer { input = input.dropFirst(count) }
+            return input.prefix(count - 2)
+        }
+        while let byte = input.popFirst() {
+            guard partialLine.count < limit else { throw excess }
+            guard (byte == HTTPGrammar.lineFeed) == (partialLine.last == HTTPGrammar.carriageReturn) else {
+                throw .bareLineEnd
+            }
+            partialLine.append(byte)
+            guard byte == HTTPGrammar.lineFeed else { continue }
+            defer { partialLine = [] }
+            return partialLine.dropLast(2)
+        }
+        return nil
+    }
+
+    /// Bytes up to and with the first CR LF; nil when a CR or LF alone stands before it, or when there is none.
+    private static func lineLength(_ bytes: Span<UInt8>) -> Int? {
+        for index in bytes.indices where bytes[index] <= HTTPGrammar.carriageReturn {
+            switch bytes[index] {
+            case HTTPGrammar.lineFeed: return nil
+            case HTTPGrammar.carriageReturn:
+                let end = index + 1
+                return end < bytes.count && bytes[end] == HTTPGrammar.lineFeed ? end + 1 : nil
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    private mutating func takeHeadLine() throws(HTTPResponseError) -> ArraySlice<UInt8>? {
+        let line = try takeLine(limit: Self.headLimit - headCount, excess: .headTooLarge(limit: Self.headLimit))
+        if let line { headCount += line.count + 2 }
+        return line
+    }
+
+    private mutating func takeChunkLine() throws(HTTPResponseError) -> ArraySlice<UInt8>? {
+        // 16 digits, what is left for extensions, CR LF.
+        let limit = 16 + Self.chunkExtensionLimit - chunkExtensionCount + 2
+        return try takeLine(limit: limit, excess: .chunkExtensionsTooLarge(limit: Self.chunkExtensionLimit))
+    }
+
+    private mutating func takeField(_ line: ArraySlice<UInt8>) throws(HTTPResponseError) -> HTTPField {
+        fieldCount += 1
+        guard fieldCount <= Self.fieldLimit else { throw .tooManyFields(limit: Self.fieldLimit) }
+        guard let first = line.first, !HTTPGrammar.isBlank(first) else { throw .foldedField }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), HTTPGrammar.isToken(line[..<colon]),
+            HTTPGrammar.isFieldContent(line[(colon + 1)...])
+        else { throw .malformedField(HTTPExcerpt(line)) }
+        return HTTPField(
+            name: String(decoding: line[..<colon], as: UTF8.self),
+            value: Self.text(HTTPGrammar.trimmed(line[(colon + 1)...])))
+    }
+
+    /// UTF-8 where it is that, else ISO 8859-1, which is what the bytes once meant (RFC 9110, section 5.5).
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        if let text = try? UTF8Span(validating: bytes.span) { return String(copying: text) }
+        return String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
+    }
+
+    /// Minor version and status code of `HTTP/1.1 200 OK`.
+    ///
+    /// The reason phrase says nothing and is dropped. Its space may be missing when it is empty: servers do that, and
+    /// no other reading is possible.
+    private static func statusLine(_ line: ArraySlice<UInt8>) throws(HTTPResponseError) -> (Int, Int) {
+        guard line.starts(with: Array("HTTP/".utf8)), let space = line.firstIndex(of: HTTPGrammar.space) else {
+            throw .malformedStatusLine(HTTPExcerpt(line))
+        }
+        let minorVersion: Int
+        switch String(decoding: line[..<space], as: UTF8.self) {
+        case "HTTP/1.0": minorVersion = 0
+        case "HTTP/1.1": minorVersion = 1
+        default: throw .unsupportedVersion(HTTPExcerpt(line[..<space]))
+        }
+        let code = line[(space + 1)...].prefix(3)
+        let reason = line[(space + 1)...].dropFirst(3)
+        guard code.count == 3, let statusCode = HTTPGrammar.number(code, radix: 10), statusCode >= 100,
+            reason.isEmpty || reason.first == HTTPGrammar.space, HTTPGrammar.isFieldContent(reason)
+        else { throw .malformedStatusLine(HTTPExcerpt(line)) }
+        return (minorVersion, statusCode)
+    }
+
+    /// The number before a chunk's extensions (RFC 9112, section 7.1).
+    private mutating func chunkSize(_ line: ArraySlice<UInt8>) throws(HTTPResponseError) -> Int {
+        let digits = line.prefix { $0 != UInt8(ascii: ";") && !HTTPGrammar.isBlank($0) }
+        let extensions = line[digits.endIndex...]
+        // Blanks may stand before a semicolon, but not at the end.
+        guard let size = HTTPGrammar.number(digits, radix: 16), digits.count <= 16,
+            extensions.isEmpty || HTTPGrammar.trimmed(extensions).first == UInt8(ascii: ";"),
+            HTTPGrammar.isFieldContent(extensions)
+        else { throw .malformedChunk(HTTPExcerpt(line)) }
+        chunkExtensionCount += extensions.count
+        guard chunkExtensionCount <= Self.chunkExtensionLimit else {
+            throw .chunkExtensionsTooLarge(limit: Self.chunkExtensionLimit)
+        }
+        return size
+    }
+}

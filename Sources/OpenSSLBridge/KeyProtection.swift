@@ -1,0 +1,75 @@
+import COpenSSL
+
+/// Why a key or an identity that is kept under a password cannot be had.
+package enum ProtectedKeyError: Error, Hashable, Sendable {
+    /// The password is not the one it was encrypted with; of an encrypted key this is a guess, since nothing in it says
+    /// which password is right.
+    case wrongPassword
+    /// Deriving the key from the password costs more than ``iterationLimit``; nothing was derived.
+    case tooManyIterations(UInt64)
+    /// Not of the structure that was expected; nothing was derived.
+    case malformed
+    /// Damaged, of another kind, or protected in a way that OpenSSL does not know.
+    case openSSL(OpenSSLError)
+}
+
+/// Iterations of PBKDF2 or of its elders, or blocks of scrypt, that are spent on one file: about two seconds. The most
+/// that is in use is a million.
+package let iterationLimit: UInt64 = 10_000_000
+
+/// What it costs to derive a key from a password, found before any of the work is done.
+enum KeyProtection {
+    /// The iterations that an encryption algorithm asks for: PBES2 with PBKDF2 or scrypt, PBES1 (RFC 8018), or PKCS #12's
+    /// own (RFC 7292, appendix C). An algorithm that is not known asks for none: OpenSSL refuses it.
+    static func iterations(of algorithm: UnsafePointer<X509_ALGOR>?) -> UInt64 {
+        guard let algorithm = unsafe algorithm else { return 0 }
+        guard unsafe OBJ_obj2nid(algorithm.pointee.algorithm) == NID_pbes2 else {
+            guard let parameters = unsafe parameters(of: algorithm, d2i_PBEPARAM) else { return 0 }
+            defer { unsafe PBEPARAM_free(parameters) }
+            return unsafe count(parameters.pointee.iter)
+        }
+        guard let scheme = unsafe parameters(of: algorithm, d2i_PBE2PARAM) else { return 0 }
+        defer { unsafe PBE2PARAM_free(scheme) }
+        guard let derivation = unsafe UnsafePointer(scheme.pointee.keyfunc) else { return 0 }
+        if unsafe OBJ_obj2nid(derivation.pointee.algorithm) == NID_id_scrypt {
+            guard let parameters = unsafe parameters(of: derivation, d2i_SCRYPT_PARAMS) else { return 0 }
+            defer { unsafe SCRYPT_PARAMS_free(parameters) }
+            let cost = unsafe count(parameters.pointee.costParameter)
+            let block = unsafe count(parameters.pointee.blockSize)
+            let parallel = unsafe count(parameters.pointee.parallelizationParameter)
+            return cost.saturatingMultiplied(by: block).saturatingMultiplied(by: parallel)
+        }
+        guard let parameters = unsafe parameters(of: derivation, d2i_PBKDF2PARAM) else { return 0 }
+        defer { unsafe PBKDF2PARAM_free(parameters) }
+        return unsafe count(parameters.pointee.iter)
+    }
+
+    /// A count as it stands in a file; the largest number for one that is negative or over 64 bits, zero for none.
+    static func count(_ integer: UnsafePointer<ASN1_INTEGER>?) -> UInt64 {
+        guard let integer = unsafe integer else { return 0 }
+        var value: UInt64 = 0
+        return unsafe ASN1_INTEGER_get_uint64(&value, integer) == 1 ? value : .max
+    }
+
+    private typealias Decoder<Parameters> = (
+        UnsafeMutablePointer<UnsafeMutablePointer<Parameters>?>?,
+        UnsafeMutablePointer<UnsafePointer<UInt8>?>?, Int
+    ) -> UnsafeMutablePointer<Parameters>?
+
+    private static func parameters<Parameters>(
+        of algorithm: UnsafePointer<X509_ALGOR>, _ decode: Decoder<Parameters>
+    ) -> UnsafeMutablePointer<Parameters>? {
+        guard let value = unsafe algorithm.pointee.parameter, unsafe value.pointee.type == V_ASN1_SEQUENCE,
+            let sequence = unsafe value.pointee.value.sequence
+        else { return nil }
+        var cursor = unsafe ASN1_STRING_get0_data(sequence)
+        return unsafe decode(nil, &cursor, Int(ASN1_STRING_length(sequence)))
+    }
+}
+
+extension UInt64 {
+    fileprivate func saturatingMultiplied(by factor: UInt64) -> UInt64 {
+        let (product, overflow) = multipliedReportingOverflow(by: factor)
+        return overflow ? .max : product
+    }
+}

@@ -1,0 +1,90 @@
+import COpenSSL
+
+/// An `EVP_PKEY` with its private half, owned. OpenSSL wipes it when it goes.
+///
+/// Unchecked: the key is never changed after `init`, and OpenSSL signs with one from many threads.
+@safe package final class OpenSSLPrivateKey: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    deinit { unsafe EVP_PKEY_free(pointer) }
+
+    /// Parses one unencrypted key that fills `der`: PKCS#8, PKCS#1, SEC 1 or DSA (`d2i_AutoPrivateKey`).
+    package convenience init(der: Span<UInt8>) throws(OpenSSLError) {
+        OpenSSLError.clear()
+        guard let key = unsafe parsePrivateKey(der) else { throw OpenSSLError.take() }
+        unsafe self.init(owning: key)
+    }
+
+    /// Decrypts a DER EncryptedPrivateKeyInfo (RFC 5958, section 3; `PKCS8_decrypt`).
+    package convenience init(encryptedPKCS8 der: Span<UInt8>, password: Span<UInt8>) throws(ProtectedKeyError) {
+        OpenSSLError.clear()
+        let encrypted = unsafe der.withUnsafeBufferPointer { buffer in
+            var cursor = buffer.baseAddress
+            return unsafe d2i_X509_SIG(nil, &cursor, buffer.count)
+        }
+        guard let encrypted = unsafe encrypted else { throw .malformed }
+        defer { unsafe X509_SIG_free(encrypted) }
+        var algorithm: UnsafePointer<X509_ALGOR>?
+        unsafe X509_SIG_get0(encrypted, &algorithm, nil)
+        let iterations = unsafe KeyProtection.iterations(of: algorithm)
+        guard iterations <= iterationLimit else { throw .tooManyIterations(iterations) }
+        OpenSSLError.clear()
+        let information = unsafe password.withCharacters { unsafe PKCS8_decrypt(encrypted, $0, $1) }
+        guard let information = unsafe information else { throw .decrypting(.take()) }
+        defer { unsafe PKCS8_PRIV_KEY_INFO_free(information) }
+        guard let key = unsafe EVP_PKCS82PKEY(information) else { throw .openSSL(.take()) }
+        unsafe self.init(owning: key)
+    }
+
+    /// Decrypts the first block of a PEM text, a key encrypted in OpenSSL's old way (RFC 1421 fields;
+    /// `PEM_read_bio_PrivateKey`). One round of MD5 stands between the password and the key.
+    package convenience init(encryptedPEM text: Span<UInt8>, password: Span<UInt8>) throws(ProtectedKeyError) {
+        OpenSSLError.clear()
+        let key = unsafe text.withUnsafeBufferPointer { text -> OpaquePointer? in
+            guard let bio = unsafe BIO_new_mem_buf(text.baseAddress, CInt(clamping: text.count)) else { return nil }
+            defer { unsafe BIO_free(bio) }
+            return unsafe password.withUnsafeBytes { password in
+                var password = unsafe password
+                return unsafe PEM_read_bio_PrivateKey(bio, nil, givePassword, &password)
+            }
+        }
+        guard let key = unsafe key else { throw .decrypting(.take()) }
+        unsafe self.init(owning: key)
+    }
+
+    /// Whether this is the private half of a certificate's key (`X509_check_private_key`).
+    package func matches(_ certificate: OpenSSLCertificate) -> Bool {
+        OpenSSLError.clear()
+        defer { OpenSSLError.clear() }
+        return unsafe X509_check_private_key(certificate.pointer, pointer) == 1
+    }
+}
+
+/// Gives OpenSSL the password at hand, or none: without a callback it asks at the terminal.
+private func givePassword(
+    _ buffer: UnsafeMutablePointer<CChar>?, _ size: CInt, _: CInt, _ context: UnsafeMutableRawPointer?
+) -> CInt {
+    guard let buffer = unsafe buffer, let password = unsafe context?.load(as: UnsafeRawBufferPointer.self),
+        password.count <= size
+    else { return -1 }
+    unsafe UnsafeMutableRawBufferPointer(start: buffer, count: password.count).copyMemory(from: password)
+    return CInt(password.count)
+}
+
+extension ProtectedKeyError {
+    /// Why decrypting failed. Padding or DER that comes out wrong is what another password leaves behind.
+    static func decrypting(_ error: OpenSSLError) -> ProtectedKeyError {
+        error.isUnsupported ? .openSSL(error) : .wrongPassword
+    }
+}
+
+extension Span<UInt8> {
+    /// The bytes as C's `char *` and their count.
+    func withCharacters<Result>(_ body: (UnsafePointer<CChar>?, CInt) -> Result) -> Result {
+        unsafe withUnsafeBytes { bytes in
+            unsafe body(bytes.assumingMemoryBound(to: CChar.self).baseAddress, CInt(clamping: bytes.count))
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import COpenSSL
+
+/// A TLS session that can be resumed once (`SSL_SESSION`). It holds the chain that the server presented for it.
+@safe package final class TLSSession: @unchecked Sendable {
+    // Sendable because nothing here changes it, and OpenSSL counts its references atomically.
+    let pointer: OpaquePointer
+
+    /// Takes over a reference; nil, and the reference given back, when the session cannot be resumed.
+    init?(owning session: OpaquePointer) {
+        guard unsafe SSL_SESSION_is_resumable(session) == 1 else {
+            unsafe SSL_SESSION_free(session)
+            return nil
+        }
+        unsafe pointer = session
+    }
+
+    deinit { unsafe SSL_SESSION_free(pointer) }
+}
+
+/// The versions that are spoken (RFC 5246, RFC 8446).
+package enum TLSVersion: CInt, Sendable, Hashable {
+    /// `TLS1_2_VERSION`
+    case tls12 = 0x0303
+    /// `TLS1_3_VERSION`
+    case tls13 = 0x0304
+}

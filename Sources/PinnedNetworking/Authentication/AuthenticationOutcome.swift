@@ -1,0 +1,46 @@
+/// What is left to do with a response that goes to the task.
+struct AuthenticationOutcome: Sendable {
+    /// A proof that covers the body: the response counts as the server's only when it holds.
+    struct BodyProof: Sendable {
+        private let proof: DigestProof
+        private let information: [String: String]
+        private let space: URLProtectionSpace
+
+        init(_ proof: DigestProof, _ information: [String: String], _ space: URLProtectionSpace) {
+            self.proof = proof
+            self.information = information
+            self.space = space
+        }
+
+        func check(_ body: [UInt8]) throws(AuthenticationError) {
+            guard proof.verdict(on: information, body: body) == .valid else { throw .forgedResponse(space) }
+        }
+    }
+
+    /// Given for this task and accepted: to be kept as its persistence says, by the session or in its storage.
+    var accepted: (credential: URLCredential, space: URLProtectionSpace)?
+    var bodyProof: BodyProof?
+}
+
+/// Why authentication ends a task.
+enum AuthenticationError: Error, Hashable {
+    /// A delegate cancelled the challenge.
+    case cancelled(URLProtectionSpace)
+    /// A delegate gave what the scheme cannot carry.
+    case unusableCredential(CredentialProblem)
+    /// The response does not prove that its sender knows the password (RFC 7616, section 3.5, `rspauth`).
+    case forgedResponse(URLProtectionSpace)
+}
+
+extension AuthenticationError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .cancelled(let space):
+            "a delegate cancelled the challenge of \(visibleText(space.host)): look in the delegate for why"
+        case .unusableCredential(let problem): problem.description
+        case .forgedResponse(let space):
+            "the response of \(visibleText(space.host)) does not prove that it knows the password (rspauth): "
+                + "look for who stands between, and change the password"
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import CertificateTrust
+
+/// The answer to a Basic challenge (RFC 7617).
+enum BasicAuthorization {
+    /// The value of the field: user and password in UTF-8 and Unicode's form C, which is what a server that names a
+    /// charset asks for, and what browsers send to the others.
+    static func value(user: String, password: String) throws(CredentialProblem) -> String {
+        guard !user.utf8.contains(UInt8(ascii: ":")) else { throw .colonInUserName }
+        guard !CredentialProblem.hasControlCharacter(user + password) else { throw .controlCharacter }
+        let text = "\(user):\(password)".precomposedStringWithCanonicalMapping
+        let bytes = Array(text.utf8)
+        return "Basic " + Base64.encode(bytes.span)
+    }
+}
+
+/// Why a scheme cannot carry a credential. What the credential holds stays out of the text.
+enum CredentialProblem: Error, Hashable {
+    /// Basic ends the user name at the first colon (RFC 7617, section 2).
+    case colonInUserName
+    case controlCharacter
+
+    static func hasControlCharacter(_ text: String) -> Bool {
+        text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
+}
+
+extension CredentialProblem: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .colonInUserName: "a user name with a colon cannot be sent by Basic: use another name, or Digest"
+        case .controlCharacter: "a user name or password has a control character: leave it out"
+        }
+    }
+}

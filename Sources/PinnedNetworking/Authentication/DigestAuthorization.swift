@@ -1,0 +1,60 @@
+import HTTPMessages
+
+/// The field value that authorizes one request, and what the server's own proof must match.
+struct DigestAuthorization: Sendable {
+    let value: String
+    let proof: DigestProof
+}
+
+/// What client and server hash to prove to each other that they know the secret (RFC 7616, sections 3.4.1 and 3.5).
+struct DigestProof: Sendable, Hashable {
+    let algorithm: DigestAlgorithm
+    let secret: String
+    let nonce: String
+    let target: String
+    let quality: DigestChallenge.Quality?
+    let count: String
+    let clientNonce: String
+
+    /// Whether a server's proof holds.
+    enum Verdict: Sendable {
+        case valid
+        case forged
+        /// The server hashed its body too, which is not there yet.
+        case needsBody
+    }
+
+    /// The client's response; nil when it covers a body that is not at hand.
+    func response(method: String, body: [UInt8]?) -> String? {
+        response(method: method, body: body, quality: quality)
+    }
+
+    /// Judges the server's proof in `Authentication-Info`; nil when there is none.
+    ///
+    /// It is over this request's client nonce and count, so one of an earlier response does not fit.
+    func verdict(on information: [String: String], body: [UInt8]? = nil) -> Verdict? {
+        guard let given = information["rspauth"] else { return nil }
+        guard information["cnonce"] ?? clientNonce == clientNonce,
+            HTTPField.foldedName(information["nc"] ?? count) == count
+        else { return .forged }
+        var quality = self.quality
+        if let named = information["qop"] {
+            guard let known = DigestChallenge.Quality(rawValue: HTTPField.foldedName(named)) else { return .forged }
+            quality = known
+        }
+        if quality == .authInt, body == nil { return .needsBody }
+        let expected = response(method: "", body: body, quality: quality)
+        return expected == HTTPField.foldedName(given) ? .valid : .forged
+    }
+
+    private func response(method: String, body: [UInt8]?, quality: DigestChallenge.Quality?) -> String? {
+        var message = "\(method):\(target)"
+        if quality == .authInt {
+            guard let body, let bodyDigest = algorithm.hex(body) else { return nil }
+            message += ":" + bodyDigest
+        }
+        guard let digest = algorithm.hex(message) else { return nil }
+        guard let quality else { return algorithm.hex(secret, nonce, digest) }
+        return algorithm.hex(secret, nonce, count, clientNonce, quality.rawValue, digest)
+    }
+}

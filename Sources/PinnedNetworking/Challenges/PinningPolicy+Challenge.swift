@@ -1,0 +1,30 @@
+extension PinningPolicy {
+    /// The answer of this policy to a challenge, for a delegate of your own.
+    ///
+    ///     func urlSession(
+    ///         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
+    ///     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+    ///         policy.respond(to: challenge)
+    ///     }
+    ///
+    /// A server whose verified path has its pins is accepted, any other server with a rule is cancelled. Hosts without a
+    /// rule and challenges other than server trust are left to default handling. There is always an answer. Prefer
+    /// ``URLSessionConfiguration/pinning``, which needs no delegate and which none can loosen.
+    public func respond(
+        to challenge: URLAuthenticationChallenge
+    ) -> (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?) {
+        let space = challenge.protectionSpace
+        guard space.authenticationMethod == NSURLAuthenticationMethodServerTrust else {
+            return (.performDefaultHandling, nil)
+        }
+        guard let trust = space.serverTrust else { return (.cancelAuthenticationChallenge, nil) }
+        if isUnpinned(trust.name, port: space.port) { return (.performDefaultHandling, nil) }
+        do throws(PinningError) {
+            _ = try evaluate(trust, port: space.port, at: Date())
+            return (.useCredential, URLCredential(trust: trust))
+        } catch {
+            NSLog("%@", "PinnedNetworking: \(error)")
+            return (.cancelAuthenticationChallenge, nil)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+extension URLSession {
+    /// The bytes of a response's body, read as they are asked for: while nobody asks, the server waits.
+    ///
+    /// They can be read once. An end before the body's own is a `URLError`.
+    public struct AsyncBytes: AsyncSequence, Sendable {
+        public typealias Element = UInt8
+
+        /// The task that brings them.
+        public let task: URLSessionDataTask
+        private let transfer: Transfer
+
+        init(task: URLSessionDataTask, transfer: Transfer) {
+            self.task = task
+            self.transfer = transfer
+        }
+
+        /// Starts to read, or goes on where another iterator stopped.
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(task: task, transfer: transfer)
+        }
+
+        /// Reads the bytes.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            @usableFromInline var part: ArraySlice<UInt8> = []
+            @usableFromInline var position = 0
+            private let task: URLSessionDataTask
+            private let transfer: Transfer
+
+            init(task: URLSessionDataTask, transfer: Transfer) {
+                self.task = task
+                self.transfer = transfer
+            }
+
+            /// The next byte; nil at the end.
+            @inlinable
+            public mutating func next() async throws -> UInt8? {
+                if position == part.endIndex {
+                    guard try await read() else { return nil }
+                }
+                defer { position += 1 }
+                return part[position]
+            }
+
+            /// Reads the next bytes, at least one; false at the end.
+            @usableFromInline
+            mutating func read() async throws -> Bool {
+                let transfer = transfer
+                do {
+                    let next = try await task.limit.run { try await transfer.nextPart() }
+                    task.limit.progress(to: .reader)
+                    if next == nil { task.complete(with: nil) }
+                    part = next ?? []
+                    position = part.startIndex
+                    return next != nil
+                } catch {
+                    throw transfer.session.fail(task, error)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import CertificateTrust
+import HTTPMessages
+import TLSTransport
+
+/// A session's connections: those that wait for their next request, how many there are to each place, and TLS sessions
+/// to resume.
+@TransportActor
+final class ConnectionPool {
+    /// Where connections lead and through what: connections to one place differ only in what they were approved under.
+    struct Place: Hashable, Sendable {
+        let origin: HTTPOrigin
+        let proxy: ProxyConfiguration?
+    }
+
+    /// What may be done for a request.
+    enum Lease {
+        /// Use this connection, which an earlier request left.
+        case reuse(PooledConnection)
+        /// Open one.
+        case open
+    }
+
+    private struct Connections {
+        /// Last used last.
+        var idle: [PooledConnection] = []
+        /// All that are open or being opened.
+        var count = 0
+        var waiting: [OnceOnlyAnswer<Void>] = []
+        var sessions: [StoredSession] = []
+    }
+
+    private struct StoredSession {
+        let session: ResumableSession
+        let approval: Approval
+    }
+
+    private let limit: Int
+    private var places: [Place: Connections] = [:]
+    private var sweep: TransportTimer?
+    /// Counts ``drop()``: what was leased before it is not taken back.
+    private var generation = 0
+
+    /// Sessions kept for one place: one for each connection that is usual.
+    private static let sessionLimit = 6
+    /// How long a connection is kept without a request. Servers close theirs after 5 to 75 seconds.
+    private static let idleLimit = Duration.seconds(60)
+
+    nonisolated init(limit: Int) {
+        self.limit = max(1, limit)
+    }
+
+    /// Waits for a connection that `holds` for a request, or for leave to open one. What comes of the lease is to be
+    /// told: ``keep(_:at:)`` or ``close(_:at:)``.
+    func lease(_ place: Place, where holds: (PooledConnection) -> Bool) async throws -> Lease {
+        while true {
+            if let connection = await take(place, where: holds) { return .reuse(connection) }
+            let connections = places[place, default: Connections()]
+            if connections.count < limit {
+                places[place, default: Connections()].count += 1
+                return .open
+            }
+            if let useless = connections.idle.first {
+                await close(useless, at: place)
+                continue
+            }
+            let turn = OnceOnlyAnswer<Void>()
+            places[place]?.waiting.append(turn)
+            guard await turn.value != nil else {
+                wakeNext(place)
+                throw CancellationError()
+            }
+        }
+    }
+
+    /// Takes an idle connection that is still good; the latest first, since the server is least likely to have had
+    /// enough of it.
+    private func take(_ place: Place, where holds: (PooledConnection) -> Bool) async -> PooledConnection? {
+        while let index = places[place]?.idle.lastIndex(where: holds) {
+            guard let connection = places[place]?.idle.remove(at: index) else { return nil }
+            if await !connection.connection.hasInput(), connection.isValid(at: Date()) {
+                connection.isReused = true
+                return connection
+            }
+            await close(connection, at: place)
+        }
+        return nil
+    }
+
+    /// Takes back a connection that can bear another request.
+    func keep(_ connection: PooledConnection, at place: Place) async {
+        guard connection.generation == generation else { return await close(connection, at: place) }
+        connection.idleSince = .now
+        places[place, default: Connections()].idle.append(connection)
+        wakeNext(place)
+        if sweep == nil { startSweep() }
+    }
+
+    /// Ends a lease whose connection is of no use, or was never made.
+    func close(_ connection: PooledConnection?, at place: Place) async {
+        if let connection {
+            places[place]?.idle.removeAll { $0 === connection }
+            await storeSession(of: connection, at: place)
+        }
+        places[place]?.count -= 1
+        wakeNext(place)
+        await connection?.connection.close()
+        forgetIfEmpty(place)
+    }
+
+    /// What a new connection belongs to; see ``drop()``.
+    var currentGeneration: Int { generation }
+
+    /// A session to resume that was approved in a way that holds for a request; it is not given out again.
+    func takeSession(_ place: Place, where holds: (Approval) -> Bool) -> ResumableSession? {
+        guard let index = places[place]?.sessions.lastIndex(where: { holds($0.approval) }) else { return nil }
+        return places[place]?.sessions.remove(at: index).session
+    }
+
+    private func storeSession(of connection: PooledConnection, at place: Place) async {
+        guard connection.generation == generation, let verified = connection.connection as? VerifiedConnection,
+            case .verified = verified.approval.acceptance, let session = await verified.session()
+        else { return }
+        let sessions = (places[place]?.sessions ?? []) + [StoredSession(session: session, approval: verified.approval)]
+        places[place, default: Connections()].sessions = sessions.suffix(Self.sessionLimit)
+    }
+
+    /// Forgets every session to resume and closes every connection, those in use when their request has ended.
+    func drop() async {
+        generation += 1
+        for (place, connections) in places {
+            places[place]?.sessions = []
+            for connection in connections.idle { await close(connection, at: place) }
+        }
+    }
+
+    private func wakeNext(_ place: Place) {
+        while let next = places[place]?.waiting.first {
+            places[place]?.waiting.removeFirst()
+            if next.answer(()) { return }
+        }
+    }
+
+    private func forgetIfEmpty(_ place: Place) {
+        guard let connections = places[place], connections.count <= 0, connections.sessions.isEmpty,
+            connections.waiting.isEmpty
+        else { return }
+        places[place] = nil
+    }
+
+    private func startSweep() {
+        sweep = TransportTimer(at: .now + Self.idleLimit / 2) { [weak self] in
+            Task { @TransportActor in await self?.closeIdle() }
+        }
+    }
+
+    private func closeIdle() async {
+        sweep = nil
+        let oldest = ContinuousClock.now - Self.idleLimit
+        for (place, connections) in places {
+            for connection in connections.idle where connection.idleSince <= oldest {
+                await close(connection, at: place)
+            }
+        }
+        if places.values.contains(where: { !$0.idle.isEmpty }) { startSweep() }
+    }
+}
+
+/// A connection with all that has to be known to give it to another request.
+@TransportActor
+final class PooledConnection {
+    let connection: any RequestConnection
+    /// The claim its server made, to ask other delegates about; nil for `http`.
+    let trust: ServerTrust?
+    /// Whether the session's delegate answered for every task, so that the next one asks nobody.
+    let isJudgedForSession: Bool
+    /// The credential that opened the proxy's tunnel.
+    let proxyCredential: URLCredential?
+    let generation: Int
+    /// Whether an earlier request went over it.
+    var isReused = false
+    var idleSince = ContinuousClock.now
+    private let validUntil: Date
+
+    nonisolated init(
+        _ connection: any RequestConnection, trust: ServerTrust?, isJudgedForSession: Bool,
+        proxyCredential: URLCredential?, generation: Int
+    ) {
+        self.connection = connection
+        self.trust = trust
+        self.isJudgedForSession = isJudgedForSession
+        self.proxyCredential = proxyCredential
+        self.generation = generation
+        let path = (connection as? VerifiedConnection)?.path
+        validUntil = path?.certificates.map(\.notAfter).min() ?? .distantFuture
+    }
+
+    /// Nil for `http`.
+    var verified: VerifiedConnection? { connection as? VerifiedConnection }
+
+    /// A path that was valid when the connection was made can end while it is kept.
+    func isValid(at time: Date) -> Bool { time <= validUntil }
+}

@@ -1,0 +1,128 @@
+import CertificateTrust
+import TLSTransport
+
+/// A server's question who the client is, put to the delegates and the stored credentials while the handshake waits.
+struct IdentityQuestion: Sendable {
+    let name: ServerName
+    let port: UInt16
+    /// The proxy's type when the server is one.
+    let proxyType: String?
+    let session: URLSession
+    let task: URLSessionTask
+
+    private let decided = Locked(Approval.Identity.none)
+
+    init(name: ServerName, port: UInt16, proxyType: String?, session: URLSession, task: URLSessionTask) {
+        self.name = name
+        self.port = port
+        self.proxyType = proxyType
+        self.session = session
+        self.task = task
+    }
+
+    /// Who decided what was shown.
+    var decision: Approval.Identity { decided.withLock(\.self) }
+
+    /// Chooses an identity, or none: without a credential, and with one of another kind, the handshake goes on
+    /// anonymously, and the server says what it makes of that.
+    ///
+    /// Throws ``CancelledChallenge`` when a delegate cancels.
+    @Sendable func choose(_ issuers: [[UInt8]]) async throws -> ClientIdentity? {
+        let space = URLProtectionSpace(
+            clientCertificateFor: name, port: port, issuers: issuers, proxyType: proxyType)
+        let stored = session.storedCredential(for: space)
+        let challenge = URLAuthenticationChallenge(protectionSpace: space, proposedCredential: stored)
+        task.limit.progress(to: .delegate)
+        let answer = try await session.answer(to: challenge, of: task)
+        task.limit.progress(to: .handshake)
+        switch answer.disposition {
+        case .cancelAuthenticationChallenge:
+            throw CancelledChallenge(space: space)
+        case .performDefaultHandling:
+            decided.withLock { $0 = .stored(digest: stored?.identity?.digest) }
+            return stored?.identity
+        case .rejectProtectionSpace:
+            return note(nil, by: answer.step)
+        case .useCredential:
+            guard let credential = answer.credential, let identity = credential.identity else {
+                return note(nil, by: answer.step)
+            }
+            session.keep(credential, for: space)
+            return note(identity, by: answer.step)
+        }
+    }
+
+    private func note(_ identity: ClientIdentity?, by step: ChallengeRouting.Step?) -> ClientIdentity? {
+        decided.withLock {
+            $0 =
+                step?.isSessionWide == true
+                ? .session(digest: identity?.digest) : .task(task.taskIdentifier, digest: identity?.digest)
+        }
+        return identity
+    }
+}
+
+/// A server is not content with who the client says it is.
+struct IdentityRefused: Error, CustomStringConvertible {
+    let refusal: TransportError.IdentityRefusal
+    let reason: TransportError
+
+    /// Nil when the failure is another.
+    init?(_ reason: TransportError, shown: Approval.Identity) {
+        let wasShown =
+            switch shown {
+            case .stored(_?), .session(_?), .task(_, _?): true
+            default: false
+            }
+        guard let refusal = reason.identityRefusal(wasShown: wasShown) else { return nil }
+        self.refusal = refusal
+        self.reason = reason
+    }
+
+    var description: String {
+        switch refusal {
+        case .missing: "the server wants a client certificate: answer its challenge, or store one (\(reason))"
+        case .rejected: "the server does not take the client certificate: use one that it knows (\(reason))"
+        }
+    }
+}
+
+/// A delegate cancelled a challenge, and the request with it.
+struct CancelledChallenge: Error, CustomStringConvertible {
+    let space: URLProtectionSpace
+
+    var description: String {
+        "a delegate cancelled the challenge of \(visibleText(space.host)) (\(space.authenticationMethod)): "
+            + "look in the delegate for why"
+    }
+}
+
+extension URLSession {
+    /// The credential that default handling uses for a space, of a user or of anybody: one that was given for this
+    /// session, or the storage's.
+    func storedCredential(for space: URLProtectionSpace, user: String? = nil) -> URLCredential? {
+        for storage in [credentials, settings.credentialStorage] {
+            let credential =
+                if let user { storage?.credential(of: user, for: space) } else { storage?.bestCredential(for: space) }
+            if let credential { return credential }
+        }
+        return nil
+    }
+
+    func storedIdentity(for name: ServerName, port: UInt16) -> ClientIdentity? {
+        storedCredential(for: URLProtectionSpace(clientCertificateFor: name, port: port, issuers: []))?.identity
+    }
+
+    /// Keeps a credential that was used, as long as its persistence says.
+    func keep(_ credential: URLCredential, for space: URLProtectionSpace) {
+        switch credential.persistence {
+        case .none: break
+        case .forSession: credentials.setDefaultCredential(credential, for: space)
+        case .permanent, .synchronizable:
+            (settings.credentialStorage ?? credentials).setDefaultCredential(credential, for: space)
+        }
+    }
+
+    /// Whether anybody could be asked about a task.
+    func hasDelegate(for task: URLSessionTask) -> Bool { delegate != nil || task.delegate != nil }
+}

@@ -1,0 +1,52 @@
+/// An HTTP proxy: for `https` it is asked for a tunnel (CONNECT; RFC 9110, section 9.3.6), for `http` to pass requests on.
+///
+/// Proxies come from here alone, never from the environment.
+public struct ProxyConfiguration: Sendable, Hashable {
+    /// The proxy's name or address. Over TLS it is what the proxy has to prove.
+    public let host: ServerName
+    /// The proxy's TCP port, 1 to 65535.
+    public let port: UInt16
+    /// Whether the proxy itself is spoken to over TLS, with a server trust challenge and pins of its own.
+    public let usesTLS: Bool
+    /// Hosts that are reached without the proxy, each with the names below it.
+    public var excludedDomains: [String] = []
+    /// The hosts that are reached through the proxy, each with the names below it; empty for all of them.
+    public var matchDomains: [String] = []
+
+    private(set) var credential: URLCredential?
+
+    /// A proxy that is spoken to in the clear.
+    public init(httpCONNECTProxy host: ServerName, port: UInt16) {
+        self.init(host: host, port: port, usesTLS: false)
+    }
+
+    /// A proxy that is spoken to over TLS.
+    public init(tlsCONNECTProxy host: ServerName, port: UInt16) {
+        self.init(host: host, port: port, usesTLS: true)
+    }
+
+    private init(host: ServerName, port: UInt16, usesTLS: Bool) {
+        self.host = host
+        self.port = port
+        self.usesTLS = usesTLS
+    }
+
+    /// Gives the user name and password for this proxy, which are tried before any delegate is asked.
+    public mutating func applyCredential(username: String, password: String) {
+        credential = URLCredential(user: username, password: password, persistence: .none)
+    }
+
+    /// Whether requests to a host go through this proxy.
+    func reaches(_ host: ServerName) -> Bool {
+        !excludedDomains.contains { host.isWithin($0) }
+            && (matchDomains.isEmpty || matchDomains.contains { host.isWithin($0) })
+    }
+}
+
+extension ServerName {
+    /// Whether this is the domain or a name below it.
+    fileprivate func isWithin(_ domain: String) -> Bool {
+        guard let domain = try? ServerName(domain) else { return false }
+        return self == domain || !isIPAddress && description.hasSuffix("." + domain.description)
+    }
+}

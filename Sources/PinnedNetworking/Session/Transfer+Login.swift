@@ -1,0 +1,109 @@
+import HTTPMessages
+import TLSTransport
+
+// How a transfer answers the challenges of HTTP: the origin's, and those of a proxy.
+
+extension Transfer {
+    /// Tells the logins of a response. True when one has an answer to it; false when the response is the task's own.
+    func logIn(_ head: HTTPResponseHead, _ response: HTTPURLResponse) async throws -> Bool {
+        if isForwarded, let request = proxyRequest(isTunnel: false),
+            try await proceed(\.proxyLogin, request, head, response)
+        {
+            return true
+        }
+        return try await proceed(\.originLogin, originRequest, head, response)
+    }
+
+    /// Tells the proxy's login of the answer to CONNECT. True when it has an answer to a refusal.
+    func logIntoProxy(_ head: HTTPResponseHead) async throws -> Bool {
+        guard let request = proxyRequest(isTunnel: true) else { return false }
+        let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
+        return try await proceed(\.proxyLogin, request, head, response)
+    }
+
+    private typealias Login = ReferenceWritableKeyPath<Transfer, AuthenticationExchange?>
+
+    /// Goes through the challenges of a response until one is answered, or none is left.
+    private func proceed(
+        _ login: Login, _ request: AuthenticationRequest, _ head: HTTPResponseHead, _ response: HTTPURLResponse
+    ) async throws -> Bool {
+        if self[keyPath: login] == nil {
+            guard head.statusCode == request.place.statusCode else { return false }
+            self[keyPath: login] = newLogin()
+            _ = self[keyPath: login]?.field(for: request)
+        }
+        var step = self[keyPath: login]?.received(statusCode: head.statusCode, fields: head.fields)
+        while true {
+            switch step {
+            case nil:
+                return false
+            case .deliver(let outcome):
+                note(outcome)
+                return false
+            case .retry:
+                try await discardBody()
+                return true
+            case .refused(let error):
+                throw error
+            case .ask(let question):
+                try await holdBody()
+                task.limit.progress(to: .login)
+                let challenge = URLAuthenticationChallenge(
+                    protectionSpace: question.space, proposedCredential: question.proposedCredential,
+                    previousFailureCount: question.previousFailureCount, failureResponse: response)
+                let answer = try await session.answer(to: challenge, of: task)
+                step = self[keyPath: login]?.answered(answer)
+            }
+        }
+    }
+
+    private func note(_ outcome: AuthenticationOutcome) {
+        if let (credential, space) = outcome.accepted { session.keep(credential, for: space) }
+        if let proof = outcome.bodyProof { bodyProof = proof }
+    }
+
+    // MARK: What is sent
+
+    /// The origin's credential for the request as it stands.
+    func originCredentials() -> [HTTPField] {
+        let request = originRequest
+        guard originLogin != nil || request.user != nil || !session.logins.isEmpty else { return [] }
+        if originLogin == nil { originLogin = newLogin() }
+        return originLogin?.field(for: request).map { [$0] } ?? []
+    }
+
+    /// The proxy's credential for the request as it stands, or for a tunnel to its origin.
+    func proxyCredentials(isTunnel: Bool) -> [HTTPField] {
+        guard let request = proxyRequest(isTunnel: isTunnel) else { return [] }
+        if proxyLogin == nil { proxyLogin = newLogin() }
+        return proxyLogin?.field(for: request).map { [$0] } ?? []
+    }
+
+    private func newLogin() -> AuthenticationExchange {
+        let session = session
+        return AuthenticationExchange(cache: session.logins) { space, user in
+            session.storedCredential(for: space, user: user)
+        }
+    }
+
+    private var originRequest: AuthenticationRequest {
+        let scheme = target.origin.scheme == .https ? NSURLProtectionSpaceHTTPS : NSURLProtectionSpaceHTTP
+        return AuthenticationRequest(
+            place: .origin(target.name, port: target.port, protocol: scheme), method: target.method,
+            target: isForwarded ? target.origin.description + target.path : target.path,
+            body: request.httpBody.map { [UInt8]($0) } ?? [], user: target.user, password: target.password,
+            hasOwnField: request.fields.contains { $0.isNamed("Authorization") })
+    }
+
+    private func proxyRequest(isTunnel: Bool) -> AuthenticationRequest? {
+        guard let proxy else { return nil }
+        let type = proxy.usesTLS ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy
+        return AuthenticationRequest(
+            place: .proxy(proxy.host, port: proxy.port, type: type), method: isTunnel ? "CONNECT" : target.method,
+            target: isTunnel ? target.origin.authorityWithPort : target.origin.description + target.path,
+            user: proxy.credential?.user, password: proxy.credential?.password)
+    }
+
+    /// Whether the request itself goes to a proxy, which passes it on.
+    var isForwarded: Bool { proxy != nil && target.origin.scheme == .http }
+}

@@ -1,0 +1,274 @@
+import CertificateTrust
+import HTTPMessages
+import TLSTransport
+
+/// One task's way from its request to the last byte of its response: connections, logins and redirects included. Lives
+/// on the event loop.
+@TransportActor
+final class Transfer {
+    nonisolated let session: URLSession
+    nonisolated let task: URLSessionTask
+    var target: RequestTarget
+    private(set) var request: URLRequest
+    private var redirectCount = 0
+
+    /// What the response is read from; nil when it has ended.
+    private var lease: (connection: PooledConnection, place: ConnectionPool.Place)?
+    private var exchange: HTTPExchange?
+    /// Pieces of the body that were read ahead of those who ask for them.
+    private var parts: [ArraySlice<UInt8>] = []
+    private var head: HTTPResponseHead?
+    private var hasEnded = false
+    /// Whether anything has come back on the connection.
+    private var hasAnswered = false
+    private var sending: Task<Void, any Error>?
+
+    /// What the body has to prove of the server, when the header alone did not (RFC 7616, section 3.5).
+    var bodyProof: AuthenticationOutcome.BodyProof?
+    private var provenBody: [UInt8] = []
+    var originLogin: AuthenticationExchange?
+    var proxyLogin: AuthenticationExchange?
+
+    /// Bytes of a request's body that are sent with its header, and pieces of a longer one.
+    private static let bodyPart = 64 * 1024
+    /// From this size on a body waits for the server's word (`Expect: 100-continue`; RFC 9110, section 10.1.1).
+    private static let expectationSize = 1024 * 1024
+    /// How long it waits: a server need not give it.
+    private static let expectationLimit = Duration.seconds(1)
+    /// Bytes of a response nobody has asked for (of a redirect, of a refused login) that are read to keep a connection.
+    private static let heldBodyLimit = 64 * 1024
+
+    nonisolated init(_ task: URLSessionTask, of session: URLSession) throws {
+        self.session = session
+        self.task = task
+        let request = task.status.withLock(\.currentRequest).adding(session.settings.additionalFields)
+        self.request = request
+        target = try RequestTarget(request)
+    }
+
+    deinit {
+        sending?.cancel()
+        guard let lease else { return }
+        let pool = session.pool
+        Task { @TransportActor in await pool.close(lease.connection, at: lease.place) }
+    }
+
+    // MARK: Response
+
+    /// Sends the request, answers logins and follows redirects; returns when the response that counts has begun.
+    func begin() async throws -> HTTPURLResponse {
+        do {
+            while true {
+                let head = try await send()
+                let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
+                if try await logIn(head, response) { continue }
+                if let next = try await redirect(head, response) {
+                    try await go(to: next)
+                    continue
+                }
+                task.status.withLock { $0.response = response }
+                return response
+            }
+        } catch {
+            await abandon()
+            throw error
+        }
+    }
+
+    /// The next piece of the body, at least one byte; nil at its end.
+    func nextPart() async throws -> ArraySlice<UInt8>? {
+        task.limit.progress(to: .response)
+        do {
+            while parts.isEmpty, !hasEnded { try await read() }
+        } catch {
+            await abandon()
+            throw error
+        }
+        guard !parts.isEmpty else {
+            try bodyProof?.check(provenBody)
+            return nil
+        }
+        let part = parts.removeFirst()
+        if bodyProof != nil { provenBody += part }
+        task.status.withLock { $0.bytesReceived += Int64(part.count) }
+        return part
+    }
+
+    /// The rest of the body, all of it.
+    func collectBody(limit: Int) async throws -> Data {
+        var limit = HTTPBodyLimit(limit)
+        var body = Data()
+        do {
+            if let head { try limit.check(head) }
+            while let part = try await nextPart() {
+                try limit.add(part)
+                body.append(contentsOf: part)
+            }
+        } catch {
+            await abandon()
+            throw error
+        }
+        return body
+    }
+
+    /// Lets go of the connection, which cannot be used again.
+    private func abandon() async {
+        sending?.cancel()
+        sending = nil
+        guard let lease else { return }
+        self.lease = nil
+        await session.pool.close(lease.connection, at: lease.place)
+    }
+
+    // MARK: Redirects
+
+    /// The request to go on with, when the response is a redirect that nobody stopped.
+    private func redirect(_ head: HTTPResponseHead, _ response: HTTPURLResponse) async throws -> URLRequest? {
+        guard let next = try Redirection.request(after: request, to: target, answer: head, count: redirectCount) else {
+            return nil
+        }
+        guard task.delegate != nil || session.delegate != nil else { return next }
+        try await holdBody()
+        task.limit.progress(to: .login)
+        let session = session
+        let task = task
+        let answer: URLRequest?? = try await session.ask(about: task) {
+            $0 as? any URLSessionTaskDelegate
+        } completion: { delegate, handler in
+            delegate.urlSession(
+                session, task: task, willPerformHTTPRedirection: response, newRequest: next, completionHandler: handler)
+        } async: { delegate in
+            await delegate.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: next)
+        }
+        return answer ?? next
+    }
+
+    private func go(to next: URLRequest) async throws {
+        let next = next
+        let target = try RequestTarget(next)
+        try await discardBody()
+        redirectCount += 1
+        if target.origin != self.target.origin { originLogin = nil }
+        request = next
+        self.target = target
+        task.status.withLock { $0.currentRequest = next }
+    }
+
+    // MARK: One exchange
+
+    /// Sends the request as it stands and reads up to the final header.
+    private func send() async throws -> HTTPResponseHead {
+        while true {
+            let place = place
+            task.limit.progress(to: .connection)
+            let connection = try await connect(to: place)
+            lease = (connection, place)
+            (parts, head, hasEnded, hasAnswered) = ([], nil, false, false)
+            do {
+                return try await send(on: connection)
+            } catch let error as TransportError {
+                // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
+                // nothing (RFC 9110, section 9.2.2).
+                guard connection.isReused, target.isIdempotent, !hasAnswered, error != .cancelled else { throw error }
+                await abandon()
+            }
+        }
+    }
+
+    private func send(on connection: PooledConnection) async throws -> HTTPResponseHead {
+        let body = request.httpBody ?? Data()
+        let head = try requestHead(expectsContinue: body.count >= Self.expectationSize)
+        exchange = HTTPExchange(head)
+        task.limit.progress(to: .sending)
+        if body.count <= Self.bodyPart {
+            try await connection.connection.send(body.isEmpty ? head.bytes : head.bytes + body)
+            task.status.withLock { $0.bytesSent = Int64(body.count) }
+            exchange?.requestBodyWasSent()
+        } else {
+            try await connection.connection.send(head.bytes)
+            startSending(body, on: connection.connection)
+        }
+        while true {
+            if let head = self.head { return head }
+            try await read()
+        }
+    }
+
+    private func requestHead(expectsContinue: Bool) throws -> HTTPRequestHead {
+        return try HTTPRequestHead(
+            method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
+            origin: target.origin, body: request.httpBody.map { .length($0.count) } ?? .none,
+            expectsContinue: expectsContinue, fields: request.fields,
+            credentials: originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : []))
+    }
+
+    /// Sends a long body beside the reading of the response, which may come before all of it is sent.
+    private func startSending(_ body: Data, on connection: any RequestConnection) {
+        let task = task
+        sending = Task { @TransportActor [weak self] in
+            try await self?.waitForGoAhead()
+            var rest = body
+            // A final response that came first makes the rest useless.
+            while !rest.isEmpty, self?.exchange?.wantsRequestBody == true {
+                let part = Array(rest.prefix(Self.bodyPart))
+                rest = rest.dropFirst(part.count)
+                try await connection.send(part)
+                task.status.withLock { $0.bytesSent += Int64(part.count) }
+                task.limit.progress(to: rest.isEmpty ? .response : .sending)
+            }
+            if rest.isEmpty { self?.exchange?.requestBodyWasSent() }
+        }
+    }
+
+    private func waitForGoAhead() async throws {
+        let deadline = ContinuousClock.now + Self.expectationLimit
+        while exchange?.awaitsGoAhead == true, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        exchange?.stopWaiting()
+    }
+
+    /// Takes the next bytes of the connection.
+    private func read() async throws {
+        guard let lease else { throw HTTPResponseError.truncated }
+        let bytes = try await lease.connection.connection.receive()
+        task.limit.progress(to: .response)
+        hasAnswered = hasAnswered || bytes != nil
+        exchange?.receive(bytes)
+        while let event = try exchange?.next() {
+            switch event {
+            case .head(let head): self.head = head
+            case .body(let part): parts.append(part)
+            case .goAhead: break
+            case .end(let isReusable): return await end(lease.connection, lease.place, isReusable)
+            }
+        }
+    }
+
+    private func end(_ connection: PooledConnection, _ place: ConnectionPool.Place, _ isReusable: Bool) async {
+        hasEnded = true
+        lease = nil
+        // Bytes behind the response are nobody's, and a connection that has some is of no use.
+        let isClean = (try? exchange?.next()) == .some(nil)
+        exchange = nil
+        sending?.cancel()
+        sending = nil
+        if isReusable && isClean {
+            await session.pool.keep(connection, at: place)
+        } else {
+            await session.pool.close(connection, at: place)
+        }
+    }
+
+    /// Reads the body ahead, so that the connection is free while somebody thinks; a long one stays where it is.
+    func holdBody() async throws {
+        while !hasEnded, parts.reduce(0, { $0 + $1.count }) < Self.heldBodyLimit { try await read() }
+    }
+
+    /// Reads over the body, or gives the connection up when that would take long.
+    func discardBody() async throws {
+        try await holdBody()
+        if !hasEnded { await abandon() }
+        parts = []
+    }
+}

@@ -1,0 +1,104 @@
+package import CertificateTrust
+package import HTTPMessages
+import OpenSSLBridge
+
+/// A way to a host on which nothing is proven: TCP, or a proxy's tunnel. No request can be sent on it.
+///
+/// It becomes a ``PendingConnection`` or, for `http`, a ``CleartextConnection``; dropping it closes it.
+package struct BareConnection: ~Copyable, Sendable {
+    /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
+    package let remoteAddress: String
+
+    private let connection: Connection
+    private let context: TLSContext
+    private var isGivenAway = false
+
+    init(_ connection: Connection, remoteAddress: String, context: TLSContext) {
+        self.connection = connection
+        self.remoteAddress = remoteAddress
+        self.context = context
+    }
+
+    deinit {
+        guard !isGivenAway else { return }
+        connection.loop.execute { [connection] in connection.assumeIsolated { $0.close() } }
+    }
+
+    /// Shakes hands for this name, up to the server's certificate, which it returns as a question.
+    ///
+    /// A session is resumed if the server will; the question is then asked about the chain that the session began with.
+    package consuming func secure(
+        as name: ServerName, options: DialOptions = DialOptions(), resuming session: ResumableSession? = nil
+    ) async throws(TransportError) -> PendingConnection {
+        try await secure(
+            as: name, options: options, resuming: session,
+            until: Deadline(for: .handshake, peer: connection.peer, limit: options.handshakeTimeout))
+    }
+
+    consuming func secure(
+        as name: ServerName, options: DialOptions, resuming session: ResumableSession?, until deadline: Deadline
+    ) async throws(TransportError) -> PendingConnection {
+        isGivenAway = true
+        let engine: TLSClientEngine
+        do throws(OpenSSLError) {
+            engine = try TLSClientEngine(
+                context: context, serverName: name.isIPAddress ? nil : name.description,
+                applicationProtocols: options.applicationProtocols, signatureAlgorithms: options.signatureAlgorithms,
+                minimumVersion: options.minimumVersion.number, session: session?.session)
+        } catch {
+            await connection.close()
+            throw .handshakeFailed(peer: connection.peer, reason: error)
+        }
+        let (certificates, isResumed) = try await connection.ask(engine, until: deadline)
+        do throws(PresentedChainError) {
+            return PendingConnection(
+                connection, presented: try PresentedChain(derCertificates: certificates), isResumed: isResumed,
+                remoteAddress: remoteAddress, name: name, limit: options.handshakeTimeout, context: context)
+        } catch {
+            await connection.refuse()
+            throw .unreadableCertificates(peer: connection.peer, reason: error)
+        }
+    }
+
+    /// Asks an HTTP proxy for a tunnel (RFC 9110, section 9.3.6) and returns its answer: with a 2xx the tunnel stands
+    /// and this is the way to the host behind it; any other answer has been read to its end, and the proxy may be asked
+    /// again where `isReusable` says so.
+    package borrowing func requestTunnel(
+        _ request: HTTPRequestHead, limit: Duration
+    ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool) {
+        let deadline = Deadline(for: .tunnel, peer: connection.peer, limit: limit)
+        try await connection.send(request.bytes)
+        var exchange = HTTPExchange(request)
+        var head: HTTPResponseHead?
+        var bodyCount = 0
+        while true {
+            do throws(HTTPResponseError) {
+                while let event = try exchange.next() {
+                    switch event {
+                    case .goAhead: break
+                    case .head(let received): head = received
+                    case .body(let bytes): bodyCount += bytes.count
+                    case .end(let isReusable):
+                        // Bytes behind the answer are nobody's: TLS begins with the client.
+                        _ = try exchange.next()
+                        if let head { return (head, isReusable) }
+                    }
+                }
+            } catch {
+                throw .tunnelRefused(peer: connection.peer, reason: error.description)
+            }
+            // What a proxy has to say about a refusal is shown to nobody.
+            if let head, bodyCount > Self.refusalLimit { return (head, false) }
+            exchange.receive(try await connection.receive(until: deadline))
+        }
+    }
+
+    /// Bytes of a refusal's body that are read for the sake of asking again.
+    private static let refusalLimit = 64 * 1024
+
+    /// For `http`, where nobody proves anything and whoever is on the way reads along.
+    package consuming func cleartext() -> CleartextConnection {
+        isGivenAway = true
+        return CleartextConnection(connection, remoteAddress: remoteAddress)
+    }
+}
