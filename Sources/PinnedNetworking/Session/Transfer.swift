@@ -253,12 +253,10 @@ final class Transfer {
     private func end(_ connection: PooledConnection, _ place: ConnectionPool.Place, _ isReusable: Bool) async {
         hasEnded = true
         lease = nil
-        // Bytes behind the response are nobody's, and a connection that has some is of no use.
-        let isClean = (try? exchange?.next()) == .some(nil)
         exchange = nil
         sending?.cancel()
         sending = nil
-        if isReusable && isClean {
+        if isReusable {
             await session.pool.keep(connection, at: place)
         } else {
             await session.pool.close(connection, at: place)
