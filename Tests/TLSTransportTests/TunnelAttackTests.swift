@@ -85,7 +85,7 @@ import Testing
                 "a byte now and then",
                 .handle { connection in
                     var slow = LoopbackServer.Response.established
-                    slow.pause = .milliseconds(60)
+                    slow.pause = .milliseconds(500)
                     try connection.write(slow)
                 }, limit: .milliseconds(150), isTimedOut),
         ])
