@@ -46,8 +46,7 @@ import Testing
 
     private static func raw(_ text: String) -> LoopbackServer.Response { .raw(Array(text.utf8), closes: false) }
 
-    // Falls when the answer is not parsed as an HTTP response with its limits, when bytes behind it are left for the
-    // tunnel, and without the deadline.
+    // Does not end without the deadline; the limits are the parser's.
     @Test(
         "a proxy that does not answer as a proxy has made no tunnel",
         arguments: [
@@ -105,7 +104,7 @@ import Testing
         }
     }
 
-    // Falls without the limit of a refusal's body, and when a body to the end of the connection ends it for good.
+    // Falls without the limit of a refusal's body.
     @Test(
         "what is no tunnel is an answer, whose body is shown to nobody",
         arguments: [
@@ -125,7 +124,7 @@ import Testing
         }
     }
 
-    // Falls when a 2xx to CONNECT is read with a body (RFC 9110, section 9.3.6).
+    // A 2xx to CONNECT has no body, whatever its fields say (RFC 9110, section 9.3.6).
     @Test(
         "a tunnel carries nothing that the proxy can read, with TLS to it or without", arguments: [true, false],
         [
