@@ -169,12 +169,10 @@ final class ConnectionPool {
 @TransportActor
 final class PooledConnection {
     let connection: any RequestConnection
-    /// The claim its server made, to ask other delegates about; nil for `http`.
-    let trust: ServerTrust?
-    /// Whether the session's delegate answered for every task, so that the next one asks nobody.
-    let isJudgedForSession: Bool
-    /// The credential that opened the proxy's tunnel.
-    let proxyCredential: URLCredential?
+    /// Nil for `http`.
+    let target: AcceptedServer?
+    /// A proxy that is spoken to over TLS.
+    let proxy: AcceptedServer?
     let generation: Int
     /// Whether an earlier request went over it.
     var isReused = false
@@ -182,20 +180,15 @@ final class PooledConnection {
     private let validUntil: Date
 
     nonisolated init(
-        _ connection: any RequestConnection, trust: ServerTrust?, isJudgedForSession: Bool,
-        proxyCredential: URLCredential?, generation: Int
+        _ connection: any RequestConnection, target: AcceptedServer?, proxy: AcceptedServer?, generation: Int
     ) {
         self.connection = connection
-        self.trust = trust
-        self.isJudgedForSession = isJudgedForSession
-        self.proxyCredential = proxyCredential
+        self.target = target
+        self.proxy = proxy
         self.generation = generation
-        let path = (connection as? VerifiedConnection)?.path
-        validUntil = path?.certificates.map(\.notAfter).min() ?? .distantFuture
+        let certificates = [target, proxy].flatMap { $0?.path?.certificates ?? [] }
+        validUntil = certificates.map(\.notAfter).min() ?? .distantFuture
     }
-
-    /// Nil for `http`.
-    var verified: VerifiedConnection? { connection as? VerifiedConnection }
 
     /// A path that was valid when the connection was made can end while it is kept.
     func isValid(at time: Date) -> Bool { time <= validUntil }

@@ -12,7 +12,7 @@ struct IdentityQuestion: Sendable {
 
     private let decided = Locked(Approval.Identity.none)
 
-    init(name: ServerName, port: UInt16, proxyType: String?, session: URLSession, task: URLSessionTask) {
+    init(_ name: ServerName, _ port: UInt16, _ proxyType: String?, session: URLSession, task: URLSessionTask) {
         self.name = name
         self.port = port
         self.proxyType = proxyType
@@ -110,9 +110,9 @@ extension URLSession {
         return nil
     }
 
-    func storedIdentity(for name: ServerName, port: UInt16) -> ClientIdentity? {
-        try? storedCredential(for: URLProtectionSpace(clientCertificateFor: name, port: port, issuers: []))?
-            .shownIdentity()
+    /// The identity that default handling shows in a space of client certificates.
+    func storedIdentity(for space: URLProtectionSpace) -> ClientIdentity? {
+        try? storedCredential(for: space)?.shownIdentity()
     }
 
     /// Keeps a credential that was used, as long as its persistence says.

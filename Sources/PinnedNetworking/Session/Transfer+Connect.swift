@@ -14,7 +14,7 @@ extension Transfer {
 
     /// A connection whose approval holds for this very request: one that an earlier request left, or a new one.
     func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
-        let judge = try Judge(target, for: task, of: session)
+        let judge = try Judge(target, through: place.proxy, for: task, of: session)
         switch try await session.pool.lease(place, where: { judge.holds($0) }) {
         case .reuse(let connection):
             do {
@@ -39,14 +39,13 @@ extension Transfer {
         var options = task.limit.dialOptions
         options.minimumVersion = session.settings.minimumTLS == .TLSv13 ? .tls13 : .tls12
         task.limit.progress(to: .certificate)
-        var proxyCredential: URLCredential?
+        var proxyServer: AcceptedServer?
         let bare: BareConnection
         if let proxy = place.proxy {
             if place.origin.scheme == .https {
-                bare = try await tunnel(through: proxy, judge, options)
-                proxyCredential = proxyLogin?.accepted
+                bare = try await tunnel(through: proxy, judge, options, &proxyServer)
             } else {
-                bare = try await way(to: proxy, judge, options)
+                bare = try await way(to: proxy, judge, options, &proxyServer)
             }
         } else {
             let route = session.settings.route
@@ -54,30 +53,30 @@ extension Transfer {
                 to: route?.host ?? target.origin.name, port: route?.port ?? target.origin.port, options: options)
         }
         guard place.origin.scheme == .https else {
-            return PooledConnection(
-                bare.cleartext(), trust: nil, isJudgedForSession: true, proxyCredential: nil, generation: generation)
+            return PooledConnection(bare.cleartext(), target: nil, proxy: proxyServer, generation: generation)
         }
         let stored = session.pool.takeSession(place) { judge.holds($0) }
         let pending = try await bare.secure(as: target.origin.name, options: options, resuming: stored)
-        return try await judge.accept(pending, proxyCredential: proxyCredential, generation: generation)
+        let (connection, server) = try await judge.accept(pending)
+        return PooledConnection(connection, target: server, proxy: proxyServer, generation: generation)
     }
 
     /// TCP to the proxy, and TLS where the proxy has it.
     private func way(
-        to proxy: ProxyConfiguration, _ judge: Judge, _ options: DialOptions
+        to proxy: ProxyConfiguration, _ judge: Judge, _ options: DialOptions, _ server: inout AcceptedServer?
     ) async throws -> BareConnection {
         let bare = try await Transport.shared.connect(to: proxy.host, port: proxy.port, options: options)
         guard proxy.usesTLS else { return bare }
         let pending = try await bare.secure(as: proxy.host, options: options)
-        return try await judge.acceptProxy(pending, proxy)
+        return try await judge.acceptProxy(pending, &server)
     }
 
     /// A tunnel to the target. A proxy that wants another answer is asked again, on
     /// the same connection where it lets us.
     private func tunnel(
-        through proxy: ProxyConfiguration, _ judge: Judge, _ options: DialOptions
+        through proxy: ProxyConfiguration, _ judge: Judge, _ options: DialOptions, _ server: inout AcceptedServer?
     ) async throws -> BareConnection {
-        var bare = try await way(to: proxy, judge, options)
+        var bare = try await way(to: proxy, judge, options, &server)
         while true {
             let request = try HTTPRequestHead(
                 method: "CONNECT", target: .authority, origin: target.origin,
@@ -87,7 +86,7 @@ extension Transfer {
             let isAnswered = try await logIntoProxy(head)
             if head.statusCode / 100 == 2 { return bare }
             guard isAnswered else { throw ProxyRefusal(proxy: proxy, statusCode: head.statusCode) }
-            if !isReusable { bare = try await way(to: proxy, judge, options) }
+            if !isReusable { bare = try await way(to: proxy, judge, options, &server) }
         }
     }
 }

@@ -173,7 +173,7 @@ final class Transfer {
                 // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
                 // nothing (RFC 9110, section 9.2.2).
                 guard connection.isReused, target.isIdempotent, !hasAnswered, error != .cancelled else {
-                    let shown = connection.verified?.approval.identity ?? .none
+                    let shown = connection.target?.approval.identity ?? .none
                     throw IdentityRefused(error, shown: shown) ?? error
                 }
                 await abandon()
