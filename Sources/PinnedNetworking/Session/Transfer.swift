@@ -276,6 +276,8 @@ final class Transfer {
 
     /// Reads the body ahead, so that the connection is free while somebody thinks; a long one stays where it is.
     func holdBody() async throws {
+        // What a proxy said to CONNECT was read to its end.
+        guard lease != nil else { return }
         while !hasEnded, parts.reduce(0, { $0 + $1.count }) < Self.heldBodyLimit { try await read() }
     }
 
