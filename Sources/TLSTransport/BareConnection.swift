@@ -30,25 +30,22 @@ package struct BareConnection: ~Copyable, Sendable {
     package consuming func secure(
         as name: ServerName, options: DialOptions = DialOptions(), resuming session: ResumableSession? = nil
     ) async throws(TransportError) -> PendingConnection {
-        try await secure(
-            as: name, options: options, resuming: session,
+        let engine: TLSClientEngine
+        do throws(TransportError) {
+            engine = try .engine(for: name, options, resuming: session, peer: connection.peer, in: context)
+        } catch {
+            await connection.close()
+            throw error
+        }
+        return try await secure(
+            as: name, engine, options,
             until: Deadline(for: .handshake, peer: connection.peer, limit: options.handshakeTimeout))
     }
 
     consuming func secure(
-        as name: ServerName, options: DialOptions, resuming session: ResumableSession?, until deadline: Deadline
+        as name: ServerName, _ engine: sending TLSClientEngine, _ options: DialOptions, until deadline: Deadline
     ) async throws(TransportError) -> PendingConnection {
         isGivenAway = true
-        let engine: TLSClientEngine
-        do throws(OpenSSLError) {
-            engine = try TLSClientEngine(
-                context: context, serverName: name.isIPAddress ? nil : name.description,
-                applicationProtocols: options.applicationProtocols, signatureAlgorithms: options.signatureAlgorithms,
-                minimumVersion: options.minimumVersion.number, session: session?.session)
-        } catch {
-            await connection.close()
-            throw .handshakeFailed(peer: connection.peer, reason: error)
-        }
         let (certificates, isResumed) = try await connection.ask(engine, until: deadline)
         do throws(PresentedChainError) {
             return PendingConnection(
@@ -100,5 +97,22 @@ package struct BareConnection: ~Copyable, Sendable {
     package consuming func cleartext() -> CleartextConnection {
         isGivenAway = true
         return CleartextConnection(connection, remoteAddress: remoteAddress)
+    }
+}
+
+extension TLSClientEngine {
+    /// An engine for a handshake that offers what the options say.
+    static func engine(
+        for name: ServerName, _ options: DialOptions, resuming session: ResumableSession? = nil, peer: String,
+        in context: TLSContext
+    ) throws(TransportError) -> sending TLSClientEngine {
+        do throws(OpenSSLError) {
+            return try TLSClientEngine(
+                context: context, serverName: name.isIPAddress ? nil : name.description,
+                applicationProtocols: options.applicationProtocols, signatureAlgorithms: options.signatureAlgorithms,
+                minimumVersion: options.minimumVersion.number, session: session?.session)
+        } catch {
+            throw .handshakeFailed(peer: peer, reason: error)
+        }
     }
 }

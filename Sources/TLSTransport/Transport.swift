@@ -33,10 +33,11 @@ package final class Transport: Sendable {
         _ endpoint: Endpoint, options: DialOptions = DialOptions()
     ) async throws(TransportError) -> PendingConnection {
         let total = total(endpoint, options)
+        let engine = try TLSClientEngine.engine(
+            for: endpoint.name, options, peer: endpoint.description, in: try startedContext())
         let bare = try await connect(endpoint, options, total: total)
         let deadline = Deadline(for: .handshake, peer: endpoint.description, limit: options.handshakeTimeout)
-        return try await bare.secure(
-            as: endpoint.name, options: options, resuming: nil, until: .earlier(deadline, total))
+        return try await bare.secure(as: endpoint.name, engine, options, until: .earlier(deadline, total))
     }
 
     private func connect(

@@ -32,6 +32,7 @@ import Testing
     @Test("calls run on the loop's thread in order, timers behind them")
     func order() async throws {
         let loop = EventLoop()
+        try loop.start()
         let called = Locked<[String]>([])
         let isIsolated = await withCheckedContinuation { continuation in
             let timer = loop.schedule(at: .now + .seconds(3600)) { called.withLock { $0.append("cancelled") } }
@@ -54,6 +55,7 @@ import Testing
 
     init() throws {
         loop = EventLoop()
+        try loop.start()
         name = try ServerName("api.example.test")
     }
 
@@ -117,7 +119,10 @@ import Testing
     private let loop: EventLoop
     private let deadline = Deadline(for: .connect, peer: "peer", limit: .seconds(60))
 
-    init() throws { loop = EventLoop() }
+    init() throws {
+        loop = EventLoop()
+        try loop.start()
+    }
 
     private func address(port: UInt16, _ text: String = "127.0.0.1") throws -> SocketAddress {
         try #require(SocketAddress(try ServerName(text), port: port))

@@ -128,7 +128,9 @@ struct AuthenticationExchange: Sendable {
             } catch {
                 return .refused(.unusableCredential(error))
             }
-            NSLog("%@", "PinnedNetworking: \(offer.space.authenticationMethod) is not spoken; the next challenge is taken")
+            NSLog(
+                "%@", "PinnedNetworking: \(offer.space.authenticationMethod) is not spoken; the next challenge is taken"
+            )
         }
         passed.insert(offer.space)
         offers.removeFirst()

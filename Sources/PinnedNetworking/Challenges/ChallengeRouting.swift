@@ -102,9 +102,10 @@ extension URLSession {
     private func ask(
         _ challenge: URLAuthenticationChallenge,
         completion: @escaping @Sendable (URLAuthenticationChallenge, @escaping Handler) -> Void,
-        async: @escaping @Sendable (URLAuthenticationChallenge) async -> (
-            URLSession.AuthChallengeDisposition, URLCredential?
-        )
+        async:
+            @escaping @Sendable (URLAuthenticationChallenge) async -> (
+                URLSession.AuthChallengeDisposition, URLCredential?
+            )
     ) async throws -> ChallengeAnswer? {
         let handled = OnceOnlyAnswer<ChallengeAnswer>()
         let sent = URLAuthenticationChallenge(

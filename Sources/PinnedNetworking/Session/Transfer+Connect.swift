@@ -80,7 +80,8 @@ extension Transfer {
         var bare = try await way(to: proxy, judge, options)
         while true {
             let request = try HTTPRequestHead(
-                method: "CONNECT", target: .authority, origin: target.origin, credentials: proxyCredentials(isTunnel: true))
+                method: "CONNECT", target: .authority, origin: target.origin,
+                credentials: proxyCredentials(isTunnel: true))
             task.limit.progress(to: .tunnel)
             let (head, isReusable) = try await bare.requestTunnel(request, limit: options.handshakeTimeout)
             let isAnswered = try await logIntoProxy(head)

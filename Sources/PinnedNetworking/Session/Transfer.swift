@@ -195,7 +195,7 @@ final class Transfer {
     }
 
     private func requestHead(expectsContinue: Bool) throws -> HTTPRequestHead {
-        return try HTTPRequestHead(
+        try HTTPRequestHead(
             method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
             origin: target.origin, body: request.httpBody.map { .length($0.count) } ?? .none,
             expectsContinue: expectsContinue, fields: request.fields,
