@@ -73,6 +73,11 @@ let package = Package(
             name: "PinnedNetworkingTests",
             dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages", "TestPKI"],
             swiftSettings: strict),
+        // The one that starts installed servers.
+        .testTarget(
+            name: "PeerTests",
+            dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            swiftSettings: strict),
         .testTarget(
             name: "PinctlTests",
             dependencies: [
