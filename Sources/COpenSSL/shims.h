@@ -106,6 +106,7 @@ static inline int COpenSSL_SSL_set_retry_verify(SSL *ssl) { return SSL_set_retry
 
 // The SSL_OP_ values are macros with a cast in them, which Swift does not import.
 static inline uint64_t COpenSSL_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO_RENEGOTIATION; }
+static inline uint64_t COpenSSL_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET; }
 
 // SSL_get_ex_new_index is a macro; the index carries an integer, so it needs no callbacks.
 static inline int COpenSSL_SSL_get_ex_new_index(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }

@@ -48,6 +48,13 @@ extension PinningPolicy {
         table.rule(for: name, port: port, in: rules)
     }
 
+    /// Whether a host may be spoken with in the clear, where there is nothing to look for pins on: no rule that is
+    /// enforced covers it at any port, and hosts without a rule are not refused.
+    public func permitsCleartext(to name: ServerName) -> Bool {
+        let covering = table.rules(covering: name, in: rules)
+        return covering.isEmpty ? unlisted == .trust : covering.allSatisfy { $0.mode != .enforce }
+    }
+
     /// Decides on a verified path to `path.name`. Pure, and total: every path has a decision.
     public func decide(_ path: VerifiedPath, port: Int) -> PinDecision {
         decide(path, by: rule(for: path.name, port: port), port: port)

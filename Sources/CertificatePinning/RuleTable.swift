@@ -38,6 +38,18 @@ struct RuleTable: Sendable {
         return rules[index]
     }
 
+    /// Every rule that covers a host at some port: its own, and those of its parents that include subdomains.
+    func rules(covering name: ServerName, in rules: [PinningRule]) -> [PinningRule] {
+        let text = name.description
+        var covering = (indices[text] ?? []).map { rules[$0] }
+        var parent = name.isIPAddress ? "" : text[...]
+        while let dot = parent.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            parent = parent[parent.utf8.index(after: dot)...]
+            covering += (indices[String(parent)] ?? []).map { rules[$0] }.filter(\.includesSubdomains)
+        }
+        return covering
+    }
+
     /// Rules for one host that reach the same port: each with the first before it that does.
     func overlaps(in rules: [PinningRule]) -> [(earlier: Int, later: Int)] {
         var overlaps: [(earlier: Int, later: Int)] = []

@@ -6,6 +6,7 @@ package enum MessageDigest: String, Sendable {
     case md5 = "MD5"
     /// 32 bytes.
     case sha256 = "SHA2-256"
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     /// SHA-512 with its own initial value, cut to 32 bytes (FIPS 180-4, section 5.3.6.2).
     case sha512_256 = "SHA2-512/256"
 

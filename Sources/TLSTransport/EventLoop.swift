@@ -4,7 +4,8 @@ import Synchronization
 /// One thread that waits for sockets and timers, and runs the actors that are bound to it.
 ///
 /// Every call is safe from any thread; what they hand over runs on the loop's thread, one thing at a time. The thread
-/// starts with ``start()`` and ends with the process, which it does not keep alive; until then work is kept.
+/// starts with the first call and ends with the process, which it does not keep alive. Work is kept while it cannot be
+/// started; ``start()`` says why.
 final class EventLoop: SerialExecutor {
     /// The process's loop.
     static let shared = EventLoop()
@@ -108,12 +109,13 @@ final class EventLoop: SerialExecutor {
     // MARK: Thread
 
     private func change<Result>(_ body: (inout State) -> Result) -> Result {
-        let (result, sleeper) = state.withLock { state in
+        let (result, sleeper, isStarted) = state.withLock { state in
             let result = body(&state)
             defer { state.isAsleep = false }
-            return (result, state.isAsleep ? state.poller : nil)
+            return (result, state.isAsleep ? state.poller : nil, state.poller != nil)
         }
         sleeper?.poller.wake()
+        if !isStarted { try? start() }
         return result
     }
 

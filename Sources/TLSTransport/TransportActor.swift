@@ -1,6 +1,5 @@
 /// Whoever is isolated to it runs on the event loop, where connections live: calls between them change no thread.
-///
-/// ``Transport/start()`` comes before the first call; work for a loop that does not run waits until it does.
+/// ``Transport/start()`` says whether there is one.
 @globalActor
 package actor TransportActor {
     package static let shared = TransportActor()

@@ -49,6 +49,10 @@ extension TestSite {
         #expect(credential.user == nil && !credential.hasPassword)
         let bare = URLCredential(identity: identity, certificates: nil, persistence: .forSession)
         #expect(bare.identity == identity && bare.certificates.isEmpty)
+        #expect(try bare.shownIdentity() === identity)
+        let root = try X509Certificate(derBytes: site.root.derBytes)
+        let other = URLCredential(identity: identity, certificates: [root], persistence: .forSession)
+        #expect(try other.shownIdentity()?.certificates == [identity.certificates[0], root])
         let trust = URLCredential(trust: try site.trust)
         #expect(trust.user == nil && !trust.hasPassword && trust.identity == nil && trust.persistence == .forSession)
     }

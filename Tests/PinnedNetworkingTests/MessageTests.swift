@@ -38,13 +38,81 @@ import Testing
         #expect(bare.expectedContentLength == -1)
     }
 
-    @Test("A request keeps its header, query and user out of descriptions and dumps (CS2)")
-    func requestDescription() throws {
-        var request = URLRequest(url: try #require(URL(string: "https://me:secret@a.test/b?key=secret")))
+    @Test("Another response made by hand says what it was given")
+    func handmade() throws {
+        let url = try #require(URL(string: "https://a.test/b/name.ext?x=y"))
+        let response = URLResponse(
+            url: url, mimeType: "text/plain", expectedContentLength: 5, textEncodingName: "utf-8")
+        #expect(response.url == url)
+        #expect(response.mimeType == "text/plain")
+        #expect(response.expectedContentLength == 5)
+        #expect(response.textEncodingName == "utf-8")
+        #expect(response.suggestedFilename == "name.ext")
+    }
+
+    @Test(
+        "A suggested file name comes from Content-Disposition, else from the path, and is one name",
+        arguments: [
+            ("/name.ext", nil, "name.ext"), ("/a/name.ext?b=c", nil, "name.ext"), ("", nil, "Unknown"),
+            ("/", nil, "Unknown"), ("/a%2Fb", nil, "a_b"), ("/a/%2e%2e", nil, "Unknown"),
+            ("/a", "attachment; filename=\"fname.ext\"", "fname.ext"),
+            ("/a", "inline; FileName=fname.ext; x=y", "fname.ext"),
+            ("/a", "attachment; filename=\"a/b/name\"", "a_b_name"),
+            ("/a", "attachment; filename=\"/etc/passwd\"", "etc_passwd"),
+            ("/a", "attachment; filename=\"../x\"", ".._x"), ("/a", "attachment; filename=\"..\"", "a"),
+            ("/a", "attachment; filename=\"\"", "a"), ("/a", "attachment", "a"),
+            ("/a", "attachment; filename=\"x\u{1B}[y\"", "x[y"),
+        ] as [(String, String?, String)])
+    func suggestedFilename(path: String, disposition: String?, expected: String) throws {
+        let url = try #require(URL(string: "https://a.test" + path))
+        let fields = disposition.map { ["Content-Disposition": $0] }
+        let response = try #require(
+            HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: fields))
+        #expect(response.suggestedFilename == expected)
+    }
+
+    @Test("A character set is read from Content-Type, and a status code has words")
+    func charset() throws {
+        let url = try #require(URL(string: "https://a.test/"))
+        let response = try #require(
+            HTTPURLResponse(
+                url: url, statusCode: 200, httpVersion: nil,
+                headerFields: ["Content-Type": "Text/HTML; Charset=\"UTF-8\""]))
+        #expect(response.mimeType == "text/html")
+        #expect(response.textEncodingName == "utf-8")
+        #expect(HTTPURLResponse.localizedString(forStatusCode: 200) == "no error")
+        #expect(HTTPURLResponse.localizedString(forStatusCode: 404) == "not found")
+        #expect(HTTPURLResponse.localizedString(forStatusCode: 299) == "success")
+        #expect(HTTPURLResponse.localizedString(forStatusCode: 499) == "client error")
+        #expect(HTTPURLResponse.localizedString(forStatusCode: 777) == "server error")
+    }
+
+    @Test(
+        "The commonest methods are put into capitals, others stay as they are, and nil is GET",
+        arguments: [
+            ("get", "GET"), ("Post", "POST"), ("delete", "DELETE"), ("patch", "patch"), ("M-SEARCH", "M-SEARCH"),
+            (nil, "GET"),
+        ] as [(String?, String)])
+    func methods(given: String?, expected: String) throws {
+        var request = URLRequest(url: try #require(URL(string: "https://a.test/")))
+        request.httpMethod = given
+        #expect(request.httpMethod == expected)
+    }
+
+    @Test("Requests and responses keep what may be secret out of descriptions and dumps (CS2)")
+    func messageDescriptions() throws {
+        let url = try #require(URL(string: "https://me:secret@a.test/b?key=secret"))
+        var request = URLRequest(url: url)
         request.setValue("Basic secret", forHTTPHeaderField: "Authorization")
-        var dumped = ""
-        dump(request, to: &dumped)
-        #expect(!"\(request) \(String(reflecting: request)) \(dumped)".contains("secret"))
+        request.httpBody = Data("secret".utf8)
+        let response = try #require(
+            HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: ["Set-Cookie": "secret"]))
+        for message in [request, response] as [any CustomStringConvertible] {
+            var dumped = ""
+            dump(message, to: &dumped)
+            #expect(!"\(message) \(String(reflecting: message)) \(dumped)".contains("secret"))
+        }
         #expect(request.description == "GET https://a.test/b")
+        #expect(response.description == "200 https://a.test/b")
     }
 }

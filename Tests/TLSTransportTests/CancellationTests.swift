@@ -144,7 +144,7 @@ import Testing
     }
 }
 
-private final class Flag: Sendable {
+final class Flag: Sendable {
     private let value = Atomic(false)
     var isSet: Bool { value.load(ordering: .relaxed) }
     func set() { value.store(true, ordering: .relaxed) }

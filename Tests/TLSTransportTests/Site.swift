@@ -33,7 +33,33 @@ struct Site {
 
     /// Dials, verifies, accepts.
     func connect(to server: LoopbackServer, _ options: DialOptions = .patient) async throws -> VerifiedConnection {
-        let pending = try await Transport.shared.dial(try endpoint(on: server), options: options)
+        try await connect(to: try endpoint(on: server), options)
+    }
+
+    /// The same through a relay.
+    func connect(via relay: RecordRelay, _ options: DialOptions = .patient) async throws -> VerifiedConnection {
+        let route = Route(host: try ServerName(relay.address), port: relay.port)
+        return try await connect(to: Endpoint(name: name, port: 443, route: route), options)
+    }
+
+    /// A session for another connection to the server, which answers a request and closes.
+    func session(with server: LoopbackServer) async throws -> ResumableSession {
+        let connection = try await connect(to: server)
+        try await connection.send(request)
+        _ = try await connection.receiveAll()
+        defer { Task { await connection.close() } }
+        return try #require(await connection.session())
+    }
+
+    /// The question about a server to which a session was offered.
+    func resume(_ session: ResumableSession, with server: LoopbackServer) async throws -> PendingConnection {
+        let bare = try await Transport.shared.connect(
+            to: try ServerName(server.address), port: server.port, options: .patient)
+        return try await bare.secure(as: name, options: .patient, resuming: session)
+    }
+
+    private func connect(to endpoint: Endpoint, _ options: DialOptions) async throws -> VerifiedConnection {
+        let pending = try await Transport.shared.dial(endpoint, options: options)
         let path = try path(pending.presented)
         return try await pending.accept(path) { approval }
     }
@@ -103,6 +129,7 @@ extension TransportError {
     var isHandshakeFailed: Bool { if case .handshakeFailed = self { true } else { false } }
     var isHandshakeTimeout: Bool { if case .timedOut(.handshake, _, _) = self { true } else { false } }
     var isLostDuringHandshake: Bool { if case .lostDuringHandshake = self { true } else { false } }
+    var isProtocolFailure: Bool { if case .protocolFailure = self { true } else { false } }
     var isTruncated: Bool { if case .truncated = self { true } else { false } }
     var isUnresolvable: Bool { if case .unresolvable = self { true } else { false } }
 }

@@ -7,14 +7,22 @@ extension LoopbackServer {
         /// The place of its record in ``LoopbackServer/records``.
         package let identifier: Int
         let log: LoopbackLog
-        private let socket: Int32
-        private let session: OpaquePointer?
+        let expectation: Expectation
+        let socket: Int32
+        let session: OpaquePointer?
         var unread: [UInt8] = []
+        /// Under which the server's records are encrypted in TLS 1.3.
+        var trafficSecret: [UInt8] = []
+        /// Whether the client was asked for a certificate behind the handshake.
+        var awaitsCertificate = false
 
-        init(identifier: Int, socket: Int32, log: LoopbackLog, context: TLSServerContext?) throws(TestPKIError) {
+        init(
+            identifier: Int, socket: Int32, log: LoopbackLog, context: TLSServerContext?, _ settings: Settings
+        ) throws(TestPKIError) {
             self.identifier = identifier
             self.log = log
             self.socket = socket
+            expectation = settings.expectation
             guard let context else {
                 unsafe session = nil
                 return
@@ -25,6 +33,7 @@ extension LoopbackServer {
             try check("SSL_set_ex_data") {
                 unsafe SSL_set_ex_data(session, 0, Unmanaged.passUnretained(self).toOpaque())
             }
+            if identifier > 0, !settings.laterChain.isEmpty { try present(settings.laterChain) }
         }
 
         deinit { unsafe SSL_free(session) }
@@ -46,12 +55,14 @@ extension LoopbackServer {
                     .map { unsafe String(cString: $0) }
                 record.handshakeCompleted = done == 1
                 record.sessionResumed = unsafe SSL_session_reused(session) == 1
+                record.offeredEarlyData = unsafe SSL_get_early_data_status(session) != SSL_EARLY_DATA_NOT_SENT
                 if unsafe SSL_get_current_cipher(session) != nil {
                     record.protocolVersion = unsafe String(cString: SSL_get_version(session))
                 }
                 if count > 0 { record.applicationProtocol = unsafe String(decoding: selected, as: UTF8.self) }
             }
             if let failure { throw failure }
+            noteClientChain()
         }
 
         /// What arrives next, nil when the client has ended, with or without close_notify.
@@ -71,27 +82,39 @@ extension LoopbackServer {
                 } else {
                     unsafe recv(socket, &buffer, buffer.count, 0)
                 }
+            if awaitsCertificate { noteClientChain() }
             guard count > 0 else { return false }
             log.update(identifier) { $0.applicationBytes += buffer.prefix(count) }
             unread += buffer.prefix(count)
             return true
         }
 
+        /// Writes in TLS, where there is TLS.
         package func write(_ bytes: [UInt8]) throws(TestPKIError) {
             guard !bytes.isEmpty else { return }
-            if let session = unsafe session {
-                try check("SSL_write") {
-                    var written = 0
-                    return unsafe SSL_write_ex(session, bytes, bytes.count, &written)
-                }
-                return
+            guard let session = unsafe session else { return try writeBelow(bytes) }
+            try check("SSL_write") {
+                var written = 0
+                return unsafe SSL_write_ex(session, bytes, bytes.count, &written)
             }
+            log.update(identifier) { $0.writtenCount += bytes.count }
+        }
+
+        /// Writes below TLS, in any case.
+        package func writeBelow(_ bytes: [UInt8]) throws(TestPKIError) {
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = unsafe rest.withUnsafeBytes { unsafe send(socket, $0.baseAddress, $0.count, 0) }
                 guard count > 0 else { throw .system("send") }
+                log.update(identifier) { $0.writtenCount += count }
                 rest = rest.dropFirst(count)
             }
+        }
+
+        /// Lets time go by, or less when the server stops or the connection breaks.
+        package func pause(_ duration: Duration) {
+            var descriptor = pollfd(fd: socket, events: 0, revents: 0)
+            unsafe poll(&descriptor, 1, milliseconds(duration))
         }
 
         /// Sends close_notify; reading goes on.
@@ -100,10 +123,13 @@ extension LoopbackServer {
             if let session = unsafe session { unsafe SSL_shutdown(session) }
         }
 
+        /// Ends the sending direction of TCP; reading goes on.
+        package func endWriting() { shutdown(socket, Int32(SHUT_WR)) }
+
         /// Ends the sending direction of TCP, and waits until the client has ended too. Whatever still arrives is
         /// logged.
         func finish() {
-            shutdown(socket, Int32(SHUT_WR))
+            endWriting()
             while (try? fill()) == true { unread = [] }
             discardUntilEnd()
         }

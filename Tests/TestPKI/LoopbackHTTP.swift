@@ -3,20 +3,28 @@ extension LoopbackServer {
     package struct Request: Sendable {
         /// Request line and fields, up to the empty line.
         package let head: String
+        /// Without the chunks' framing.
         package let body: [UInt8]
+        /// The place of its connection's record.
+        package let connection: Int
 
         /// `GET /path HTTP/1.1`.
         package var line: String { lines.first ?? "" }
+        package var method: String { line.split(separator: " ").first.map(String.init) ?? "" }
+        package var target: String { line.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
+        package var fields: [String] { Array(lines.dropFirst()) }
 
         /// All values of a field, in order.
         package func values(of name: String) -> [String] {
-            lines.dropFirst().compactMap { line in
+            fields.compactMap { line in
                 guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
                     return nil
                 }
                 return String(line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
             }
         }
+
+        func says(_ name: String, _ value: String) -> Bool { values(of: name).contains { $0.lowercased() == value } }
 
         private var lines: [String] { head.split(separator: "\r\n").map(String.init) }
     }
@@ -25,11 +33,14 @@ extension LoopbackServer {
         package var bytes: [UInt8]
         /// Ends the connection behind the response.
         package var closes: Bool
+        /// Goes by before each byte, which is then sent alone.
+        package var pause: Duration?
+        /// Follows the bytes again and again until the client is gone.
+        package var endless: [UInt8] = []
 
         /// A response with a Content-Length. `status` is `200 OK`, a field is a whole line such as `Allow: GET`.
         package init(_ status: String = "200 OK", fields: [String] = [], body: String = "", closes: Bool = false) {
-            let lines = ["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)"] + fields
-            bytes = Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
+            bytes = Self.head(status, ["Content-Length: \(body.utf8.count)"] + fields) + body.utf8
             self.closes = closes
         }
 
@@ -39,40 +50,113 @@ extension LoopbackServer {
             response.bytes = bytes
             return response
         }
+
+        /// A status line and fields alone, as for HEAD, 204 and 304.
+        package static func headOnly(_ status: String, fields: [String] = []) -> Response {
+            raw(head(status, fields), closes: false)
+        }
+
+        /// A response in chunks, none of which may be empty (RFC 9112, section 7.1).
+        package static func chunked(
+            _ chunks: [String], status: String = "200 OK", fields: [String] = [], trailers: [String] = []
+        ) -> Response {
+            let body = chunks.map { String($0.utf8.count, radix: 16) + "\r\n\($0)\r\n" }.joined()
+            let end = (["0"] + trailers).joined(separator: "\r\n") + "\r\n\r\n"
+            return raw(head(status, ["Transfer-Encoding: chunked"] + fields) + (body + end).utf8, closes: false)
+        }
+
+        /// With an interim response in front: `103 Early Hints`.
+        package func after(_ status: String, fields: [String] = []) -> Response {
+            var response = self
+            response.bytes = Self.head(status, fields) + bytes
+            return response
+        }
+
+        /// With so many bytes of it, and then the end of the connection.
+        package func cut(at count: Int) -> Response { .raw(Array(bytes.prefix(count))) }
+
+        package static func head(_ status: String, _ fields: [String]) -> [UInt8] {
+            Array(((["HTTP/1.1 \(status)"] + fields).joined(separator: "\r\n") + "\r\n\r\n").utf8)
+        }
     }
 }
 
 extension LoopbackServer.Connection {
-    /// The next request with its body (Content-Length only), nil when the client ended instead.
+    /// The next request with its body, nil when the client ended instead.
     package func readRequest() throws(TestPKIError) -> LoopbackServer.Request? {
-        let blank = Array("\r\n\r\n".utf8)
-        var headEnd: Int?
-        while true {
-            headEnd = unread.indices.first { unread[$0...].starts(with: blank) }
-            if headEnd != nil { break }
-            guard try fill() else { return nil }
+        guard let bytes = try take(through: "\r\n\r\n") else { return nil }
+        let head = String(decoding: bytes.dropLast(4), as: UTF8.self)
+        var request = LoopbackServer.Request(head: head, body: [], connection: identifier)
+        var isAnswered = false
+        if request.says("Expect", "100-continue") {
+            switch expectation {
+            case .met: try write(LoopbackServer.Response.head("100 Continue", []))
+            case .ignored: break
+            case .answered(let response):
+                try write(response)
+                isAnswered = true
+            }
         }
-        guard let headEnd else { return nil }
-        let bodyStart = headEnd + blank.count
-        let head = String(decoding: unread[..<headEnd], as: UTF8.self)
-        let length = LoopbackServer.Request(head: head, body: []).values(of: "Content-Length").first.flatMap { Int($0) }
-        let end = bodyStart + max(0, length ?? 0)
-        while unread.count < end {
-            guard try fill() else { return nil }
+        if !isAnswered {
+            let isChunked = request.says("Transfer-Encoding", "chunked")
+            let length = request.values(of: "Content-Length").first.flatMap { Int($0) }
+            guard let body = try isChunked ? takeChunks() : take(max(0, length ?? 0)) else { return nil }
+            request = LoopbackServer.Request(head: head, body: body, connection: identifier)
         }
-        let request = LoopbackServer.Request(head: head, body: Array(unread[bodyStart..<end]))
-        unread.removeFirst(end)
-        log.update(identifier) { $0.requests.append(request) }
-        return request
+        log.update(identifier) { [request] in $0.requests.append(request) }
+        return isAnswered ? nil : request
     }
 
     /// Answers requests until the client ends or asks to, or the response closes.
     package func answer(_ response: (LoopbackServer.Request) -> LoopbackServer.Response) throws(TestPKIError) {
         while let request = try readRequest() {
             let response = response(request)
+            try write(response)
+            if response.closes || request.says("Connection", "close") { return }
+        }
+    }
+
+    package func write(_ response: LoopbackServer.Response) throws(TestPKIError) {
+        if let duration = response.pause {
+            for byte in response.bytes {
+                pause(duration)
+                try write([byte])
+            }
+        } else {
             try write(response.bytes)
-            let asked = request.values(of: "Connection").contains { $0.lowercased() == "close" }
-            if response.closes || asked { return }
+        }
+        while !response.endless.isEmpty { try write(response.endless) }
+    }
+
+    private func takeChunks() throws(TestPKIError) -> [UInt8]? {
+        var body: [UInt8] = []
+        while let line = try take(through: "\r\n") {
+            let digits = String(decoding: line.prefix { $0 != UInt8(ascii: ";") && $0 != 13 }, as: UTF8.self)
+            guard let count = Int(digits, radix: 16), count >= 0 else { return nil }
+            if count == 0 {
+                while let line = try take(through: "\r\n") { if line.count == 2 { return body } }
+                return nil
+            }
+            guard let chunk = try take(count + 2) else { return nil }
+            body += chunk.dropLast(2)
+        }
+        return nil
+    }
+
+    /// So many bytes, nil when the client ends before.
+    private func take(_ count: Int) throws(TestPKIError) -> [UInt8]? {
+        while unread.count < count { guard try fill() else { return nil } }
+        defer { unread.removeFirst(count) }
+        return Array(unread.prefix(count))
+    }
+
+    private func take(through end: String) throws(TestPKIError) -> [UInt8]? {
+        let end = Array(end.utf8)
+        while true {
+            if let start = unread.indices.first(where: { unread[$0...].starts(with: end) }) {
+                return try take(start + end.count)
+            }
+            guard try fill() else { return nil }
         }
     }
 }

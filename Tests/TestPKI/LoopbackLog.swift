@@ -8,12 +8,20 @@ extension LoopbackServer {
         package internal(set) var serverName: String?
         package internal(set) var handshakeCompleted = false
         package internal(set) var sessionResumed = false
+        /// Whether the client asked for early data, which means that it sent some or may have.
+        package internal(set) var offeredEarlyData = false
+        /// DER, leaf first, once the server has accepted it; a resumed session keeps the leaf alone.
+        package internal(set) var clientChain: [[UInt8]] = []
         /// `TLSv1.3`; nil without a ServerHello.
         package internal(set) var protocolVersion: String?
         /// The protocol selected by ALPN.
         package internal(set) var applicationProtocol: String?
         /// Everything that arrived inside TLS, or on plain TCP; not the handshake.
         package internal(set) var applicationBytes: [UInt8] = []
+        /// How many bytes the server has written inside TLS, or on plain TCP: the kernel has them.
+        package internal(set) var writtenCount = 0
+        /// How many bytes went through the tunnel of a proxy.
+        package internal(set) var tunnelled = (toTarget: 0, toClient: 0)
         /// The heads and bodies that ``Connection/readRequest()`` found in it.
         package internal(set) var requests: [Request] = []
         /// Alerts from the client, close_notify among them.

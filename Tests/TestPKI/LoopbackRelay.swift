@@ -101,13 +101,19 @@ private func relay(
             guard unsafe send(client, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
         }
     }
+    finish(client, server, ending)
+}
+
+/// Ends the client's connection as told; when there is anything left of it, the client's bytes still go through.
+func finish(_ client: Int32, _ server: Int32, _ ending: LoopbackRelay.Ending) {
     if ending == .reset {
         var immediately = linger(l_onoff: 1, l_linger: 0)
         unsafe setsockopt(client, SOL_SOCKET, SO_LINGER, &immediately, socklen_t(MemoryLayout<linger>.size))
         return
     }
     if ending == .close { shutdown(client, Int32(SHUT_WR)) }
-    // What the client still says goes through; left unread, it would make a reset of the close.
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    // Left unread, what the client says would make a reset of the close.
     while case let read = unsafe recv(client, &buffer, buffer.count, 0), read > 0 {
         unsafe send(server, buffer, read, Int32(MSG_NOSIGNAL))
     }

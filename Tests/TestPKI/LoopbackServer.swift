@@ -47,6 +47,16 @@ package final class LoopbackServer: Sendable {
         package var sendsCloseNotify = true
         /// Bytes of a record at the most, 512 or more.
         package var recordLimit: Int?
+        /// Presented from the second connection on, if any, while sessions of the first chain are still resumed.
+        package var laterChain: [TestCertificate] = []
+        /// Asks the client for a certificate.
+        package var clientAuthentication: ClientAuthentication?
+        package var resumption = Resumption.tickets
+        /// Bytes that a ticket allows in early data; they are skipped when they come.
+        package var earlyDataLimit: UInt32 = 0
+        /// The size of the prime in DHE suites, without which they are not negotiated.
+        package var finiteFieldBits: Int?
+        package var expectation = Expectation.met
 
         package init() {}
     }
@@ -191,7 +201,7 @@ private func serve(
     defer { log.close(identifier) }
     do {
         let connection = try LoopbackServer.Connection(
-            identifier: identifier, socket: socket, log: log, context: context)
+            identifier: identifier, socket: socket, log: log, context: context, settings)
         defer { connection.finish() }
         switch settings.script {
         case .stall: return connection.discardUntilEnd()

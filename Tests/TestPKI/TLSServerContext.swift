@@ -20,7 +20,14 @@ import COpenSSL
         try check("SSL_CTX_set_cipher_list") { unsafe SSL_CTX_set_cipher_list(pointer, settings.cipherList) }
         // Send the given certificates and no others.
         try unsafe control(SSL_CTRL_MODE, Int(SSL_MODE_NO_AUTO_CHAIN))
-        try use(settings.chain, settings.key)
+        if !settings.chain.isEmpty {
+            try unsafe withCertificates(settings.chain) { leaf, others in
+                unsafe SSL_CTX_use_cert_and_key(pointer, leaf, settings.key?.pointer, others, 1)
+            }
+        }
+        try askForCertificate(settings.clientAuthentication)
+        try resume(settings)
+        if let bits = settings.finiteFieldBits { try useFiniteField(bits: bits) }
         if let limit = settings.recordLimit {
             try unsafe control(SSL_CTRL_SET_MAX_SEND_FRAGMENT, limit)
             // Who answers to a name writes it into session tickets, which makes them long.
@@ -29,6 +36,7 @@ import COpenSSL
                 unsafeBitCast(acceptName, to: (@convention(c) () -> Void).self))
         }
         unsafe SSL_CTX_set_info_callback(pointer, noteReceivedAlert)
+        unsafe SSL_CTX_set_keylog_callback(pointer, noteKey)
         unsafe SSL_CTX_set_alpn_select_cb(pointer, selectProtocol, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -37,34 +45,7 @@ import COpenSSL
         unsafe forcedProtocol.deallocate()
     }
 
-    private func use(_ chain: [[UInt8]], _ key: TestKey?) throws(TestPKIError) {
-        for (position, derBytes) in chain.enumerated() {
-            let certificate = try unsafe make("d2i_X509") {
-                unsafe derBytes.withUnsafeBufferPointer { buffer in
-                    var input = buffer.baseAddress
-                    return unsafe d2i_X509(nil, &input, buffer.count)
-                }
-            }
-            defer { unsafe X509_free(certificate) }
-            if position == 0 {
-                try check("SSL_CTX_use_certificate") { unsafe SSL_CTX_use_certificate(pointer, certificate) }
-            } else {
-                // Takes over one reference when it succeeds.
-                unsafe X509_up_ref(certificate)
-                do {
-                    try unsafe control(SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate))
-                } catch {
-                    unsafe X509_free(certificate)
-                    throw error
-                }
-            }
-        }
-        if let key {
-            try check("SSL_CTX_use_PrivateKey") { unsafe SSL_CTX_use_PrivateKey(pointer, key.pointer) }
-        }
-    }
-
-    private func control(
+    func control(
         _ command: Int32, _ number: Int, _ argument: UnsafeMutableRawPointer? = nil
     ) throws(TestPKIError) {
         ERR_clear_error()
@@ -109,7 +90,16 @@ private func selectProtocol(
 }
 
 private func noteReceivedAlert(_ session: OpaquePointer?, _ place: Int32, _ value: Int32) {
-    guard place == SSL_CB_ALERT | SSL_CB_READ, let connection = unsafe SSL_get_ex_data(session, 0) else { return }
-    unsafe Unmanaged<LoopbackServer.Connection>.fromOpaque(connection).takeUnretainedValue()
+    guard place == SSL_CB_ALERT | SSL_CB_READ else { return }
+    unsafe connection(of: session)?
         .received(LoopbackServer.Alert(level: UInt8(value >> 8 & 0xFF), code: UInt8(value & 0xFF)))
+}
+
+private func noteKey(_ session: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
+    if let line = unsafe line { unsafe connection(of: session)?.note(keyLogLine: String(cString: line)) }
+}
+
+private func connection(of session: OpaquePointer?) -> LoopbackServer.Connection? {
+    guard let connection = unsafe SSL_get_ex_data(session, 0) else { return nil }
+    return unsafe Unmanaged<LoopbackServer.Connection>.fromOpaque(connection).takeUnretainedValue()
 }

@@ -114,4 +114,12 @@ extension TestCertificate.Settings {
         settings.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.serverAuth]
         return settings
     }
+
+    /// digitalSignature and clientAuth.
+    package static func client(_ commonName: String) -> Self {
+        var settings = Self(subject: TestName(.commonName(commonName)))
+        settings.keyUsage = .digitalSignature
+        settings.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.clientAuth]
+        return settings
+    }
 }

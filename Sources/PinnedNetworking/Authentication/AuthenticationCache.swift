@@ -30,8 +30,8 @@ final class AuthenticationCache: Sendable {
     /// Whether nothing is known, so that nothing is to be sent ahead.
     var isEmpty: Bool { state.withLock(\.known.isEmpty) }
 
-    /// Forgets everything.
-    func removeAll() { state.withLock { $0 = State() } }
+    /// Forgets every credential. Nonces keep their counts, since a server may give one again.
+    func removeAll() { state.withLock { $0.known = [] } }
 
     /// What to send with a request before it is asked for: that of the space in whose paths it lies deepest.
     func authentication(ahead request: AuthenticationRequest) -> KnownAuthentication? {

@@ -17,16 +17,17 @@ struct AuthenticationExchange: Sendable {
         case refused(AuthenticationError)
     }
 
-    /// How often one scheme is answered before the response is delivered as it is (HA7). Also how often a nonce may be
-    /// too old, and that without an answer in between.
+    /// How often one scheme is answered before the response is delivered as it is (HA7).
     static let answerLimit = 4
+    /// How often the server may want another nonce before it counts as a refusal.
+    static let renewalLimit = 4
 
     /// A credential that goes with requests until their response is there.
     private struct Answer {
         var known: KnownAuthentication
         /// Nobody asked for it yet in this task.
         var isAhead = false
-        /// A delegate gave it, or the storage.
+        /// A delegate gave it.
         var isGiven = false
     }
 
@@ -35,9 +36,8 @@ struct AuthenticationExchange: Sendable {
 
     private var request: AuthenticationRequest?
     private var answer: Answer?
-    private var proof: DigestProof?
     /// What went with the request that is under way.
-    private var sent: Answer?
+    private var sent: (answer: Answer, proof: DigestProof?)?
     /// What the last response offers and is still open. The first is being asked about.
     private var offers: [AuthenticationOffer] = []
     /// Spaces in which the task goes on without.
@@ -45,20 +45,22 @@ struct AuthenticationExchange: Sendable {
     private var refused: [(realm: String?, credential: URLCredential)] = []
     private var failureCount = 0
     private var answerCounts: [String: Int] = [:]
-    private var renewals = 0
+    private var renewedNonces: Set<String> = []
     /// What a space accepted that is for this task alone.
     private var own: KnownAuthentication?
 
     /// The credential that went with the request whose response came last.
-    var accepted: URLCredential? { sent?.known.credential }
+    var accepted: URLCredential? { sent?.answer.known.credential }
 
-    /// `stored` looks up the credential of a user, or the default one, that is kept for a space.
+    /// `stored` looks up the credential of a user, or the default one, that is kept for a space. `request` went out
+    /// already, without a credential.
     init(
-        cache: AuthenticationCache,
+        cache: AuthenticationCache, after request: AuthenticationRequest? = nil,
         stored: @escaping @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
     ) {
         self.cache = cache
         self.stored = stored
+        self.request = request
     }
 
     /// The field to send with a request: the answer to its last response, or what is known of its space.
@@ -68,69 +70,65 @@ struct AuthenticationExchange: Sendable {
         }
         self.request = request
         sent = nil
-        proof = nil
         guard !request.hasOwnField else { return nil }
         if answer == nil, let known = ownAuthentication(ahead: request) ?? cache.authentication(ahead: request) {
             answer = Answer(known: known, isAhead: true)
         }
         guard let answer else { return nil }
-        let value: String
         switch answer.known.prepared {
-        case .basic(let basic): value = basic
+        case .basic(let value):
+            sent = (answer, nil)
+            return HTTPField(name: request.place.credentialField, value: value)
         case .digest(let session):
             let count = cache.nextCount(of: session.nonce, at: request.place)
             guard
                 let authorization = session.authorization(
                     method: request.method, target: request.target, body: request.body, count: count)
             else { return nil }
-            value = authorization.value
-            proof = authorization.proof
+            sent = (answer, authorization.proof)
+            return HTTPField(name: request.place.credentialField, value: authorization.value)
         }
-        sent = answer
-        return HTTPField(name: request.place.credentialField, value: value)
     }
 
     /// Takes the head of the response to the last request.
     mutating func received(statusCode: Int, fields: [HTTPField]) -> Step {
         offers = []
-        guard let request, !request.hasOwnField else { return .deliver(AuthenticationOutcome()) }
+        guard let request, !request.hasOwnField else { return .deliver(.plain) }
         guard statusCode == request.place.statusCode else {
             // The other side's question says nothing about what was sent to this one.
-            if statusCode == 401 || statusCode == 407 { return .deliver(AuthenticationOutcome()) }
+            if statusCode == 401 || statusCode == 407 { return .deliver(.plain) }
             return accepted(request, fields)
         }
         answer = nil
         offers = AuthenticationOffer.offers(in: fields, for: request)
-        if let sent, renews(sent, request) { return .retry }
+        if let sent = sent?.answer, renews(sent) { return .retry }
         return advance()
     }
 
     /// Takes what the delegates answered to the last question.
     mutating func answered(_ answer: ChallengeAnswer) -> Step {
-        guard let request, let offer = offers.first else { return .deliver(AuthenticationOutcome()) }
+        guard let request, let offer = offers.first else { return .deliver(.plain) }
         switch answer.disposition {
         case .cancelAuthenticationChallenge:
             return .refused(.cancelled(offer.space))
         case .rejectProtectionSpace:
             break
         case .performDefaultHandling:
-            if let credential = stored(offer.space, request.user), !isRefused(credential),
-                (try? use(credential, for: offer, request)) == true
-            {
+            if let credential = stored(offer.space, request.user), uses(credential, unaskedFor: offer, request) {
                 return .retry
             }
         case .useCredential:
             guard let credential = answer.credential, case .password(_, _?) = credential.kind else {
-                return .deliver(AuthenticationOutcome())
+                return .deliver(.plain)
             }
             do throws(CredentialProblem) {
-                if try use(credential, for: offer, request) { return .retry }
+                if try use(credential, for: offer, request, isGiven: true) { return .retry }
             } catch {
                 return .refused(.unusableCredential(error))
             }
             NSLog(
-                "%@", "PinnedNetworking: \(offer.space.authenticationMethod) is not spoken; the next challenge is taken"
-            )
+                "%@",
+                "PinnedNetworking: \(offer.space.authenticationMethod) is not spoken yet, and its credential unused")
         }
         passed.insert(offer.space)
         offers.removeFirst()
@@ -143,9 +141,9 @@ struct AuthenticationExchange: Sendable {
 extension AuthenticationExchange {
     private mutating func accepted(_ request: AuthenticationRequest, _ fields: [HTTPField]) -> Step {
         answer = nil
-        renewals = 0
-        guard let sent else { return .deliver(AuthenticationOutcome()) }
-        var outcome = AuthenticationOutcome()
+        renewedNonces = []
+        guard let (sent, proof) = sent else { return .deliver(.plain) }
+        var outcome = AuthenticationOutcome.plain
         var known = sent.known
         var isNewer = !sent.isAhead
         let values = fields.filter { $0.isNamed(request.place.informationField) }.map(\.value)
@@ -174,13 +172,13 @@ extension AuthenticationExchange {
     }
 
     /// Whether the same credential is to be tried with another nonce; else it was refused.
-    private mutating func renews(_ sent: Answer, _ request: AuthenticationRequest) -> Bool {
+    private mutating func renews(_ sent: Answer) -> Bool {
         let offer = offers.first { $0.space == sent.known.space }
         if let offer, case .digest(let challenge) = offer.scheme, case .digest(let session) = sent.known.prepared,
-            challenge.isStale || sent.isAhead, challenge.nonce != session.nonce, renewals < Self.answerLimit,
+            challenge.isStale || sent.isAhead, challenge.nonce != session.nonce,
+            renewedNonces.count < Self.renewalLimit, renewedNonces.insert(challenge.nonce).inserted,
             let prepared = try? PreparedCredential(sent.known.credential, for: offer.scheme)
         {
-            renewals += 1
             answer = sent
             answer?.known.prepared = prepared
             answer?.isAhead = false
@@ -200,13 +198,13 @@ extension AuthenticationExchange {
 
 extension AuthenticationExchange {
     private mutating func advance() -> Step {
-        guard let request else { return .deliver(AuthenticationOutcome()) }
+        guard let request else { return .deliver(.plain) }
         offers.removeAll { passed.contains($0.space) }
         guard let offer = offers.first, answerCounts[offer.scheme.method, default: 0] < Self.answerLimit else {
-            return .deliver(AuthenticationOutcome())
+            return .deliver(.plain)
         }
-        for credential in unaskedCredentials(for: offer, request) where !isRefused(credential) {
-            if (try? use(credential, for: offer, request, isGiven: false)) == true { return .retry }
+        if unaskedCredentials(for: offer, request).contains(where: { uses($0, unaskedFor: offer, request) }) {
+            return .retry
         }
         return .ask(
             AuthenticationQuestion(
@@ -219,7 +217,7 @@ extension AuthenticationExchange {
         for offer: AuthenticationOffer, _ request: AuthenticationRequest
     ) -> [URLCredential] {
         var credentials: [URLCredential] = []
-        if let own, own.isFor(request), own.space == offer.space { credentials.append(own.credential) }
+        if let own, own.space == offer.space { credentials.append(own.credential) }
         if let known = cache.authentication(for: request, in: offer.space) { credentials.append(known.credential) }
         if let user = request.user, let password = request.password {
             credentials.append(URLCredential(user: user, password: password, persistence: .forSession))
@@ -235,9 +233,9 @@ extension AuthenticationExchange {
         }
     }
 
+    /// Answers an offer; false when it cannot be answered with such a credential.
     private mutating func use(
-        _ credential: URLCredential, for offer: AuthenticationOffer, _ request: AuthenticationRequest,
-        isGiven: Bool = true
+        _ credential: URLCredential, for offer: AuthenticationOffer, _ request: AuthenticationRequest, isGiven: Bool
     ) throws(CredentialProblem) -> Bool {
         guard let prepared = try PreparedCredential(credential, for: offer.scheme) else { return false }
         answerCounts[offer.scheme.method, default: 0] += 1
@@ -246,12 +244,18 @@ extension AuthenticationExchange {
         return true
     }
 
-    private func isRefused(_ credential: URLCredential) -> Bool {
-        refused.contains { $0.credential == credential }
+    /// The same with what no delegate gave, unless this realm refused it already.
+    private mutating func uses(
+        _ credential: URLCredential, unaskedFor offer: AuthenticationOffer, _ request: AuthenticationRequest
+    ) -> Bool {
+        let isRefused = refused.contains {
+            $0.realm == offer.space.realm && $0.credential.kind == credential.kind
+        }
+        return !isRefused && (try? use(credential, for: offer, request, isGiven: false)) == true
     }
 
     private func ownAuthentication(ahead request: AuthenticationRequest) -> KnownAuthentication? {
-        guard let own, own.isFor(request), own.coverage(of: request.path) != nil else { return nil }
+        guard let own, own.coverage(of: request.path) != nil else { return nil }
         return own
     }
 }

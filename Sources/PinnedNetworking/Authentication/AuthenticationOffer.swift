@@ -12,21 +12,20 @@ struct AuthenticationOffer: Sendable {
     let scheme: Scheme
     let space: URLProtectionSpace
 
-    /// The offers of a response, strongest first (HA8). Digest challenges of one realm are one space, of which the
-    /// strongest that can be answered stands for all.
+    /// The offers of a response, strongest first (HA8), equals in the server's order. Digest challenges of one realm are
+    /// one space: the first that can be answered stands for all.
     static func offers(in fields: [HTTPField], for request: AuthenticationRequest) -> [AuthenticationOffer] {
         let values = fields.filter { $0.isNamed(request.place.challengeField) }.map(\.value)
-        let schemes = HTTPChallenge.parse(values).compactMap { challenge in
-            Scheme(challenge, hasBody: request.body != nil).map { (scheme: $0, realm: challenge.parameters["realm"]) }
+        let offers = HTTPChallenge.parse(values).compactMap { challenge in
+            Scheme(challenge, hasBody: request.body != nil).map { scheme in
+                AuthenticationOffer(
+                    scheme: scheme,
+                    space: request.place.space(realm: challenge.parameters["realm"], method: scheme.method))
+            }
         }
-        var seen: Set<URLProtectionSpace> = []
-        // A stable order: the server's own among equals.
-        return schemes.enumerated().sorted {
-            ($1.element.scheme.strength, $0.offset) < ($0.element.scheme.strength, $1.offset)
-        }.map { _, offer in
-            AuthenticationOffer(
-                scheme: offer.scheme, space: request.place.space(realm: offer.realm, method: offer.scheme.method))
-        }.filter { seen.insert($0.space).inserted }
+        return offers.enumerated().sorted { left, right in
+            (right.element.scheme.strength, left.offset) < (left.element.scheme.strength, right.offset)
+        }.map(\.element)
     }
 }
 

@@ -17,7 +17,9 @@ struct AuthenticationOutcome: Sendable {
         }
     }
 
-    /// Given for this task and accepted: to be kept as its persistence says, by the session or in its storage.
+    static let plain = AuthenticationOutcome()
+
+    /// What a delegate gave and the server accepted: to be kept as its persistence says.
     var accepted: (credential: URLCredential, space: URLProtectionSpace)?
     var bodyProof: BodyProof?
 }

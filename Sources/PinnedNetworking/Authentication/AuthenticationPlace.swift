@@ -35,7 +35,7 @@ enum AuthenticationPlace: Sendable, Hashable {
 
     /// The path of a URI, absolute or not, that lies at this place; nil for any other.
     func path(of uri: String) -> String? {
-        if uri.hasPrefix("/"), !uri.hasPrefix("//") { return uri }
+        if uri.hasPrefix("/") { return uri }
         guard case .origin(let name, let port, let scheme) = self, let url = URL(string: uri),
             url.scheme.map(HTTPField.foldedName) == scheme, let host = url.host(percentEncoded: false),
             (try? ServerName(host)) == name,
@@ -64,6 +64,6 @@ struct AuthenticationRequest: Sendable {
     var path: String {
         guard !place.isProxy else { return "/" }
         let bare = String(target.prefix { $0 != "?" })
-        return place.path(of: bare) ?? "/"
+        return place.path(of: bare) ?? bare
     }
 }

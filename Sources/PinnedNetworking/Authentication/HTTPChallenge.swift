@@ -18,12 +18,12 @@ struct HTTPChallenge: Sendable, Hashable {
     /// one can be told from the other.
     static func parse(_ values: [String]) -> [HTTPChallenge] {
         guard values.reduce(0, { $0 + $1.utf8.count }) <= sizeLimit else { return [] }
-        var challenges: [HTTPChallenge] = []
-        for value in values {
+        let challenges = values.flatMap { value in
             var reader = ChallengeReader(value)
-            do throws(ChallengeReader.PastLimit) { challenges += try reader.challenges() } catch { return [] }
-            guard challenges.count <= challengeLimit else { return [] }
+            return reader.challenges()
         }
+        guard challenges.count <= challengeLimit, challenges.allSatisfy({ $0.parameters.count <= parameterLimit })
+        else { return [] }
         return challenges
     }
 
@@ -32,13 +32,9 @@ struct HTTPChallenge: Sendable, Hashable {
     static func parameters(of values: [String]) -> [String: String]? {
         var reader = ChallengeReader(values.joined(separator: ", "))
         guard reader.bytes.count <= sizeLimit else { return nil }
-        do throws(ChallengeReader.PastLimit) {
-            let read = try reader.challenges(under: HTTPChallenge(scheme: ""))
-            guard read.count == 1, let only = read.first, only.scheme.isEmpty else { return nil }
-            return only.parameters
-        } catch {
-            return nil
-        }
+        let read = reader.challenges(under: HTTPChallenge(scheme: ""))
+        guard read.count == 1, let only = read.first, only.scheme.isEmpty else { return nil }
+        return only.parameters
     }
 }
 
@@ -48,8 +44,6 @@ private let quote = UInt8(ascii: "\"")
 
 /// Walks through one field value.
 private struct ChallengeReader {
-    struct PastLimit: Error {}
-
     let bytes: [UInt8]
     private var position = 0
     private var found: [HTTPChallenge] = []
@@ -58,25 +52,24 @@ private struct ChallengeReader {
 
     init(_ value: String) { bytes = Array(value.utf8) }
 
-    mutating func challenges(under open: HTTPChallenge? = nil) throws(PastLimit) -> [HTTPChallenge] {
+    mutating func challenges(under open: HTTPChallenge? = nil) -> [HTTPChallenge] {
         guard HTTPGrammar.isFieldContent(bytes) else { return [] }
         current = open
-        while skip(where: { HTTPGrammar.isBlank($0) || $0 == comma }), try readElement() {}
+        while skip(where: { HTTPGrammar.isBlank($0) || $0 == comma }), readElement() {}
         close()
         return found
     }
 
     /// Reads up to the comma behind an element; false when the rest of the value cannot be told apart any more.
-    private mutating func readElement() throws(PastLimit) -> Bool {
+    private mutating func readElement() -> Bool {
         let name = run(HTTPGrammar.isTokenCharacter)
         guard !name.isEmpty else { return skipMalformed() }
         let isFollowedByBlank = skip(where: HTTPGrammar.isBlank) && HTTPGrammar.isBlank(bytes[position - 1])
         // A name and an equals sign continue a challenge, any other name begins one.
         if position < bytes.count, bytes[position] == equals {
-            return try readParameter(name)
+            return readParameter(name)
         }
         close()
-        guard found.count <= HTTPChallenge.challengeLimit else { throw PastLimit() }
         current = HTTPChallenge(scheme: HTTPField.foldedName(name))
         guard position < bytes.count, bytes[position] != comma else { return true }
         guard isFollowedByBlank else { return skipMalformed() }
@@ -90,14 +83,14 @@ private struct ChallengeReader {
         position = start
         let parameter = run(HTTPGrammar.isTokenCharacter)
         _ = skip(where: HTTPGrammar.isBlank)
-        return try readParameter(parameter)
+        return readParameter(parameter)
     }
 
     /// Reads what stands behind a parameter's name: `=` and a token or quoted string, blanks around the sign allowed.
     ///
     /// Without quotes a value may hold more than a token may, since servers write realms and nonces so; it ends at a
     /// blank, a comma or a quote.
-    private mutating func readParameter(_ name: String) throws(PastLimit) -> Bool {
+    private mutating func readParameter(_ name: String) -> Bool {
         guard !name.isEmpty, take(equals) else { return skipMalformed() }
         _ = skip(where: HTTPGrammar.isBlank)
         let value: String
@@ -114,7 +107,6 @@ private struct ChallengeReader {
         guard isAtEndOfElement else { return skipMalformed() }
         let key = HTTPField.foldedName(name)
         if current?.token68 != nil || current?.parameters.updateValue(value, forKey: key) != nil { isBroken = true }
-        guard current?.parameters.count ?? 0 <= HTTPChallenge.parameterLimit else { throw PastLimit() }
         return true
     }
 

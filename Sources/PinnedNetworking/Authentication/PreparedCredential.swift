@@ -24,10 +24,4 @@ enum PreparedCredential: Sendable {
         guard case .digest(let session) = self else { return [] }
         return session.challenge.domain.isEmpty ? ["/"] : session.challenge.domain
     }
-
-    /// Whether an answer to this challenge is a better one: its nonce is another.
-    func isOutdated(by scheme: AuthenticationOffer.Scheme) -> Bool {
-        guard case .digest(let session) = self, case .digest(let challenge) = scheme else { return false }
-        return session.nonce != challenge.nonce
-    }
 }

@@ -71,6 +71,12 @@ public final class URLCredential: Sendable {
     public var certificates: [SecCertificate] {
         if case .identity(_, let certificates) = kind { certificates } else { [] }
     }
+
+    /// The identity as it is shown to a server: with the certificates that were given instead of its own; nil for other
+    /// kinds.
+    func shownIdentity() throws(ClientIdentityError) -> ClientIdentity? {
+        try identity?.presenting(certificates)
+    }
 }
 
 /// A client certificate with its private key, under the name that Apple's platforms use.

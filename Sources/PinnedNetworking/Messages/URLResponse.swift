@@ -1,54 +1,68 @@
 import HTTPMessages
 
 /// What a server answered, without the body.
-// A class with subclasses is Sendable only when it is bound to an actor, or unchecked. Every member is nonisolated, so
-// nothing ever runs on this one.
-@MainActor
-public class URLResponse {
+// @unchecked because a class with a subclass cannot be checked. It holds since every stored property, here and in the
+// subclass, is a `let` of a Sendable type.
+public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
     /// The URL that was requested.
-    public nonisolated let url: URL?
-    /// The media type in small letters, without parameters; nil when the server states none. Nothing is guessed from
-    /// the bytes.
-    public nonisolated let mimeType: String?
-    /// Bytes of the body as the server states them, or -1 (`NSURLResponseUnknownLength`).
-    public nonisolated let expectedContentLength: Int64
+    public let url: URL?
 
-    nonisolated init(url: URL, mimeType: String?, expectedContentLength: Int64) {
+    private let ownMIMEType: String?
+    private let ownContentLength: Int64
+    private let ownTextEncodingName: String?
+
+    /// A response made by hand; -1 as the length says that it is not known.
+    public init(url: URL, mimeType: String?, expectedContentLength length: Int, textEncodingName name: String?) {
         self.url = url
-        self.mimeType = mimeType
-        self.expectedContentLength = expectedContentLength
+        ownMIMEType = mimeType
+        ownContentLength = Int64(length)
+        ownTextEncodingName = name
     }
+
+    /// The media type, without parameters; nil when the server states none. Nothing is guessed from the bytes.
+    public var mimeType: String? { ownMIMEType }
+
+    /// Bytes of the body as the server states them, or -1 (`NSURLResponseUnknownLength`).
+    public var expectedContentLength: Int64 { ownContentLength }
+
+    /// The character set of the body as the server states it, like `utf-8`; nil when it does not.
+    public var textEncodingName: String? { ownTextEncodingName }
+
+    /// A name for a file that is to hold the body, never one with a slash: the last part of the URL's path, or
+    /// `Unknown`.
+    public var suggestedFilename: String? {
+        url.flatMap { fileName($0.lastPathComponent) } ?? "Unknown"
+    }
+
+    /// Scheme, host and path of the URL; what may be secret stays out of logs: user, query and header fields.
+    public var description: String { visibleText(url?.withoutSecrets ?? "no URL") }
+
+    /// Shows what ``description`` does and no more, `dump` included.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// An answer over HTTP: its status code and header fields.
-public final class HTTPURLResponse: URLResponse {
+public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     /// 200 or more; interim responses do not show.
-    public nonisolated let statusCode: Int
+    public let statusCode: Int
 
-    private nonisolated let fields: [HTTPField]
+    private let fields: [HTTPField]
 
-    /// An answer made by hand, for a program's own tests; never nil. `httpVersion` changes nothing.
-    public nonisolated convenience init?(
-        url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?
-    ) {
+    /// A response made by hand, for a program's own tests; never nil. `httpVersion` changes nothing.
+    public convenience init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
         let fields = (headerFields ?? [:]).sorted { $0.key < $1.key }.map { HTTPField(name: $0.key, value: $0.value) }
         self.init(url: url, statusCode: statusCode, fields: fields)
     }
 
-    nonisolated init(url: URL, statusCode: Int, fields: [HTTPField]) {
+    init(url: URL, statusCode: Int, fields: [HTTPField]) {
         self.statusCode = statusCode
         self.fields = fields
-        let mediaType = fields.value(named: "Content-Type").map { value in
-            value.prefix { $0 != ";" && $0 != "," }.trimmingCharacters(in: .whitespaces).lowercased()
-        }
-        super.init(
-            url: url, mimeType: mediaType == "" ? nil : mediaType,
-            expectedContentLength: fields.value(named: "Content-Length").flatMap { Int64($0) } ?? -1)
+        super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
     /// All header fields: `String` to `String`, a name as the server wrote it first, repeats joined by a comma and a
     /// space (RFC 9110, section 5.3).
-    public nonisolated var allHeaderFields: [AnyHashable: Any] {
+    public var allHeaderFields: [AnyHashable: Any] {
         var names: [String: String] = [:]
         var values: [AnyHashable: String] = [:]
         for field in fields {
@@ -64,7 +78,77 @@ public final class HTTPURLResponse: URLResponse {
     }
 
     /// The value of a field, whatever the case of its name; nil when it is not there.
-    public nonisolated func value(forHTTPHeaderField field: String) -> String? {
+    public func value(forHTTPHeaderField field: String) -> String? {
         fields.value(named: field)
     }
+
+    /// The media type in small letters, without parameters; nil when the server states none.
+    public override var mimeType: String? {
+        let type = contentType?.value.prefix { $0 != "," }.trimmingCharacters(in: .whitespaces).lowercased()
+        return type == "" ? nil : type
+    }
+
+    /// What Content-Length says, or -1 (`NSURLResponseUnknownLength`).
+    public override var expectedContentLength: Int64 {
+        fields.value(named: "Content-Length").flatMap { Int64($0) } ?? -1
+    }
+
+    /// The `charset` of Content-Type in small letters, or nil.
+    public override var textEncodingName: String? {
+        contentType?["charset"]?.lowercased()
+    }
+
+    /// A name for a file that is to hold the body, never one with a slash: what Content-Disposition says, else the last
+    /// part of the URL's path, else `Unknown`.
+    public override var suggestedFilename: String? {
+        let stated = fields.value(named: "Content-Disposition").flatMap { HTTPParameters($0)["filename"] }
+        return stated.flatMap(fileName) ?? super.suggestedFilename
+    }
+
+    private var contentType: HTTPParameters? {
+        fields.value(named: "Content-Type").map { HTTPParameters($0) }
+    }
+
+    /// Status code, scheme, host and path; what may be secret stays out of logs: user, query and header fields.
+    public override var description: String { "\(statusCode) \(super.description)" }
+
+    /// What a status code means, in small letters and in English: `not found`.
+    public class func localizedString(forStatusCode statusCode: Int) -> String {
+        if let meaning = statusMeanings[statusCode] { return meaning }
+        return switch statusCode {
+        case 100..<200: "informational"
+        case 200..<300: "success"
+        case 300..<400: "redirected"
+        case 400..<500: "client error"
+        default: "server error"
+        }
+    }
 }
+
+/// `text` as the name of one file: without control characters, its folders joined by `_`; nil when nothing is left.
+private func fileName(_ text: String) -> String? {
+    let visible = String(
+        String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }))
+    let name = visible.split(separator: "/").joined(separator: "_")
+    return ["", ".", ".."].contains(name) ? nil : name
+}
+
+/// The meanings of RFC 9110, section 15, and those registered since.
+private let statusMeanings = [
+    100: "continue", 101: "switching protocols", 102: "processing", 103: "early hints",
+    200: "no error", 201: "created", 202: "accepted", 203: "non-authoritative information", 204: "no content",
+    205: "reset content", 206: "partial content", 207: "multi-status", 208: "already reported", 226: "IM used",
+    300: "multiple choices", 301: "moved permanently", 302: "found", 303: "see other", 304: "not modified",
+    305: "needs proxy", 307: "temporarily redirected", 308: "permanently redirected",
+    400: "bad request", 401: "unauthorized", 402: "payment required", 403: "forbidden", 404: "not found",
+    405: "method not allowed", 406: "unacceptable", 407: "proxy authentication required", 408: "request timed out",
+    409: "conflict", 410: "no longer exists", 411: "length required", 412: "precondition failed",
+    413: "request too large", 414: "requested URL too long", 415: "unsupported media type",
+    416: "requested range not satisfiable", 417: "expectation failed", 421: "misdirected request",
+    422: "unprocessable content", 423: "locked", 424: "failed dependency", 425: "too early", 426: "upgrade required",
+    428: "precondition required", 429: "too many requests", 431: "request header fields too large",
+    451: "unavailable for legal reasons",
+    500: "internal server error", 501: "unimplemented", 502: "bad gateway", 503: "service unavailable",
+    504: "gateway timed out", 505: "unsupported version", 506: "variant also negotiates", 507: "insufficient storage",
+    508: "loop detected", 511: "network authentication required",
+]

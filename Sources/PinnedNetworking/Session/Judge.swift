@@ -21,10 +21,9 @@ struct Judge: Sendable {
         port = target.port
         policy = trust.pinning
         let isCleartext = target.origin.scheme == .http
-        if isCleartext, let policy, !policy.isUnpinned(name, port: Int(port)) {
-            throw RequestTargetError.pinnedCleartext(name)
-        }
-        store = isCleartext ? nil : try trust.store ?? SystemTrustStore.load()
+        if isCleartext, policy?.permitsCleartext(to: name) == false { throw RequestTargetError.pinnedCleartext(name) }
+        let anchors = policy?.rule(for: name, port: Int(port))?.anchors
+        store = isCleartext ? nil : try anchors ?? trust.store ?? SystemTrustStore.load()
         roots = store?.digest ?? []
     }
 
@@ -83,7 +82,7 @@ struct Judge: Sendable {
     func accept(
         _ pending: consuming PendingConnection, proxyCredential: URLCredential?, generation: Int
     ) async throws -> PooledConnection {
-        let store = try trustStore()
+        guard let store else { throw RequestTargetError.pinnedCleartext(name) }
         let trust = ServerTrust(presented: pending.presented, name: name, store: store)
         let question = question(trust, port, nil, pending.isResumed ? .resumed : .new)
         let judgement: ServerTrustQuestion.Judgement
@@ -116,7 +115,9 @@ struct Judge: Sendable {
     func acceptProxy(
         _ pending: consuming PendingConnection, _ proxy: ProxyConfiguration
     ) async throws -> BareConnection {
-        let trust = ServerTrust(presented: pending.presented, name: proxy.host, store: try trustStore())
+        let anchors = policy?.rule(for: proxy.host, port: Int(proxy.port))?.anchors
+        let store = try anchors ?? session.trust.store ?? SystemTrustStore.load()
+        let trust = ServerTrust(presented: pending.presented, name: proxy.host, store: store)
         let judgement: ServerTrustQuestion.Judgement
         do {
             let question = question(trust, proxy.port, NSURLProtectionSpaceHTTPSProxy, .new)
@@ -129,8 +130,6 @@ struct Judge: Sendable {
             name: proxy.host, port: proxy.port, proxyType: NSURLProtectionSpaceHTTPSProxy, session: session, task: task)
         return try await pending.acceptProxy(judgement.path, identity: identity.choose)
     }
-
-    private func trustStore() throws -> TrustStore { try store ?? session.trust.store ?? SystemTrustStore.load() }
 
     private func question(
         _ trust: ServerTrust, _ port: UInt16, _ proxyType: String?, _ connection: ServerTrustDecision.Connection

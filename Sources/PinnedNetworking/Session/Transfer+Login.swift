@@ -29,8 +29,7 @@ extension Transfer {
     ) async throws -> Bool {
         if self[keyPath: login] == nil {
             guard head.statusCode == request.place.statusCode else { return false }
-            self[keyPath: login] = newLogin()
-            _ = self[keyPath: login]?.field(for: request)
+            self[keyPath: login] = newLogin(after: request)
         }
         var step = self[keyPath: login]?.received(statusCode: head.statusCode, fields: head.fields)
         while true {
@@ -79,9 +78,9 @@ extension Transfer {
         return proxyLogin?.field(for: request).map { [$0] } ?? []
     }
 
-    private func newLogin() -> AuthenticationExchange {
+    private func newLogin(after request: AuthenticationRequest? = nil) -> AuthenticationExchange {
         let session = session
-        return AuthenticationExchange(cache: session.logins) { space, user in
+        return AuthenticationExchange(cache: session.logins, after: request) { space, user in
             session.storedCredential(for: space, user: user)
         }
     }

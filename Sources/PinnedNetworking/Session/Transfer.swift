@@ -39,6 +39,7 @@ final class Transfer {
     private static let heldBodyLimit = 64 * 1024
 
     nonisolated init(_ task: URLSessionTask, of session: URLSession) throws {
+        try Transport.shared.start()
         self.session = session
         self.task = task
         let request = task.status.withLock(\.currentRequest).adding(session.settings.additionalFields)
@@ -160,24 +161,28 @@ final class Transfer {
     private func send() async throws -> HTTPResponseHead {
         while true {
             let place = place
+            // Made first: a request that cannot be sent needs no connection.
+            let sent = try requestHead()
             task.limit.progress(to: .connection)
             let connection = try await connect(to: place)
             lease = (connection, place)
             (parts, head, hasEnded, hasAnswered) = ([], nil, false, false)
             do {
-                return try await send(on: connection)
+                return try await send(sent, on: connection)
             } catch let error as TransportError {
                 // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
                 // nothing (RFC 9110, section 9.2.2).
-                guard connection.isReused, target.isIdempotent, !hasAnswered, error != .cancelled else { throw error }
+                guard connection.isReused, target.isIdempotent, !hasAnswered, error != .cancelled else {
+                    let shown = connection.verified?.approval.identity ?? .none
+                    throw IdentityRefused(error, shown: shown) ?? error
+                }
                 await abandon()
             }
         }
     }
 
-    private func send(on connection: PooledConnection) async throws -> HTTPResponseHead {
+    private func send(_ head: HTTPRequestHead, on connection: PooledConnection) async throws -> HTTPResponseHead {
         let body = request.httpBody ?? Data()
-        let head = try requestHead(expectsContinue: body.count >= Self.expectationSize)
         exchange = HTTPExchange(head)
         task.limit.progress(to: .sending)
         if body.count <= Self.bodyPart {
@@ -194,11 +199,11 @@ final class Transfer {
         }
     }
 
-    private func requestHead(expectsContinue: Bool) throws -> HTTPRequestHead {
+    private func requestHead() throws -> HTTPRequestHead {
         try HTTPRequestHead(
             method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
             origin: target.origin, body: request.httpBody.map { .length($0.count) } ?? .none,
-            expectsContinue: expectsContinue, fields: request.fields,
+            expectsContinue: request.httpBody.map { $0.count >= Self.expectationSize } ?? false, fields: request.fields,
             credentials: originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : []))
     }
 
@@ -248,12 +253,10 @@ final class Transfer {
     private func end(_ connection: PooledConnection, _ place: ConnectionPool.Place, _ isReusable: Bool) async {
         hasEnded = true
         lease = nil
-        // Bytes behind the response are nobody's, and a connection that has some is of no use.
-        let isClean = (try? exchange?.next()) == .some(nil)
         exchange = nil
         sending?.cancel()
         sending = nil
-        if isReusable && isClean {
+        if isReusable {
             await session.pool.keep(connection, at: place)
         } else {
             await session.pool.close(connection, at: place)

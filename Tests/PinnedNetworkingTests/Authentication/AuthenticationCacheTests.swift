@@ -1,0 +1,308 @@
+import CertificateTrust
+import HTTPMessages
+import Testing
+
+@testable import PinnedNetworking
+
+private let reply = TaskScript.Reply.asks(#"Basic realm="r""#)
+
+/// A session in which a delegate gave `u` for a request, and the task of the next request.
+private func session(
+    after request: AuthenticationRequest, giving given: URLCredential = credential("u"),
+    to reply: TaskScript.Reply = reply
+) -> TaskScript {
+    var task = TaskScript()
+    _ = task.run(request) {
+        $0 == nil ? reply : .ok
+    } delegate: { _ in
+        .use(given)
+    }
+    return task.next()
+}
+
+/// Whether a first request goes out with a credential, after one for `/docs/a/index.html?q=/x/y`.
+private struct AheadRow: CustomTestStringConvertible, Sendable {
+    let target: String
+    let isSent: Bool
+
+    var testDescription: String { target }
+}
+
+private let aheadRows = [
+    AheadRow(target: "/docs/a/", isSent: true),
+    AheadRow(target: "/docs/a/other.html", isSent: true),
+    AheadRow(target: "/docs/a/b/c?d", isSent: true),
+    AheadRow(target: "https://example.org/docs/a/x", isSent: true),
+    AheadRow(target: "https://example.org:443/docs/a/x", isSent: true),
+    AheadRow(target: "/docs/a", isSent: false),
+    AheadRow(target: "/docs/ab", isSent: false),
+    AheadRow(target: "/docs/", isSent: false),
+    AheadRow(target: "/", isSent: false),
+    AheadRow(target: "/x/y", isSent: false),
+    AheadRow(target: "/docs/A/", isSent: false),
+    AheadRow(target: "/docs/a/../b", isSent: false),
+    AheadRow(target: "/docs/a/%2E./b", isSent: false),
+    AheadRow(target: "/docs/a/./b", isSent: false),
+    AheadRow(target: "/docs/a/.well-known", isSent: true),
+]
+
+@Suite struct AuthenticationCacheTests {
+    @Test("Basic is sent ahead below the directory of what was answered (RFC 7617, section 2.2)", arguments: aheadRows)
+    private func ahead(row: AheadRow) throws {
+        var task = session(after: try .get("/docs/a/index.html?q=/x/y"))
+        _ = task.run(try .get(row.target), server: { _ in .ok })
+        #expect(task.sent == [row.isSent ? try basic("u") : nil])
+    }
+
+    @Test(
+        "Digest is sent ahead to what its challenge names, else to the whole server (RFC 7616, section 3.3)",
+        arguments: [
+            ("", "/anywhere", true),
+            ("/a /b/c", "/a/x", true),
+            ("/a /b/c", "/b/c", true),
+            ("/a /b/c", "/b/", false),
+            ("/a /b/c", "/first/again", true),
+            ("https://example.org/a", "/a", true),
+            ("https://EXAMPLE.org:443/a", "/a", true),
+            ("https://other.example/ http://example.org/ https://example.org:8443/ //example.org/", "/a", false),
+            ("elsewhere https: :", "/a", false),
+        ])
+    func domain(domain: String, target: String, isSent: Bool) throws {
+        let challenge = #"Digest realm="r", nonce="n", qop=auth, domain="\#(domain)""#
+        var task = session(after: try .get("/first/x"), to: .asks(challenge))
+        _ = task.run(try .get(target), server: { _ in .ok })
+        #expect((task.sent.first != .some(nil)) == isSent)
+        var other = task.next()
+        _ = other.run(try .get(target, host: "other.example"), server: { _ in .ok })
+        #expect(other.sent == [nil])
+    }
+
+    @Test("Pages of one realm share a credential, without a question")
+    func realm() throws {
+        var task = session(after: try .get("/a/x"))
+        #expect(task.run(try .get("/b/x"), server: { $0 == nil ? reply : .ok }) == .delivered(200))
+        #expect(task.questions.isEmpty)
+        #expect(task.sent == [nil, try basic("u")])
+        // Both directories are known now.
+        for target in ["/a/y", "/b/y"] {
+            var next = task.next()
+            _ = next.run(try .get(target), server: { _ in .ok })
+            #expect(next.sent == [try basic("u")])
+        }
+    }
+
+    @Test("An odd path says nothing about the others", arguments: [("//a/x", "//a/y", true), ("*", "*", false)])
+    func oddPath(target: String, again: String, isSent: Bool) throws {
+        var task = session(after: try .get(target))
+        _ = task.run(try .get("/b"), server: { _ in .ok })
+        _ = task.run(try .get(again), server: { _ in .ok })
+        #expect(task.sent == [nil, isSent ? try basic("u") : nil])
+    }
+
+    @Test("What is known stays in its place, its realm, its method and with its user (P6, HA21)")
+    func boundaries() throws {
+        let known = session(after: try .get("/a/x"))
+        for request in [
+            try AuthenticationRequest.get("/a/x", host: "other.example"),
+            try .get("/a/x", host: "sub.example.org"), try .get("/a/x", scheme: NSURLProtectionSpaceHTTP),
+            try .get("/a/x", user: "v"), try .connect(),
+        ] {
+            var task = known.next()
+            _ = task.run(request, server: { _ in .init(status: request.place.statusCode, fields: reply.fields) })
+            #expect(task.sent == [nil])
+        }
+        for challenge in [#"Basic realm="R""#, "Basic", #"Digest realm="r", nonce="n""#] {
+            var task = known.next()
+            #expect(task.run(try .get("/b/x"), server: { _ in .asks(challenge) }) == .delivered(401))
+            #expect(task.sent == [nil])
+            #expect(task.questions.map(\.proposedCredential) == [nil])
+        }
+        // The name is one name however it is written.
+        var same = known.next()
+        _ = same.run(try .get("/a/x", host: "EXAMPLE.org."), server: { _ in .ok })
+        #expect(same.sent == [try basic("u")])
+    }
+
+    @Test("A request that names a user gets that user's credential, and no other request does")
+    func users() throws {
+        var alice = session(after: try .get("/", user: "alice"), giving: credential("alice"))
+        var bob = alice.next()
+        _ = bob.run(try .get("/", user: "bob")) {
+            $0 == nil ? reply : .ok
+        } delegate: { _ in
+            .use(credential("bob"))
+        }
+        _ = alice.run(try .get("/", user: "alice"), server: { _ in .ok })
+        #expect(alice.sent == [try basic("alice")])
+        var nobody = alice.next()
+        _ = nobody.run(try .get("/"), server: { _ in reply })
+        #expect(nobody.sent == [nil])
+        // Another password in the URL is another credential.
+        var other = alice.next()
+        _ = other.run(try .get("/", user: "alice", password: "new"), server: { $0 == nil ? reply : .ok })
+        #expect(other.sent == [nil, try basic("alice", password: "new")])
+    }
+
+    @Test("A credential of persistence none stays in its task")
+    func persistence() throws {
+        let request = try AuthenticationRequest.get("/a/x")
+        var task = TaskScript()
+        let delegate: (AuthenticationQuestion) -> ChallengeAnswer = { _ in .use(credential("u", .none)) }
+        _ = task.run(request, server: { $0 == nil ? reply : .ok }, delegate: delegate)
+        // A redirect within the place: known below its directory, and shared in its realm.
+        _ = task.run(try .get("/a/y"), server: { $0 == nil ? reply : .ok }, delegate: delegate)
+        _ = task.run(try .get("/b/"), server: { $0 == nil ? reply : .ok }, delegate: delegate)
+        #expect(task.questions.count == 1)
+        #expect(task.sent == [nil, try basic("u"), try basic("u"), nil, try basic("u")])
+        // Another realm is asked about.
+        _ = task.run(try .get("/c/"), server: { _ in .asks(#"Basic realm="s""#) })
+        #expect(task.questions.count == 2)
+        #expect(task.sent.last == .some(nil))
+
+        var next = task.next()
+        #expect(next.run(request, server: { _ in reply }) == .delivered(401))
+        #expect(next.sent == [nil])
+        #expect(next.questions.map(\.proposedCredential) == [nil])
+
+        for persistence in [URLCredential.Persistence.forSession, .permanent, .synchronizable] {
+            var kept = session(after: request, giving: credential("u", persistence))
+            _ = kept.run(request, server: { _ in .ok })
+            #expect(kept.sent == [try basic("u")])
+        }
+    }
+
+    @Test("A credential that is refused is forgotten, counted and proposed")
+    func forgotten() throws {
+        var task = session(after: try .get("/a/x"))
+        #expect(task.run(try .get("/a/x"), server: { _ in reply }) == .delivered(401))
+        #expect(task.sent == [try basic("u")])
+        #expect(task.questions.map(\.previousFailureCount) == [1])
+        #expect(task.questions.map(\.proposedCredential) == [credential("u")])
+        var next = task.next()
+        _ = next.run(try .get("/a/x"), server: { _ in .ok })
+        #expect(next.sent == [nil])
+    }
+
+    @Test("What is for one task and refused is not sent again in it")
+    func forgottenInTask() throws {
+        let request = try AuthenticationRequest.get("/a/x")
+        var task = TaskScript()
+        _ = task.run(request, server: { $0 == nil ? reply : .ok }, delegate: { _ in .use(credential("u", .none)) })
+        _ = task.run(request, server: { _ in reply }, delegate: { _ in .use(nil) })
+        _ = task.run(request, server: { _ in .ok })
+        #expect(task.sent == [nil, try basic("u"), try basic("u"), nil])
+    }
+
+    @Test("What was sent ahead into another realm is not refused by it")
+    func anotherRealm() throws {
+        var task = session(after: try .get("/a/x"))
+        let other = TaskScript.Reply.asks(#"Basic realm="inner""#)
+        let answered = try basic("u")
+        _ = task.run(try .get("/a/in/x")) {
+            $0 == answered ? other : .ok
+        } delegate: { question in
+            #expect(question.previousFailureCount == 0)
+            #expect(question.proposedCredential == nil)
+            return .use(credential("v"))
+        }
+        #expect(task.sent == [answered, try basic("v")])
+        // From now on each gets its own.
+        for (target, user) in [("/a/y", "u"), ("/a/in/y", "v")] {
+            var next = task.next()
+            _ = next.run(try .get(target), server: { _ in .ok })
+            #expect(next.sent == [try basic(user)])
+        }
+    }
+
+    @Test("A later answer is not forgotten when an earlier one is refused")
+    func refusedLate() throws {
+        var late = session(after: try .get("/a/x"))
+        let request = try AuthenticationRequest.get("/a/x")
+        var exchange = late.exchange
+        #expect(exchange.field(for: request)?.value == (try basic("u")))
+        // Meanwhile the password changes.
+        _ = late.run(request) {
+            $0 == (try? basic("new")) ? .ok : reply
+        } delegate: { _ in
+            .use(credential("new"))
+        }
+        guard case .retry = exchange.received(statusCode: 401, fields: reply.fields) else {
+            Issue.record("the new password is not tried")
+            return
+        }
+        #expect(exchange.field(for: request)?.value == (try basic("new")))
+    }
+
+    @Test("A request that went out before another task logged in is answered, and refuses nothing")
+    func loggedInMeanwhile() throws {
+        let request = try AuthenticationRequest.get("/a/x")
+        let task = session(after: request)
+        var late = AuthenticationExchange(cache: task.cache, after: request) { _, _ in nil }
+        guard case .retry = late.received(statusCode: 401, fields: reply.fields) else {
+            Issue.record("the known credential is not tried")
+            return
+        }
+        #expect(late.field(for: request)?.value == (try basic("u")))
+    }
+
+    @Test("A session that forgets its credentials goes on counting")
+    func forgetAll() throws {
+        let task = session(after: try .get("/"))
+        let place = try AuthenticationRequest.get("/").place
+        #expect(!task.cache.isEmpty)
+        #expect(task.cache.nextCount(of: "n", at: place) == 1)
+        task.cache.removeAll()
+        #expect(task.cache.isEmpty)
+        #expect(task.cache.nextCount(of: "n", at: place) == 2)
+    }
+
+    @Test("A proxy's credential goes with every request to it")
+    func proxy() throws {
+        let challenge = HTTPField(name: "Proxy-Authenticate", value: #"Basic realm="r""#)
+        var task = TaskScript()
+        _ = task.run(try .connect()) {
+            $0 == nil ? .init(status: 407, fields: [challenge]) : .ok
+        } delegate: { _ in
+            .use(credential("u"))
+        }
+        var next = task.next()
+        var request = try AuthenticationRequest.connect()
+        _ = next.run(request, server: { _ in .ok })
+        #expect(next.sent == [try basic("u")])
+        request = AuthenticationRequest(place: request.place, method: "GET", target: "http://other.example/a/b")
+        var forwarded = task.next()
+        _ = forwarded.run(request, server: { _ in .ok })
+        #expect(forwarded.sent == [try basic("u")])
+    }
+
+    @Test("The oldest of 1,000 spaces and of a space's 32 directories make room")
+    func limits() throws {
+        let cache = AuthenticationCache()
+        for number in 0...AuthenticationCache.limit {
+            let request = try AuthenticationRequest.get("/\(number)/x")
+            var known = KnownAuthentication(
+                credential("u\(number)"), .basic("\(number)"), in: request.space("r\(number)"), for: request)
+            known.learn(request.path)
+            cache.note(known, isNewer: true)
+        }
+        #expect(cache.authentication(ahead: try .get("/0/x")) == nil)
+        #expect(cache.authentication(ahead: try .get("/1/x"))?.credential == credential("u1"))
+        #expect(cache.authentication(ahead: try .get("/1000/x"))?.credential == credential("u1000"))
+
+        let request = try AuthenticationRequest.get("/")
+        for round in 1...2 {
+            #expect(cache.nextCount(of: "n", at: request.place) == round)
+        }
+        for number in 1...AuthenticationCache.limit {
+            #expect(cache.nextCount(of: "\(number)", at: request.place) == 1)
+        }
+        #expect(cache.nextCount(of: "n", at: request.place) == 1)
+        #expect(cache.nextCount(of: "1000", at: request.place) == 2)
+
+        var known = KnownAuthentication(credential("u"), .basic(""), in: request.space("r"), for: request)
+        for number in 0..<40 { known.learn("/\(number)/") }
+        #expect(known.paths.count == KnownAuthentication.pathLimit)
+        #expect(known.coverage(of: "/7/x") == nil)
+        #expect(known.coverage(of: "/8/x") == 3)
+    }
+}

@@ -1,0 +1,120 @@
+import CertificateTrust
+import TLSTransport
+import TestPKI
+import Testing
+
+/// TC1 to TC9 as far as the transport goes: a resumed session is asked about again, and says nothing before the answer.
+@Suite struct ResumptionAttackTests {
+    private static let hello = LoopbackServer.Script.respond(.init(body: "hello", closes: true))
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let version: LoopbackServer.TLSVersion
+        let kind: LoopbackServer.Resumption
+
+        var testDescription: String { "\(version), \(kind)" }
+
+        static let all = [LoopbackServer.TLSVersion.tls12, .tls13].flatMap { version in
+            [LoopbackServer.Resumption.tickets, .identifiers].map { Row(version: version, kind: $0) }
+        }
+    }
+
+    private func server(_ site: Site, _ row: Row, later: [TestCertificate] = []) throws -> LoopbackServer {
+        try LoopbackServer(chain: site.chain, Self.hello) {
+            $0.protocolVersions = row.version...row.version
+            $0.resumption = row.kind
+            $0.laterChain = later
+        }
+    }
+
+    // Falls when the chain is taken from anywhere but the session, or the question is not asked.
+    @Test(
+        "who resumes is asked about the chain that the session began with, not the server's new one", arguments: Row.all
+    )
+    func swapped(row: Row) async throws {
+        let (site, other) = (try Site(), try Site())
+        try await server(site, row, later: other.chain).run { server in
+            let session = try await site.session(with: server)
+            let pending = try await site.resume(session, with: server)
+            let isResumed = pending.isResumed
+            #expect(isResumed)
+            #expect(pending.presented.certificates.map(\.derBytes) == site.chain.map(\.derBytes))
+            let path = try site.path(pending.presented)
+            let connection = try await pending.accept(path) { approval }
+            try await connection.send(request)
+            let response = try await connection.receiveAll()
+            #expect(response.suffix(5) == Array("hello".utf8)[...])
+            await connection.close()
+            #expect(await server.ended(2).map(\.sessionResumed) == [false, true])
+        }
+    }
+
+    // Falls when advance() sends what a resumed handshake has made before the question is answered: that is the
+    // client's Finished.
+    @Test(
+        "a resumed server that is refused, or dropped, gets no Finished and no byte", arguments: Row.all, [true, false])
+    func refused(row: Row, isDropped: Bool) async throws {
+        let site = try Site()
+        try await server(site, row).run { server in
+            let session = try await site.session(with: server)
+            let pending = try await site.resume(session, with: server)
+            let isResumed = pending.isResumed
+            #expect(isResumed)
+            if !isDropped { await pending.refuse() }
+            let record = await server.ended(2)[1]
+            #expect(!record.handshakeCompleted && record.applicationBytes.isEmpty && record.alerts.isEmpty)
+        }
+    }
+
+    // Falls without the comparison of the path with the chain and the name.
+    @Test("a resumed session is not accepted with the path of another", arguments: Row.all)
+    func foreign(row: Row) async throws {
+        let (site, other) = (try Site(), try Site())
+        let theirs = try other.path(PresentedChain(derCertificates: other.chain.map(\.derBytes)))
+        try await server(site, row, later: other.chain).run { server in
+            let session = try await site.session(with: server)
+            await expectFailure(\.isForeignPath) {
+                _ = try await site.resume(session, with: server).accept(theirs) { approval }
+            }
+            let record = await server.ended(2)[1]
+            #expect(!record.handshakeCompleted && record.applicationBytes.isEmpty)
+        }
+    }
+
+    // Falls when isResumed answers anything but what the server did.
+    @Test(
+        "a server that does not take its ticket back is asked about with what it presents now",
+        arguments: [
+            LoopbackServer.TLSVersion.tls12, .tls13,
+        ])
+    func notTaken(version: LoopbackServer.TLSVersion) async throws {
+        let (site, other) = (try Site(), try Site())
+        try await server(site, Row(version: version, kind: .refused), later: other.chain).run { server in
+            let session = try await site.session(with: server)
+            let pending = try await site.resume(session, with: server)
+            let isResumed = pending.isResumed
+            #expect(!isResumed)
+            #expect(pending.presented.certificates.map(\.derBytes) == other.chain.map(\.derBytes))
+            await pending.refuse()
+            #expect(await server.ended(2)[1].applicationBytes.isEmpty)
+        }
+    }
+
+    // Falls when session() no longer looks at the identity.
+    @Test("a connection on which the client showed an identity leaves no session")
+    func identified() async throws {
+        let site = try Site()
+        let approvals = [
+            Approval.Identity.stored(digest: nil), .session(digest: [1]), .task(1, digest: [1]),
+        ].map { Approval(policy: [7], roots: [7], acceptance: .verified, identity: $0) }
+        try await LoopbackServer(chain: site.chain, Self.hello).run { server in
+            for approval in approvals {
+                let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
+                let path = try site.path(pending.presented)
+                let connection = try await pending.accept(path) { approval }
+                try await connection.send(request)
+                _ = try await connection.receiveAll()
+                #expect(await connection.session() == nil)
+            }
+        }
+    }
+}

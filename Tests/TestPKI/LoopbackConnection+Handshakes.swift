@@ -1,0 +1,58 @@
+import COpenSSL
+
+/// What a server may do to a client behind the handshake. All of it is sent at once; what the client says to it comes
+/// with the next read.
+extension LoopbackServer.Connection {
+    /// Presents another chain in the handshakes to come.
+    package func present(_ chain: [TestCertificate]) throws(TestPKIError) {
+        guard let session = unsafe session else { return }
+        unsafe SSL_certs_clear(session)
+        try unsafe withCertificates(chain.map(\.derBytes)) { leaf, others in
+            unsafe SSL_use_cert_and_key(session, leaf, chain.first?.key.pointer, others, 1)
+        }
+    }
+
+    /// Asks for another handshake (HelloRequest; RFC 5246, section 7.4.1.1).
+    package func requestRenegotiation() throws(TestPKIError) {
+        try unsafe start("SSL_renegotiate") { unsafe SSL_renegotiate($0) }
+    }
+
+    /// Changes the server's keys, and asks for the client's to change too (RFC 8446, section 4.6.3).
+    package func updateKeys() throws(TestPKIError) {
+        try unsafe start("SSL_key_update") { unsafe SSL_key_update($0, SSL_KEY_UPDATE_REQUESTED) }
+    }
+
+    /// Asks for a certificate now, which only a client that has offered it allows (RFC 8446, section 4.6.2); the
+    /// settings' ``LoopbackServer/ClientAuthentication`` is postponed.
+    package func requestCertificate() throws(TestPKIError) {
+        awaitsCertificate = true
+        try unsafe start("SSL_verify_client_post_handshake") { unsafe SSL_verify_client_post_handshake($0) }
+    }
+
+    private func start(_ operation: String, _ announce: (OpaquePointer) -> Int32) throws(TestPKIError) {
+        guard let session = unsafe session else { return }
+        try check(operation) { unsafe announce(session) }
+        try check("SSL_do_handshake") { unsafe SSL_do_handshake(session) }
+    }
+
+    func noteClientChain() {
+        guard let session = unsafe session, let leaf = unsafe SSL_get0_peer_certificate(session) else { return }
+        // On a server the chain comes without the leaf.
+        let others = unsafe SSL_get_peer_cert_chain(session)
+        var certificates = unsafe [leaf]
+        for index in 0..<max(0, unsafe COpenSSL_sk_X509_num(others)) {
+            if let certificate = unsafe COpenSSL_sk_X509_value(others, index) {
+                unsafe certificates.append(certificate)
+            }
+        }
+        let chain = unsafe certificates.map { certificate in
+            var derBytes = [UInt8](repeating: 0, count: Int(unsafe i2d_X509(certificate, nil)))
+            unsafe derBytes.withUnsafeMutableBufferPointer { buffer in
+                var output = buffer.baseAddress
+                unsafe _ = i2d_X509(certificate, &output)
+            }
+            return derBytes
+        }
+        log.update(identifier) { $0.clientChain = chain }
+    }
+}

@@ -1,0 +1,99 @@
+import Glibc
+
+extension LoopbackServer {
+    /// What a proxy does with a request.
+    package enum ProxyAnswer: Sendable {
+        /// Opens a tunnel for CONNECT, forwards everything else.
+        case serve
+        /// Opens a tunnel behind a response of any kind.
+        case tunnel(after: Response)
+        /// Answers in the target's place; the next request is then read, unless the response closes.
+        case respond(Response)
+        /// Whatever else a proxy may do; the connection then ends.
+        case handle(@Sendable (Connection) throws -> Void)
+    }
+}
+
+extension LoopbackServer.Script {
+    /// Works as an HTTP proxy, with TLS or without: `LoopbackServer(plain: .proxy(to: ["api.example.test:443": port]))`.
+    ///
+    /// A target is `host:port` as the client writes it; the port it stands for is one of 127.0.0.1.
+    package static func proxy(
+        to targets: [String: UInt16],
+        _ answer: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.ProxyAnswer = { _ in .serve }
+    ) -> Self {
+        .handle { connection in
+            while let request = try connection.readRequest() {
+                switch answer(request) {
+                case .serve where request.method == "CONNECT":
+                    guard let port = targets[request.target] else {
+                        try connection.write(.unknownTarget)
+                        continue
+                    }
+                    return try connection.tunnel(to: port, after: .established)
+                case .serve:
+                    guard try connection.forward(request, to: targets) else { return }
+                case .tunnel(let response):
+                    guard let port = targets[request.target] else { return }
+                    return try connection.tunnel(to: port, after: response)
+                case .respond(let response):
+                    try connection.write(response)
+                    if response.closes { return }
+                case .handle(let handler):
+                    return try handler(connection)
+                }
+            }
+        }
+    }
+}
+
+extension LoopbackServer.Response {
+    /// What opens a tunnel.
+    package static let established = headOnly("200 Connection established")
+
+    fileprivate static let unknownTarget = Self(
+        "502 Bad Gateway", fields: ["Content-Type: text/html"], body: "<h1>no such target</h1>")
+}
+
+extension LoopbackServer.Connection {
+    fileprivate func tunnel(to port: UInt16, after response: LoopbackServer.Response) throws(TestPKIError) {
+        let target = try connectOnLoopback(port: port)
+        defer { close(target) }
+        try write(response)
+        copyBothWays(target)
+    }
+
+    /// Fetches `http://host:port/path`, with a connection of its own; false when the response ends with it.
+    fileprivate func forward(
+        _ request: LoopbackServer.Request, to targets: [String: UInt16]
+    ) throws(TestPKIError) -> Bool {
+        let rest = request.target.dropFirst("http://".count)
+        let authority = rest.prefix { $0 != "/" }
+        let path = authority.endIndex == rest.endIndex ? "/" : rest[authority.endIndex...]
+        guard request.target.hasPrefix("http://"),
+            let port = targets[authority.contains(":") ? String(authority) : "\(authority):80"]
+        else {
+            try write(.unknownTarget)
+            return true
+        }
+        let target = try connectOnLoopback(port: port)
+        defer { close(target) }
+
+        let own = ["proxy-", "connection:", "transfer-encoding:", "content-length:", "expect:"]
+        var fields = request.fields.filter { field in !own.contains { field.lowercased().hasPrefix($0) } }
+        fields += ["Connection: close"] + (request.body.isEmpty ? [] : ["Content-Length: \(request.body.count)"])
+        let head = ["\(request.method) \(path) HTTP/1.1"] + fields
+        let bytes = (head.joined(separator: "\r\n") + "\r\n\r\n").utf8 + request.body
+        guard unsafe send(target, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+            throw .system("send")
+        }
+        var response: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while case let count = unsafe recv(target, &buffer, buffer.count, 0), count > 0 {
+            response += buffer.prefix(count)
+        }
+        try write(response)
+        let text = String(decoding: response, as: UTF8.self).lowercased()
+        return text.contains("\r\ncontent-length:") || text.contains("\r\ntransfer-encoding: chunked")
+    }
+}

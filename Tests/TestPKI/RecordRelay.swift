@@ -1,0 +1,129 @@
+import Glibc
+
+/// Stands before a server, for one connection, and decides about every TLS record that either side sends.
+package final class RecordRelay: Sendable {
+    package enum Sender: Sendable { case client, server }
+
+    /// RFC 8446, section 5.1.
+    package struct Record: Sendable {
+        package let sender: Sender
+        /// Counted from 0 for each sender.
+        package let index: Int
+        /// The five octets of its head, and its contents.
+        package let bytes: [UInt8]
+
+        /// 20 change_cipher_spec, 21 alert, 22 handshake, 23 application_data.
+        package var type: UInt8 { bytes[0] }
+    }
+
+    package enum Verdict: Sendable {
+        case pass
+        /// Any bytes in its place.
+        case replace([UInt8])
+        /// One byte at a time, each behind such a pause.
+        case slowly(Duration)
+        /// Instead of the record, the end of the client's connection.
+        case end(LoopbackRelay.Ending)
+    }
+
+    package let port: UInt16
+    package let address = "127.0.0.1"
+
+    private let listener: Int32
+    private let thread: PosixThread
+    private let log: Locked<[Record]>
+
+    /// Every record that came, in the order of its coming.
+    package var records: [Record] { log.withLock { $0 } }
+
+    package init(
+        to server: LoopbackServer, _ decide: @escaping @Sendable (Record) -> Verdict = { _ in .pass }
+    ) throws(TestPKIError) {
+        (listener, port) = try listenOnLoopback()
+        let (listener, target, log) = (listener, server.port, Locked<[Record]>([]))
+        self.log = log
+        thread = try PosixThread {
+            let client = accept(listener, nil, nil)
+            guard client >= 0 else { return }
+            defer { close(client) }
+            guard let server = try? connectOnLoopback(port: target) else { return }
+            defer { close(server) }
+            let ending = relayRecords(client, server) { record in
+                log.withLock { $0.append(record) }
+                return decide(record)
+            }
+            if let ending { finish(client, server, ending) }
+        }
+    }
+
+    /// Joins the thread, which lives as long as the client's connection.
+    package func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        thread.join()
+        close(listener)
+    }
+
+    /// Runs `body` beside the relay and stops it behind.
+    package func run<Result>(_ body: (RecordRelay) async throws -> Result) async rethrows -> Result {
+        defer { stop() }
+        return try await body(self)
+    }
+}
+
+/// Copies records both ways until a verdict ends it, or a side does: then nil.
+private func relayRecords(
+    _ client: Int32, _ server: Int32, _ decide: (RecordRelay.Record) -> RecordRelay.Verdict
+) -> LoopbackRelay.Ending? {
+    var on: Int32 = 1
+    unsafe setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+    let lanes: [(sender: RecordRelay.Sender, from: Int32, to: Int32)] = [
+        (.client, client, server), (.server, server, client),
+    ]
+    var unread: [[UInt8]] = [[], []]
+    var counts = [0, 0]
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    while true {
+        var both = lanes.map { pollfd(fd: $0.from, events: Int16(POLLIN), revents: 0) }
+        guard unsafe poll(&both, 2, -1) > 0 else { continue }
+        for (index, lane) in lanes.enumerated() where both[index].revents != 0 {
+            let read = unsafe recv(lane.from, &buffer, buffer.count, 0)
+            guard read > 0 else { return nil }
+            unread[index] += buffer.prefix(read)
+            while let count = recordLength(unread[index]) {
+                let record = RecordRelay.Record(
+                    sender: lane.sender, index: counts[index], bytes: Array(unread[index].prefix(count)))
+                counts[index] += 1
+                unread[index].removeFirst(count)
+                let isSent: Bool
+                switch decide(record) {
+                case .pass: isSent = write(record.bytes, to: lane.to)
+                case .replace(let bytes): isSent = write(bytes, to: lane.to)
+                case .slowly(let pause):
+                    isSent = record.bytes.allSatisfy { byte in
+                        pauseUnlessEnded(client, pause) && write([byte], to: lane.to)
+                    }
+                case .end(let ending): return ending
+                }
+                guard isSent else { return nil }
+            }
+        }
+    }
+}
+
+/// The length of the first record, head and all, once it is there.
+private func recordLength(_ bytes: [UInt8]) -> Int? {
+    guard bytes.count >= 5 else { return nil }
+    let count = 5 + Int(bytes[3]) << 8 + Int(bytes[4])
+    return bytes.count < count ? nil : count
+}
+
+private func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    unsafe send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+}
+
+/// Lets time go by; false when the peer has ended meanwhile.
+private func pauseUnlessEnded(_ descriptor: Int32, _ duration: Duration) -> Bool {
+    // POLLRDHUP, which Swift does not see.
+    var entry = pollfd(fd: descriptor, events: 0x2000, revents: 0)
+    return unsafe poll(&entry, 1, milliseconds(duration)) == 0
+}
