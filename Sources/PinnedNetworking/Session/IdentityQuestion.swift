@@ -21,7 +21,7 @@ struct IdentityQuestion: Sendable {
     }
 
     /// Who decided what was shown.
-    var decision: Approval.Identity { decided.withLock(\.self) }
+    var decision: Approval.Identity { decided.withLock { $0 } }
 
     /// Chooses an identity, or none: without a credential, and with one of another kind, the handshake goes on
     /// anonymously, and the server says what it makes of that.
