@@ -67,7 +67,8 @@ let package = Package(
         .testTarget(
             name: "HTTPMessagesTests", dependencies: ["HTTPMessages", "CertificateTrust"], swiftSettings: modern),
         .testTarget(
-            name: "TLSTransportTests", dependencies: ["TLSTransport", "CertificateTrust", "OpenSSLBridge", "TestPKI"],
+            name: "TLSTransportTests",
+            dependencies: ["TLSTransport", "CertificateTrust", "HTTPMessages", "OpenSSLBridge", "TestPKI"],
             swiftSettings: modern),
         .testTarget(
             name: "PinnedNetworkingTests",

@@ -19,20 +19,21 @@ package struct HTTPOrigin: Sendable, Hashable {
     /// The name that is verified, told as SNI and written as Host.
     package let name: ServerName
     package let port: UInt16
+    /// Host and port as Host has them (RFC 9110, section 7.2): no port when it is the scheme's own.
+    package let authority: String
 
     package init(scheme: HTTPScheme, name: ServerName, port: UInt16) {
         self.scheme = scheme
         self.name = name
         self.port = port
+        let host = Self.host(name)
+        authority = port == scheme.defaultPort ? host : "\(host):\(port)"
     }
 
-    /// Host and port as Host has them (RFC 9110, section 7.2): no port when it is the scheme's own.
-    package var authority: String { port == scheme.defaultPort ? host : "\(host):\(port)" }
-
     /// Host and port, as CONNECT has them (RFC 9112, section 3.2.3).
-    package var authorityWithPort: String { "\(host):\(port)" }
+    package var authorityWithPort: String { "\(Self.host(name)):\(port)" }
 
-    private var host: String {
+    private static func host(_ name: ServerName) -> String {
         if case .ipv6 = name.kind { "[\(name)]" } else { name.description }
     }
 }

@@ -88,7 +88,7 @@ final class EventLoop: SerialExecutor {
         }
         do throws(SystemError) {
             try start()
-            try state.withLock(\.poller)?.poller.add(socket, token: token)
+            try state.withLock({ $0.poller })?.poller.add(socket, token: token)
         } catch {
             unwatch(token)
             throw error
@@ -121,6 +121,7 @@ final class EventLoop: SerialExecutor {
 
     private func run(_ shared: SharedPoller) {
         thread.store(currentThread(), ordering: .relaxed)
+        var patience = Patience()
         while true {
             let work = takeWork()
             for item in work {
@@ -129,12 +130,47 @@ final class EventLoop: SerialExecutor {
                 case .call(let body): body()
                 }
             }
-            let events = shared.poller.wait(milliseconds: work.isEmpty ? sleep() : 0)
-            state.withLock { $0.isAsleep = false }
+            var events = shared.poller.wait(milliseconds: 0)
+            if work.isEmpty, events.isEmpty { events = idle(shared, &patience) }
             for (token, readiness) in events {
                 let watcher = state.withLock { $0.watchers[token] }
                 watcher?(token, readiness)
             }
+        }
+    }
+
+    /// Waits for events or work: for a moment awake, where the last waits were as short as that, then asleep.
+    private func idle(
+        _ shared: SharedPoller, _ patience: inout Patience
+    ) -> [(token: UInt64, readiness: Readiness)] {
+        let start = ContinuousClock.now
+        var now = start
+        while patience.isPaying, now - start < Patience.limit {
+            let events = shared.poller.wait(milliseconds: 0)
+            if !events.isEmpty || state.withLock({ !$0.work.isEmpty }) {
+                patience.waited(now - start)
+                return events
+            }
+            now = .now
+        }
+        let events = shared.poller.wait(milliseconds: sleep())
+        state.withLock { $0.isAsleep = false }
+        patience.waited(.now - start)
+        return events
+    }
+
+    /// Whether to stay awake for what comes next: to fall asleep and be woken takes longer than a server nearby, or a
+    /// program that asks one question after the other.
+    private struct Patience {
+        /// The longest that is waited awake.
+        static let limit = Duration.microseconds(50)
+        /// How many short waits in a row a long one outweighs.
+        private var credit = 0
+
+        var isPaying: Bool { credit > 0 }
+
+        mutating func waited(_ duration: Duration) {
+            credit = duration < Self.limit ? min(credit + 1, 8) : max(credit - 4, 0)
         }
     }
 

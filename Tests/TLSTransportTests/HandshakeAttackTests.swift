@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    // Falls when OpenSSL's failure in the handshake is taken for anything but an end.
+    // OpenSSL refuses (RFC 8446, section 4.1.3); what is under test is that it arrives as an error.
     @Test("TC15: an attacker who hides TLS 1.3 from the server is found out")
     func downgrade() async throws {
         let site = try Site()
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    // Falls when the deadline of a call starts anew with each read.
+    // Does not end without the timer of a call.
     @Test(
         "TC17: a server that sends a byte now and then runs into the limit, however often it does",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13], [0, 1, 2])

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    // Falls when the chain is taken from anywhere but the session, or the question is not asked.
+    // Falls when the question is not asked.
     @Test(
         "who resumes is asked about the chain that the session began with, not the server's new one", arguments: Row.all
     )
@@ -80,7 +80,6 @@ import Testing
         }
     }
 
-    // Falls when isResumed answers anything but what the server did.
     @Test(
         "a server that does not take its ticket back is asked about with what it presents now",
         arguments: [

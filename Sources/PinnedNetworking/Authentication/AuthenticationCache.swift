@@ -28,14 +28,14 @@ final class AuthenticationCache: Sendable {
     private let state = Locked(State())
 
     /// Whether nothing is known, so that nothing is to be sent ahead.
-    var isEmpty: Bool { state.withLock(\.known.isEmpty) }
+    var isEmpty: Bool { state.withLock { $0.known.isEmpty } }
 
     /// Forgets every credential. Nonces keep their counts, since a server may give one again.
     func removeAll() { state.withLock { $0.known = [] } }
 
     /// What to send with a request before it is asked for: that of the space in whose paths it lies deepest.
     func authentication(ahead request: AuthenticationRequest) -> KnownAuthentication? {
-        let known = state.withLock(\.known).filter { $0.isFor(request) }
+        let known = state.withLock({ $0.known }).filter { $0.isFor(request) }
         guard !known.isEmpty else { return nil }
         let path = request.path
         return known.compactMap { known in known.coverage(of: path).map { (known: known, depth: $0) } }
@@ -44,7 +44,7 @@ final class AuthenticationCache: Sendable {
 
     /// What a space has accepted before: the pages of one realm share a credential.
     func authentication(for request: AuthenticationRequest, in space: URLProtectionSpace) -> KnownAuthentication? {
-        state.withLock(\.known).first { $0.isFor(request) && $0.space == space }
+        state.withLock({ $0.known }).first { $0.isFor(request) && $0.space == space }
     }
 
     /// Notes that a space accepted a credential. `isNewer` says that what is prepared answers a newer challenge, or a

@@ -21,7 +21,7 @@ struct IdentityQuestion: Sendable {
     }
 
     /// Who decided what was shown.
-    var decision: Approval.Identity { decided.withLock(\.self) }
+    var decision: Approval.Identity { decided.withLock { $0 } }
 
     /// Chooses an identity, or none: without a credential, and with one of another kind, the handshake goes on
     /// anonymously, and the server says what it makes of that.
@@ -39,12 +39,13 @@ struct IdentityQuestion: Sendable {
         case .cancelAuthenticationChallenge:
             throw CancelledChallenge(space: space)
         case .performDefaultHandling:
-            decided.withLock { $0 = .stored(digest: stored?.identity?.digest) }
-            return stored?.identity
+            let identity = try stored?.shownIdentity()
+            decided.withLock { $0 = .stored(digest: identity?.digest) }
+            return identity
         case .rejectProtectionSpace:
             return note(nil, by: answer.step)
         case .useCredential:
-            guard let credential = answer.credential, let identity = credential.identity else {
+            guard let credential = answer.credential, let identity = try credential.shownIdentity() else {
                 return note(nil, by: answer.step)
             }
             session.keep(credential, for: space)
@@ -110,7 +111,8 @@ extension URLSession {
     }
 
     func storedIdentity(for name: ServerName, port: UInt16) -> ClientIdentity? {
-        storedCredential(for: URLProtectionSpace(clientCertificateFor: name, port: port, issuers: []))?.identity
+        try? storedCredential(for: URLProtectionSpace(clientCertificateFor: name, port: port, issuers: []))?
+            .shownIdentity()
     }
 
     /// Keeps a credential that was used, as long as its persistence says.

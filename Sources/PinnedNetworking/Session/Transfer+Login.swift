@@ -65,10 +65,9 @@ extension Transfer {
 
     /// The origin's credential for the request as it stands.
     func originCredentials() -> [HTTPField] {
-        let request = originRequest
-        guard originLogin != nil || request.user != nil || !session.logins.isEmpty else { return [] }
+        guard originLogin != nil || target.user != nil || !session.logins.isEmpty else { return [] }
         if originLogin == nil { originLogin = newLogin() }
-        return originLogin?.field(for: request).map { [$0] } ?? []
+        return originLogin?.field(for: originRequest).map { [$0] } ?? []
     }
 
     /// The proxy's credential for the request as it stands, or for a tunnel to its origin.

@@ -42,7 +42,7 @@ final class Transfer {
         try Transport.shared.start()
         self.session = session
         self.task = task
-        let request = task.status.withLock(\.currentRequest).adding(session.settings.additionalFields)
+        let request = task.status.withLock { $0.currentRequest }.adding(session.settings.additionalFields)
         self.request = request
         target = try RequestTarget(request)
     }
@@ -78,8 +78,8 @@ final class Transfer {
 
     /// The next piece of the body, at least one byte; nil at its end.
     func nextPart() async throws -> ArraySlice<UInt8>? {
-        task.limit.progress(to: .response)
         do {
+            if parts.isEmpty, !hasEnded { task.limit.progress(to: .response) }
             while parts.isEmpty, !hasEnded { try await read() }
         } catch {
             await abandon()
@@ -187,7 +187,7 @@ final class Transfer {
         task.limit.progress(to: .sending)
         if body.count <= Self.bodyPart {
             try await connection.connection.send(body.isEmpty ? head.bytes : head.bytes + body)
-            task.status.withLock { $0.bytesSent = Int64(body.count) }
+            if !body.isEmpty { task.status.withLock { $0.bytesSent = Int64(body.count) } }
             exchange?.requestBodyWasSent()
         } else {
             try await connection.connection.send(head.bytes)
@@ -253,12 +253,10 @@ final class Transfer {
     private func end(_ connection: PooledConnection, _ place: ConnectionPool.Place, _ isReusable: Bool) async {
         hasEnded = true
         lease = nil
-        // Bytes behind the response are nobody's, and a connection that has some is of no use.
-        let isClean = (try? exchange?.next()) == .some(nil)
         exchange = nil
         sending?.cancel()
         sending = nil
-        if isReusable && isClean {
+        if isReusable {
             await session.pool.keep(connection, at: place)
         } else {
             await session.pool.close(connection, at: place)

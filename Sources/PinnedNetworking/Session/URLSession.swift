@@ -38,7 +38,7 @@ public final class URLSession: Sendable {
     public let delegateQueue: OperationQueue
     /// Anything that helps to tell sessions apart.
     public var sessionDescription: String? {
-        get { label.withLock(\.self) }
+        get { label.withLock { $0 } }
         set { label.withLock { $0 = newValue } }
     }
 
@@ -93,7 +93,7 @@ public final class URLSession: Sendable {
         set { currentTrust.withLock { $0.store = newValue } }
     }
 
-    var trust: SessionTrust { currentTrust.withLock(\.self) }
+    var trust: SessionTrust { currentTrust.withLock { $0 } }
 
     /// Forgets connections and TLS sessions: the next requests make new ones. Requests on their way go on.
     public func flush() async {

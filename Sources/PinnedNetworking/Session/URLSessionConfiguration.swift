@@ -111,7 +111,7 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.route] = newValue.map { Route(host: $0.host, port: $0.port) } }
     }
 
-    var snapshot: SessionSettings { settings.withLock(\.self) }
+    var snapshot: SessionSettings { settings.withLock { $0 } }
 
     private subscript<Value: Sendable>(setting: any WritableKeyPath<SessionSettings, Value> & Sendable) -> Value {
         get { settings.withLock { $0[keyPath: setting] } }

@@ -27,6 +27,8 @@ public class URLSessionTask: @unchecked Sendable {
         var description: String?
         var bytesSent: Int64 = 0
         var bytesReceived: Int64 = 0
+        /// What ``resume()`` starts; nil when the task has begun.
+        var start: (@Sendable (URLSessionTask) -> Void)?
         /// Whether the delegate method that was just called is the one that stands for a missing one.
         var isUnimplemented = false
     }
@@ -40,8 +42,6 @@ public class URLSessionTask: @unchecked Sendable {
 
     let limit: WorkLimit
     let status: Locked<Status>
-    /// What ``resume()`` starts; nil when the task has begun.
-    private let start: Locked<(@Sendable (URLSessionTask) -> Void)?>
 
     required init(
         taskIdentifier: Int, originalRequest: URLRequest, delegate: (any URLSessionTaskDelegate)?, limit: WorkLimit,
@@ -51,43 +51,41 @@ public class URLSessionTask: @unchecked Sendable {
         self.originalRequest = originalRequest
         self.delegate = delegate
         self.limit = limit
-        self.start = Locked(start)
-        var status = Status(currentRequest: originalRequest)
+        var status = Status(currentRequest: originalRequest, start: start)
         if start == nil { status.state = .running }
         self.status = Locked(status)
     }
 
     /// The request that was sent last: after redirects another than ``originalRequest``.
-    public var currentRequest: URLRequest? { status.withLock(\.currentRequest) }
+    public var currentRequest: URLRequest? { status.withLock { $0.currentRequest } }
     /// The response, once its header has come.
-    public var response: URLResponse? { status.withLock(\.response) }
+    public var response: URLResponse? { status.withLock { $0.response } }
     /// Why the task failed; nil while it runs and when it did not.
-    public var error: (any Error)? { status.withLock(\.error) }
+    public var error: (any Error)? { status.withLock { $0.error } }
     /// Where the task is.
-    public var state: State { status.withLock(\.state) }
+    public var state: State { status.withLock { $0.state } }
     /// Bytes of the request's body that were sent.
-    public var countOfBytesSent: Int64 { status.withLock(\.bytesSent) }
+    public var countOfBytesSent: Int64 { status.withLock { $0.bytesSent } }
     /// Bytes of the body that were received.
-    public var countOfBytesReceived: Int64 { status.withLock(\.bytesReceived) }
+    public var countOfBytesReceived: Int64 { status.withLock { $0.bytesReceived } }
     /// Bytes of the request's body.
     public var countOfBytesExpectedToSend: Int64 { Int64(currentRequest?.httpBody?.count ?? 0) }
     /// Bytes of the body as the server states them, -1 when it does not.
     public var countOfBytesExpectedToReceive: Int64 { response?.expectedContentLength ?? -1 }
     /// Anything that helps to tell tasks apart.
     public var taskDescription: String? {
-        get { status.withLock(\.description) }
+        get { status.withLock { $0.description } }
         set { status.withLock { $0.description = newValue } }
     }
 
     /// Begins; without effect on a task that has begun.
     public func resume() {
-        let begin = start.withLock { start in
-            defer { start = nil }
-            return start
+        let begin = status.withLock { status in
+            defer { status.start = nil }
+            if status.start != nil, status.state == .suspended { status.state = .running }
+            return status.start
         }
-        guard let begin else { return }
-        status.withLock { if $0.state == .suspended { $0.state = .running } }
-        begin(self)
+        begin?(self)
     }
 
     /// Ends the request with `URLError.cancelled`, and its connection with it.

@@ -109,7 +109,7 @@ final class WorkLimit: Sendable {
             do {
                 return try await task.value
             } catch {
-                throw state.withLock(\.end) ?? error
+                throw state.withLock({ $0.end }) ?? error
             }
         } onCancel: {
             end(.cancelled)

@@ -1,0 +1,166 @@
+import CertificateTrust
+import HTTPMessages
+import TLSTransport
+import TestPKI
+import Testing
+
+/// HA5: proxies that do not make the tunnel they are asked for, or read along.
+@Suite struct TunnelAttackTests {
+    /// The request for a tunnel to the site.
+    private func request(for site: Site) throws -> HTTPRequestHead {
+        try HTTPRequestHead(
+            method: "CONNECT", target: .authority, origin: HTTPOrigin(scheme: .https, name: site.name, port: 443))
+    }
+
+    private func reach(_ proxy: LoopbackServer) async throws -> BareConnection {
+        try await Transport.shared.connect(to: try ServerName(proxy.address), port: proxy.port, options: .patient)
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let answer: LoopbackServer.ProxyAnswer
+        let limit: Duration
+        let isExpected: @Sendable (TransportError) -> Bool
+
+        init(
+            _ name: String, _ answer: LoopbackServer.ProxyAnswer, limit: Duration = .seconds(60),
+            _ isExpected: @escaping @Sendable (TransportError) -> Bool
+        ) {
+            testDescription = name
+            self.answer = answer
+            self.limit = limit
+            self.isExpected = isExpected
+        }
+    }
+
+    private static func refused(_ reason: String) -> @Sendable (TransportError) -> Bool {
+        { error in
+            guard case .tunnelRefused = error else { return false }
+            return error.description.contains(reason)
+        }
+    }
+
+    private static let isTimedOut: @Sendable (TransportError) -> Bool = { error in
+        if case .timedOut(.tunnel, _, _) = error { true } else { false }
+    }
+
+    private static func raw(_ text: String) -> LoopbackServer.Response { .raw(Array(text.utf8), closes: false) }
+
+    // Does not end without the deadline; the limits are the parser's.
+    @Test(
+        "a proxy that does not answer as a proxy has made no tunnel",
+        arguments: [
+            Row(
+                "bytes behind the 200", .tunnel(after: raw("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")),
+                refused("more bytes follow its end")),
+            Row(
+                "interim responses without end",
+                .handle { while true { try $0.write(LoopbackServer.Response.head("102 Processing", [])) } },
+                refused("more than 16 interim responses")),
+            Row(
+                "300 kB of head", .respond(.init(fields: ["X: " + String(repeating: "x", count: 300_000)])),
+                refused("more than 262144 bytes")),
+            Row(
+                "a head without end",
+                .handle { connection in
+                    try connection.write(Array("HTTP/1.1 200 OK\r\nX: ".utf8))
+                    while true { try connection.write([UInt8](repeating: 120, count: 16_384)) }
+                }, refused("more than 262144 bytes")),
+            Row(
+                "2,000 fields", .respond(.init(fields: [String](repeating: "X: x", count: 2000))),
+                refused("more than 1000 header fields")),
+            Row("no HTTP", .respond(raw("SSH-2.0-OpenSSH_9.2\r\n")), refused("SSH-2.0-OpenSSH_9.2")),
+            Row("an end at once", .handle { _ in }, refused("it ends early")),
+            Row("an end within the head", .respond(.established.cut(at: 20)), refused("it ends early")),
+            Row("TLS", .respond(.raw([21, 3, 3, 0, 2, 2, 40])), refused("it ends early")),
+            Row(
+                "half-closed",
+                .handle { connection in
+                    connection.endWriting()
+                    while try connection.read() != nil {}
+                }, refused("it ends early")),
+            Row("silence", .handle { while try $0.read() != nil {} }, limit: .milliseconds(100), isTimedOut),
+            Row(
+                "a byte now and then",
+                .handle { connection in
+                    var slow = LoopbackServer.Response.established
+                    slow.pause = .milliseconds(500)
+                    try connection.write(slow)
+                }, limit: .milliseconds(150), isTimedOut),
+        ])
+    func noTunnel(row: Row) async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain).run { origin in
+            let script = LoopbackServer.Script.proxy(to: ["api.example.test:443": origin.port]) { _ in row.answer }
+            try await LoopbackServer(plain: script).run { proxy in
+                let request = try request(for: site)
+                await expectFailure(row.isExpected) {
+                    let bare = try await reach(proxy)
+                    _ = try await bare.requestTunnel(request, limit: row.limit)
+                }
+                let record = await proxy.ended()[0]
+                #expect(record.applicationBytes == request.bytes && record.tunnelled.toTarget == 0)
+            }
+        }
+    }
+
+    // Falls without the limit of a refusal's body.
+    @Test(
+        "what is no tunnel is an answer, whose body is shown to nobody",
+        arguments: [
+            (LoopbackServer.Response("407 Proxy Authentication Required", body: "who?"), true),
+            (.init("302 Found", fields: ["Location: https://evil.example/"], body: "there"), true),
+            (.init("502 Bad Gateway", body: String(repeating: "<p>", count: 100_000)), false),
+            (.raw(LoopbackServer.Response.head("403 Forbidden", [])), false),
+            (.init("404 Not Found", closes: true), true),
+        ])
+    func answers(response: LoopbackServer.Response, isReusable: Bool) async throws {
+        let site = try Site()
+        try await LoopbackServer(plain: .proxy(to: [:]) { _ in .respond(response) }).run { proxy in
+            let bare = try await reach(proxy)
+            let answer = try await bare.requestTunnel(try request(for: site), limit: .seconds(60))
+            let line = String(decoding: response.bytes.prefix(16), as: UTF8.self)
+            #expect(line.contains(" \(answer.head.statusCode) ") && answer.isReusable == isReusable)
+        }
+    }
+
+    // A 2xx to CONNECT has no body, whatever its fields say (RFC 9110, section 9.3.6).
+    @Test(
+        "a tunnel carries nothing that the proxy can read, with TLS to it or without", arguments: [true, false],
+        [
+            LoopbackServer.Response.established, raw("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
+            raw("HTTP/1.1 299 Fine\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            raw("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.0 200 OK\r\nConnection: close\r\n\r\n"),
+        ])
+    func tunnel(isSecure: Bool, answer: LoopbackServer.Response) async throws {
+        let (site, house) = (try Site(), try Site("proxy.example.test"))
+        try await LoopbackServer(chain: site.chain).run { origin in
+            let script = LoopbackServer.Script.proxy(to: ["api.example.test:443": origin.port]) { _ in
+                .tunnel(after: answer)
+            }
+            let server = isSecure ? try LoopbackServer(chain: house.chain, script) : try LoopbackServer(plain: script)
+            try await server.run { proxy in
+                var bare = try await reach(proxy)
+                if isSecure {
+                    let pending = try await bare.secure(as: house.name, options: .patient)
+                    let path = try house.path(pending.presented)
+                    bare = try await pending.acceptProxy(path)
+                }
+                let answer = try await bare.requestTunnel(try request(for: site), limit: .seconds(60))
+                #expect(answer.head.statusCode / 100 == 2)
+                let pending = try await bare.secure(as: site.name, options: .patient)
+                let path = try site.path(pending.presented)
+                let connection = try await pending.accept(path) { approval }
+                try await connection.send(TLSTransportTests.request)
+                let response = try await connection.receiveAll()
+                #expect(response.suffix(5) == Array("hello".utf8)[...])
+                await connection.close()
+                #expect(await origin.ended()[0].applicationBytes == TLSTransportTests.request)
+                let record = await proxy.ended()[0]
+                #expect(record.requests.map(\.method) == ["CONNECT"])
+                #expect(!String(decoding: record.applicationBytes, as: UTF8.self).contains("GET / "))
+                #expect(record.tunnelled.toTarget > 0 && record.failure == nil)
+            }
+        }
+    }
+}
