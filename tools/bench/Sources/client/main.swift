@@ -1,9 +1,23 @@
+import Dispatch
 import PinnedNetworking
 
 // client requests COUNT WORKERS URL [ANCHORS [POLICY]]
 // client bytes|delegate URL [ANCHORS]
-var arguments = Array(CommandLine.arguments.dropFirst())
-do {
+//
+// An asynchronous main program would end the first thread, and valgrind with it.
+let ended = DispatchSemaphore(value: 0)
+Task.detached {
+    do {
+        try await run(Array(CommandLine.arguments.dropFirst()))
+    } catch {
+        print("client: \(error)")
+        exit(2)
+    }
+    ended.signal()
+}
+ended.wait()
+
+func run(_ arguments: [String]) async throws {
     if arguments.first == "requests", (4...6).contains(arguments.count),
         let count = Int(arguments[1]), let workers = Int(arguments[2]), let url = URL(string: arguments[3])
     {
@@ -17,9 +31,6 @@ do {
     } else {
         throw ClientError("see tools/bench/run, which starts it")
     }
-} catch {
-    print("client: \(error)")
-    exit(2)
 }
 
 /// The certificates to trust and the pins to hold, each a file.
