@@ -118,7 +118,7 @@ final class ConnectionPool {
 
     private func storeSession(of connection: PooledConnection, at place: Place) async {
         guard connection.generation == generation, let verified = connection.connection as? VerifiedConnection,
-            case .verified = verified.approval.acceptance, let session = await verified.session()
+            let session = await verified.session()
         else { return }
         let sessions = (places[place]?.sessions ?? []) + [StoredSession(session: session, approval: verified.approval)]
         places[place, default: Connections()].sessions = sessions.suffix(Self.sessionLimit)
@@ -170,26 +170,26 @@ final class ConnectionPool {
 final class PooledConnection {
     let connection: any RequestConnection
     /// Nil for `http`.
-    let target: AcceptedServer?
-    /// A proxy that is spoken to over TLS.
-    let proxy: AcceptedServer?
+    let origin: JudgedServer?
+    /// Nil without a proxy, and for one that is spoken to in the clear.
+    let proxy: JudgedServer?
+    /// The credential that opened the proxy's tunnel.
+    let proxyCredential: URLCredential?
     let generation: Int
     /// Whether an earlier request went over it.
     var isReused = false
     var idleSince = ContinuousClock.now
-    private let validUntil: Date
 
     nonisolated init(
-        _ connection: any RequestConnection, target: AcceptedServer?, proxy: AcceptedServer?, generation: Int
+        _ connection: any RequestConnection, origin: JudgedServer?, proxy: JudgedServer?,
+        proxyCredential: URLCredential?, generation: Int
     ) {
         self.connection = connection
-        self.target = target
+        self.origin = origin
         self.proxy = proxy
+        self.proxyCredential = proxyCredential
         self.generation = generation
-        let certificates = [target, proxy].flatMap { $0?.path?.certificates ?? [] }
-        validUntil = certificates.map(\.notAfter).min() ?? .distantFuture
     }
 
-    /// A path that was valid when the connection was made can end while it is kept.
-    func isValid(at time: Date) -> Bool { time <= validUntil }
+    func isValid(at time: Date) -> Bool { [origin, proxy].allSatisfy { $0?.isValid(at: time) ?? true } }
 }

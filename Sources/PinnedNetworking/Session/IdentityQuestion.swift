@@ -12,7 +12,7 @@ struct IdentityQuestion: Sendable {
 
     private let decided = Locked(Approval.Identity.none)
 
-    init(_ name: ServerName, _ port: UInt16, _ proxyType: String?, session: URLSession, task: URLSessionTask) {
+    init(name: ServerName, port: UInt16, proxyType: String?, session: URLSession, task: URLSessionTask) {
         self.name = name
         self.port = port
         self.proxyType = proxyType
@@ -110,7 +110,7 @@ extension URLSession {
         return nil
     }
 
-    /// The identity that default handling shows in a space of client certificates.
+    /// The identity that default handling shows in a space.
     func storedIdentity(for space: URLProtectionSpace) -> ClientIdentity? {
         try? storedCredential(for: space)?.shownIdentity()
     }

@@ -2,209 +2,170 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-/// What one request's servers and connections are judged by: the session's trust as the request found it.
+/// What one server of a request, its origin or a proxy over TLS, is judged by: the session's trust as the request found
+/// it.
 struct Judge: Sendable {
-    /// A server on the way: the target, or a proxy that is spoken to over TLS.
-    private struct Server {
-        let name: ServerName
-        let port: UInt16
-        /// Nil for the target.
-        let proxyType: String?
-        let store: TrustStore
-        let roots: [UInt8]
-
-        init(_ name: ServerName, _ port: UInt16, proxyType: String? = nil, under trust: SessionTrust) throws {
-            self.name = name
-            self.port = port
-            self.proxyType = proxyType
-            let anchors = trust.pinning?.rule(for: name, port: Int(port))?.anchors
-            store = try anchors ?? trust.store ?? SystemTrustStore.load()
-            roots = store.digest
-        }
-    }
-
     let session: URLSession
     let task: URLSessionTask
+    private let name: ServerName
+    private let port: UInt16
+    /// The proxy's type when the server is one.
+    private let proxyType: String?
     private let policy: PinningPolicy?
-    private let targetName: ServerName
-    /// Nil for `http`.
-    private let target: Server?
-    /// Nil without a proxy, and for one that proves nothing.
-    private let proxy: Server?
+    private let store: TrustStore
+    private let roots: [UInt8]
 
-    /// Throws when the target may not be reached in the clear, or the system's trust store cannot be read.
+    /// Throws when the system's trust store is needed and cannot be read.
     init(
-        _ target: RequestTarget, through proxy: ProxyConfiguration?, for task: URLSessionTask, of session: URLSession
+        _ name: ServerName, port: UInt16, proxyType: String? = nil, for task: URLSessionTask, of session: URLSession
     ) throws {
         let trust = session.trust
         self.session = session
         self.task = task
+        self.name = name
+        self.port = port
+        self.proxyType = proxyType
         policy = trust.pinning
-        targetName = target.name
-        if target.origin.scheme == .http {
-            if policy?.permitsCleartext(to: target.name) == false {
-                throw RequestTargetError.pinnedCleartext(target.name)
-            }
-            self.target = nil
-        } else {
-            self.target = try Server(target.name, target.port, under: trust)
-        }
-        self.proxy =
-            if let proxy, proxy.usesTLS {
-                try Server(proxy.host, proxy.port, proxyType: NSURLProtectionSpaceHTTPSProxy, under: trust)
-            } else {
-                nil
-            }
+        let anchors = policy?.rule(for: name, port: Int(port))?.anchors
+        store = try anchors ?? trust.store ?? SystemTrustStore.load()
+        roots = store.digest
     }
 
     // MARK: Connections of earlier requests
 
-    /// Whether a connection was approved by all that this request would be approved by.
-    @TransportActor
-    func holds(_ connection: PooledConnection) -> Bool {
-        holds(connection.target?.approval, of: target) && holds(connection.proxy?.approval, of: proxy)
-    }
+    /// Whether a server was approved by all that this request would approve it by.
+    func holds(_ server: JudgedServer) -> Bool { holds(server.approval) }
 
-    /// Whether a session with the target was.
-    func holds(_ approval: Approval) -> Bool { holds(approval, of: target) }
-
-    private func holds(_ approval: Approval?, of server: Server?) -> Bool {
-        guard let approval, let server else { return approval == nil && server == nil }
-        guard approval.policy == policy?.digest ?? [], approval.roots == server.roots else { return false }
+    func holds(_ approval: Approval) -> Bool {
+        guard approval.policy == policy?.digest ?? [], approval.roots == roots else { return false }
         switch approval.acceptance {
         case .verified, .session: break
         case .task(let identifier): guard identifier == task.taskIdentifier else { return false }
         }
         switch approval.identity {
         case .none, .session: return true
-        case .stored(let digest):
-            let space = URLProtectionSpace(
-                clientCertificateFor: server.name, port: server.port, issuers: [], proxyType: server.proxyType)
-            return digest == session.storedIdentity(for: space)?.digest
+        case .stored(let digest): return digest == session.storedIdentity(for: identitySpace)?.digest
         case .task(let identifier, _): return identifier == task.taskIdentifier
         }
     }
 
-    /// Puts a reused connection's servers to the delegates that judge tasks singly, and to the policy as time has made
-    /// it.
-    @TransportActor
-    func askAgain(_ connection: PooledConnection) async throws {
-        if let proxy, let accepted = connection.proxy { try await askAgain(proxy, accepted) }
-        if let target, let accepted = connection.target { try await askAgain(target, accepted) }
+    private var identitySpace: URLProtectionSpace {
+        URLProtectionSpace(clientCertificateFor: name, port: port, issuers: [], proxyType: proxyType)
     }
 
-    @TransportActor
-    private func askAgain(_ server: Server, _ accepted: AcceptedServer) async throws {
-        guard !accepted.isJudgedForSession, session.hasDelegate(for: task) else {
-            if let observer = session.settings.observer { observer(reuse(of: accepted, server)) }
-            return
-        }
-        let judgement = try await question(accepted.trust, server, .reused).judge(for: task, of: session)
-        guard judgement.acceptance(for: task) == accepted.approval.acceptance else {
-            throw ServerTrustRefusal.rejected(server.name)
-        }
+    /// Whether anybody is to hear of a reused connection.
+    func asksAgain(about server: JudgedServer) -> Bool { isAsked(about: server) || session.settings.observer != nil }
+
+    /// Whether a delegate judges for this task alone; the others have judged.
+    private func isAsked(about server: JudgedServer) -> Bool {
+        !server.isJudgedForSession && session.hasDelegate(for: task)
     }
 
-    private func reuse(of accepted: AcceptedServer, _ server: Server) -> ServerTrustDecision {
-        let outcome: ServerTrustDecision.Outcome =
-            if let path = accepted.path {
-                .accepted(path, policy?.decide(path, port: Int(server.port)) ?? .unpinned(nil))
-            } else {
-                .acceptedByDelegate(nil)
-            }
-        return ServerTrustDecision(
-            host: server.name, port: Int(server.port), isProxy: server.proxyType != nil, connection: .reused,
-            taskIdentifier: task.taskIdentifier, outcome: outcome)
+    /// Puts the server of a reused connection to the delegates that judge for single tasks, and tells the observer.
+    func askAgain(about server: JudgedServer) async throws {
+        let question = question(server.trust, .reused)
+        guard isAsked(about: server) else { return question.observe(server) }
+        let judgement = try await question.judge()
+        guard judgement.acceptance(for: task) == server.approval.acceptance else {
+            throw ServerTrustRefusal.rejected(name)
+        }
     }
 
     // MARK: New connections
 
-    /// Judges the target's server and goes on with it.
+    /// Judges the server behind a handshake, and lets `goOn` go on with it.
+    ///
+    /// `goOn` gets the verified path, nil when a delegate accepted an untrusted chain, and the question who the client is.
     @TransportActor
-    func accept(
-        _ pending: consuming PendingConnection
-    ) async throws -> (connection: VerifiedConnection, server: AcceptedServer) {
-        guard let target else { throw RequestTargetError.pinnedCleartext(targetName) }
-        let question = question(of: pending, target)
+    private func judge<Connection: ~Copyable>(
+        _ pending: consuming PendingConnection,
+        goOn: (consuming PendingConnection, ServerTrustQuestion.Judgement, IdentityQuestion) async throws -> Connection
+    ) async throws -> Connection {
+        let question = question(
+            ServerTrust(presented: pending.presented, name: name, store: store), pending.isResumed ? .resumed : .new)
         let judgement: ServerTrustQuestion.Judgement
         do {
-            judgement = try await question.judge(for: task, of: session)
+            judgement = try await question.judge()
         } catch {
             await pending.refuse()
             throw error
         }
-        let identity = IdentityQuestion(target.name, target.port, target.proxyType, session: session, task: task)
-        let accepted = accepted(target, question, judgement)
+        let identity = IdentityQuestion(name: name, port: port, proxyType: proxyType, session: session, task: task)
         do {
-            let connection = try await pending.accept(judgement.path, identity: identity.choose) {
-                accepted.shown(identity.decision).approval
-            }
-            return (connection, accepted.shown(identity.decision))
+            return try await goOn(pending, judgement, identity)
         } catch let error as TransportError {
             throw IdentityRefused(error, shown: identity.decision) ?? error
         }
     }
 
-    /// Judges a proxy by its own name and goes on with it.
+    /// Judges the origin and finishes its handshake.
+    @TransportActor
+    func accept(_ pending: consuming PendingConnection, as server: inout JudgedServer?) async throws
+        -> VerifiedConnection
+    {
+        var judged: JudgedServer?
+        defer { server = judged }
+        return try await judge(pending) { pending, judgement, identity in
+            let approval = approval(judgement)
+            let connection = try await pending.accept(judgement.path, identity: identity.choose) {
+                approval.with(identity.decision)
+            }
+            judged = JudgedServer(judgement, connection.approval)
+            return connection
+        }
+    }
+
+    /// Judges a proxy and finishes its handshake.
     @TransportActor
     func acceptProxy(
-        _ pending: consuming PendingConnection, _ server: inout AcceptedServer?
+        _ pending: consuming PendingConnection, as server: inout JudgedServer?
     ) async throws -> BareConnection {
-        guard let proxy else { throw RequestTargetError.pinnedCleartext(targetName) }
-        let question = question(of: pending, proxy)
-        let judgement: ServerTrustQuestion.Judgement
-        do {
-            judgement = try await question.judge(for: task, of: session)
-        } catch {
-            await pending.refuse()
-            throw error
-        }
-        let identity = IdentityQuestion(proxy.name, proxy.port, proxy.proxyType, session: session, task: task)
-        do {
-            let bare = try await pending.acceptProxy(judgement.path, identity: identity.choose)
-            server = accepted(proxy, question, judgement).shown(identity.decision)
-            return bare
-        } catch let error as TransportError {
-            throw IdentityRefused(error, shown: identity.decision) ?? error
+        var judged: JudgedServer?
+        defer { server = judged }
+        return try await judge(pending) { pending, judgement, identity in
+            let connection = try await pending.acceptProxy(judgement.path, identity: identity.choose)
+            judged = JudgedServer(judgement, approval(judgement).with(identity.decision))
+            return connection
         }
     }
 
-    private func accepted(
-        _ server: Server, _ question: ServerTrustQuestion, _ judgement: ServerTrustQuestion.Judgement
-    ) -> AcceptedServer {
-        let approval = Approval(
-            policy: policy?.digest ?? [], roots: server.roots, acceptance: judgement.acceptance(for: task))
-        return AcceptedServer(
-            trust: question.trust, path: judgement.path, isJudgedForSession: judgement.isForSession, approval: approval)
-    }
-
-    private func question(of pending: borrowing PendingConnection, _ server: Server) -> ServerTrustQuestion {
-        let trust = ServerTrust(presented: pending.presented, name: server.name, store: server.store)
-        return question(trust, server, pending.isResumed ? .resumed : .new)
+    private func approval(_ judgement: ServerTrustQuestion.Judgement) -> Approval {
+        Approval(policy: policy?.digest ?? [], roots: roots, acceptance: judgement.acceptance(for: task))
     }
 
     private func question(
-        _ trust: ServerTrust, _ server: Server, _ connection: ServerTrustDecision.Connection
+        _ trust: ServerTrust, _ connection: ServerTrustDecision.Connection
     ) -> ServerTrustQuestion {
         ServerTrustQuestion(
-            trust: trust, port: server.port, proxyType: server.proxyType, connection: connection, policy: policy)
+            trust: trust, port: port, proxyType: proxyType, connection: connection, policy: policy, session: session,
+            task: task)
     }
 }
 
-/// What a server on the way was accepted under.
-struct AcceptedServer: Sendable {
-    /// The claim that it made, to ask other delegates about.
+/// A server of a connection, and how it came to be accepted.
+struct JudgedServer: Sendable {
     let trust: ServerTrust
-    /// Nil when a delegate accepted it without one.
+    /// Nil when a delegate accepted the server without one.
     let path: VerifiedPath?
+    let approval: Approval
     /// Whether the session's delegate answered for every task, so that the next one asks nobody.
     let isJudgedForSession: Bool
-    private(set) var approval: Approval
 
-    /// The same where the client has shown who it is.
-    func shown(_ identity: Approval.Identity) -> AcceptedServer {
-        var copy = self
-        copy.approval.identity = identity
-        return copy
+    fileprivate init(_ judgement: ServerTrustQuestion.Judgement, _ approval: Approval) {
+        trust = judgement.trust
+        path = judgement.path
+        self.approval = approval
+        isJudgedForSession = judgement.isForSession
+    }
+
+    /// A path that was valid when the connection was made can end while it is kept.
+    func isValid(at time: Date) -> Bool { path?.certificates.allSatisfy { time <= $0.notAfter } ?? true }
+}
+
+extension Approval {
+    fileprivate func with(_ identity: Identity) -> Approval {
+        var approval = self
+        approval.identity = identity
+        return approval
     }
 }
