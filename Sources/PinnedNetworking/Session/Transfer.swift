@@ -176,12 +176,13 @@ final class Transfer {
             (parts, head, hasEnded, hasAnswered) = ([], nil, false, false)
             do {
                 return try await send(sent, on: connection)
-            } catch let error as TransportError {
+            } catch where error is TransportError || (error as? HTTPResponseError) == .truncated {
                 // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
                 // nothing (RFC 9110, section 9.2.2).
-                guard connection.isReused, target.isIdempotent, !hasAnswered, error != .cancelled else {
+                let reason = error as? TransportError
+                guard connection.isReused, target.isIdempotent, !hasAnswered, reason != .cancelled else {
                     let shown = connection.origin?.approval.identity ?? .none
-                    throw IdentityRefused(error, shown: shown) ?? error
+                    throw reason.flatMap { IdentityRefused($0, shown: shown) } ?? error
                 }
                 await abandon()
             }
