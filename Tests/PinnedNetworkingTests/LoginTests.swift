@@ -204,6 +204,21 @@ struct LoginTests {
         }
     }
 
+    @Test("Of answers that come before anybody waits the first counts, and none that comes when nobody does any longer")
+    func onceOnly() async {
+        let early = OnceOnlyAnswer<Int>()
+        #expect(early.answer(1))
+        #expect(!early.answer(2))
+        #expect(await early.value == 1)
+        #expect(!early.answer(3))
+
+        let late = OnceOnlyAnswer<Int>()
+        let waiting = Task { await late.value }
+        waiting.cancel()
+        #expect(await waiting.value == nil)
+        #expect(!late.answer(1))
+    }
+
     // MARK: Who is asked
 
     @Test("A login goes along its row of the routing table, in both spellings")
