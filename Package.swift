@@ -75,6 +75,11 @@ let package = Package(
             dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages", "TestPKI"],
             // Compiled by the tests themselves, over their modules.
             exclude: ["Listings/Programs"], swiftSettings: strict),
+        // The one that starts installed servers.
+        .testTarget(
+            name: "PeerTests",
+            dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            swiftSettings: strict),
         .testTarget(
             name: "PinctlTests",
             dependencies: [
