@@ -1,6 +1,8 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .error)]
+
 let package = Package(
     name: "bench",
     dependencies: [.package(name: "pinctl", path: "../..")],
@@ -9,9 +11,14 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: ["CBaseline", .product(name: "CertificateTrust", package: "pinctl")],
-            swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
+            swiftSettings: strict),
         .executableTarget(name: "hash-c", linkerSettings: [.linkedLibrary("crypto")]),
         .executableTarget(name: "runner"),
+        // The same requests through this project's URLSession and through Foundation's.
+        .executableTarget(
+            name: "client", dependencies: [.product(name: "PinnedNetworking", package: "pinctl")],
+            swiftSettings: strict),
+        .executableTarget(name: "foundation-client", swiftSettings: strict + [.define("FOUNDATION")]),
         // Links to the chains of the project's tests and to what mints them, which are no products. TestPKI imports
         // COpenSSL, whose module map comes with the library.
         .target(name: "TestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),

@@ -1,0 +1,1 @@
+../client/Requests.swift
