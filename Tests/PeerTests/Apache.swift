@@ -51,7 +51,8 @@ struct Apache: Sendable {
         _ = try site.folder.add(Self.configuration(folder, ports), name: "apache.conf")
         try site.share()
         daemon = try await TestDaemon(
-            [PeerProgram.apache.path, "-f", folder + "/apache.conf", "-D", "NO_DETACH", "-D", "FOREGROUND"], ports: free)
+            [PeerProgram.apache.path, "-f", folder + "/apache.conf", "-D", "NO_DETACH", "-D", "FOREGROUND"], ports: free
+        )
     }
 
     /// Ends the server: its logs are whole then.
@@ -83,7 +84,6 @@ struct Apache: Sendable {
             ServerLimit 1
             ThreadsPerChild 64
             MaxRequestWorkers 64
-            LuaMapHandler / \(folder)/page.lua
 
             Listen 127.0.0.1:\(ports.http)
             Listen 127.0.0.1:\(ports.https)
@@ -91,7 +91,11 @@ struct Apache: Sendable {
             # The login as it came: there is none on the first request to a realm.
             LogFormat "%m %U %>s %u %{Authorization}i" login
             CustomLog \(folder)/apache.log login
+            <VirtualHost 127.0.0.1:\(ports.http)>
+                LuaMapHandler / \(folder)/page.lua
+            </VirtualHost>
             <VirtualHost 127.0.0.1:\(ports.https)>
+                LuaMapHandler / \(folder)/page.lua
                 SSLEngine On
                 SSLCertificateFile \(folder)/origin.pem
                 SSLCertificateKeyFile \(folder)/origin.key
