@@ -73,8 +73,7 @@ struct NginxIdentityTests {
     @Test("A stranger's certificate is shown and refused", arguments: ["TLSv1.2", "TLSv1.3"], ["on", "optional"])
     func wrong(version: String, verifies: String) async throws {
         let nginx = try await Nginx(site, version: version, verifies: verifies)
-        let stranger = try TestCertificate.root("Stranger", adjusting: PeerSite.validNow).client
-        let identity = try ClientIdentity(pem: Array((stranger.pemText + stranger.key.privateKeyPEM).utf8))
+        let identity = try TestCertificate.root("Stranger", adjusting: PeerSite.validNow).client.identity
         let session = try site.session(to: nginx.port, delegate: LoginDelegate(LoginDelegate.identity(identity)))
         let answer = try await session.get("https://pinned.test/")
         #expect(answer.status == 400)
@@ -115,17 +114,5 @@ struct NginxIdentityTests {
         #expect(delegate.logins.isEmpty)
         nginx.stop()
         #expect(nginx.log.lines.isEmpty)
-    }
-}
-
-extension TestCertificate {
-    /// A client's certificate under this one.
-    fileprivate var client: TestCertificate {
-        get throws {
-            try leaf("reader") {
-                PeerSite.validNow(&$0)
-                $0.extendedKeyUsages = [ExtendedKeyUsage.clientAuth]
-            }
-        }
     }
 }
