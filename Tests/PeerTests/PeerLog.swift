@@ -10,7 +10,8 @@ struct PeerLog: Sendable {
 
     /// Its lines, once `count` of them hold `text`: a server writes them after it has answered.
     func lines(_ count: Int, with text: String = "") async throws -> [String] {
-        for _ in 0..<3000 where lines.count(where: { text.isEmpty || $0.contains(text) }) < count {
+        for _ in 0..<3000 {
+            guard lines.count(where: { text.isEmpty || $0.contains(text) }) < count else { break }
             try await Task.sleep(for: .milliseconds(10))
         }
         return lines
