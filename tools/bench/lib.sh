@@ -21,8 +21,8 @@ signed() {
         -extfile extensions.conf -out "$3"
 }
 
-# mint_server: makes in this folder root.pem, chain.pem and leaf.key for 127.0.0.1, anchors.pem
-# with the system's roots and this one, and policy.json with three pins for it.
+# mint_server: makes in this folder root.pem, chain.pem and leaf.key for 127.0.0.1, anchors.pem with the system's roots
+# and this one, and policy.json with three pins.
 mint_server() {
     local name
     for name in root intermediate leaf; do new_key P-256 "$name.key"; done
@@ -85,6 +85,7 @@ http {
     keepalive_requests 1000000000;
     ssl_certificate $folder/chain.pem;
     ssl_certificate_key $folder/leaf.key;
+    ssl_protocols TLSv1.2 TLSv1.3;
     ssl_session_cache off;
     ssl_session_tickets off;
     root $folder;
