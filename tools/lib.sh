@@ -41,8 +41,33 @@ require_packages() {
     ((EUID == 0)) || sudo=(sudo)
     say "installing with apt-get: ${missing[*]}"
     run_quietly "${sudo[@]}" apt-get update
-    run_quietly "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install --yes --no-install-recommends "${missing[@]}"
+    run_quietly "${sudo[@]}" bash -c "$install_without_starting" install "${missing[@]}"
+}
+
+# Installs packages, but starts none of the servers in them: tests start their own, on loopback.
+install_without_starting='
+    policy=/usr/sbin/policy-rc.d
+    [[ -e $policy ]] || {
+        trap "rm -f $policy" EXIT
+        printf "#!/bin/sh\nexit 101\n" >"$policy"
+        chmod 755 "$policy"
+    }
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "$@"'
+
+# peers yes|no: the servers that PeerTests talk to; with "yes" what is missing is installed. Says what stays missing.
+peers() {
+    local mitmproxy=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/mitmproxy packages=()
+    [[ -x /usr/sbin/apache2 ]] || packages+=("apache2-bin tests log into it, and use it as a proxy")
+    [[ -x /usr/sbin/nginx ]] || packages+=("nginx-light tests show it their certificates")
+    [[ -x /usr/sbin/squid ]] || packages+=("squid-openssl tests use it as a proxy")
+    ((${#packages[@]} == 0)) || (require_packages "$1" "${packages[@]}") || say "their tests are skipped"
+    [[ ! -x $mitmproxy/bin/mitmdump ]] || return 0
+    say "mitmproxy is not in $mitmproxy: tests let it listen in"
+    if [[ $1 == yes ]]; then
+        say "installing with pip in $mitmproxy: mitmproxy"
+        run_quietly python3 -m venv "$mitmproxy" && run_quietly "$mitmproxy/bin/pip" install --quiet mitmproxy && return
+    fi
+    say "its tests are skipped"
 }
 
 # others yes|no: whether Go and pyca/cryptography, which verify certificates too, stand in the virtual environment

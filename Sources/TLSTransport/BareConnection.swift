@@ -76,8 +76,6 @@ package struct BareConnection: ~Copyable, Sendable {
                     case .head(let received): head = received
                     case .body(let bytes): bodyCount += bytes.count
                     case .end(let isReusable):
-                        // Bytes behind the answer are nobody's: TLS begins with the client.
-                        _ = try exchange.next()
                         if let head { return (head, isReusable) }
                     }
                 }

@@ -28,6 +28,8 @@ actor Connection {
     /// The calls that run, so that a late cancellation or timer does not end a connection that has gone on.
     private var calls: Set<Int> = []
     private var callCount = 0
+    /// Bytes that have brought no plaintext: since the last that did, or since the handshake began.
+    private var fruitlessCount = 0
     /// Reads since a call last waited for the socket.
     private var readsInARow = 0
 
@@ -35,6 +37,8 @@ actor Connection {
     private static let writeChunk = 64 * 1024
     /// Output that reading may cause (answers to key updates) before it has to wait for the peer to read them.
     private static let outputLimit = 256 * 1024
+    /// Bytes that may bring no plaintext: a Certificate message of 100 KiB, tickets, key updates.
+    private static let fruitlessLimit = 256 * 1024
     /// Bytes read at a time: two full records.
     private static let readChunk = 32 * 1024
     /// Reads after which timers, cancellations and other connections have their turn.
@@ -57,6 +61,7 @@ actor Connection {
     ) async throws(TransportError) -> (certificates: [[UInt8]], isResumed: Bool) {
         layers.append(engine)
         isEstablished = false
+        fruitlessCount = 0
         return try await call(until: deadline) { () async throws(TransportError) in
             guard case .askTrust = try await advance() else {
                 throw failure(OpenSSLError(code: 0, reason: "the server did not authenticate"))
@@ -96,6 +101,7 @@ actor Connection {
             return .askIdentity(engine.requestedIssuers)
         case .established:
             isEstablished = true
+            fruitlessCount = 0
             return .established(
                 NegotiatedTLS(
                     version: engine.version, cipherSuite: engine.cipherSuite,
@@ -172,7 +178,9 @@ actor Connection {
                 // Reading can make output, which goes along; only a peer that never takes any is waited for.
                 while try !flush(), engine.outputCount > Self.outputLimit { try await ready(for: .writing) }
                 switch input {
-                case .bytes(let bytes): return bytes
+                case .bytes(let bytes):
+                    fruitlessCount = 0
+                    return bytes
                 case .closed: return nil
                 case .failed(let reason): throw failure(reason)
                 case .wantsInput: try await fill(layers.count - 1)
@@ -240,12 +248,18 @@ actor Connection {
     private func fill(_ layer: Int) async throws(TransportError) {
         let bytes = layer == 0 ? try await read() : try await plaintext(of: layer - 1)
         guard let bytes else { throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection") }
+        fruitlessCount += bytes.count
+        guard fruitlessCount <= Self.fruitlessLimit else {
+            throw failure(OpenSSLError(code: 0, reason: "the peer sends without saying anything"))
+        }
         do throws(OpenSSLError) { try layers[layer].feed(bytes.span) } catch { throw failure(error) }
     }
 
     private func plaintext(of layer: Int) async throws(TransportError) -> [UInt8]? {
         while true {
-            switch layers[layer].read() {
+            let input = layers[layer].read()
+            _ = try flush()
+            switch input {
             case .bytes(let bytes): return bytes
             case .closed: return nil
             case .failed(let reason): throw failure(reason)
@@ -316,6 +330,7 @@ actor Connection {
     ) async throws(TransportError) -> Value {
         // A cancellation that is there already must not let the body send first.
         if Task.isCancelled { finish(.cancelled) }
+        if let deadline, deadline.instant <= .now { finish(deadline.error) }
         if let end { throw end }
         callCount += 1
         let call = callCount

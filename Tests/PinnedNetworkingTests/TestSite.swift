@@ -12,6 +12,12 @@ struct TestSite: Sendable {
 
     var chain: [TestCertificate] { [leaf, intermediate] }
 
+    /// For tests that only need some site: `pinned.test` and `start.test`.
+    static let shared = Result<TestSite, any Error> { try TestSite([.dns("pinned.test"), .dns("start.test")]) }
+
+    /// The chain of a proxy at `localhost`.
+    func proxyChain() throws -> [TestCertificate] { [try intermediate.server([.dns("localhost")]), intermediate] }
+
     init(_ names: [TestCertificate.GeneralName] = [.dns("pinned.test")]) throws {
         root = try .root("Test Root", adjusting: Self.validNow)
         intermediate = try root.intermediate("Test Intermediate", adjusting: Self.validNow)
@@ -55,6 +61,31 @@ extension TestCertificate {
     /// `sha256/…` of its key.
     var pin: String {
         get throws { try X509Certificate(derBytes: derBytes).spkiFingerprint.description }
+    }
+}
+
+extension TestCertificate {
+    /// This certificate with its key.
+    var identity: ClientIdentity {
+        get throws { try ClientIdentity(pem: Array((pemText + key.privateKeyPEM).utf8)) }
+    }
+}
+
+extension LoopbackServer {
+    /// The way through this proxy.
+    func configuration(usesTLS: Bool = false) throws -> ProxyConfiguration {
+        usesTLS
+            ? ProxyConfiguration(tlsCONNECTProxy: try ServerName("localhost"), port: port)
+            : ProxyConfiguration(httpCONNECTProxy: try ServerName(address), port: port)
+    }
+}
+
+extension URLProtectionSpace {
+    /// Of a server that asks who the client is.
+    static func clientCertificate(host: String = "pinned.test") -> URLProtectionSpace {
+        URLProtectionSpace(
+            host: host, port: 443, protocol: NSURLProtectionSpaceHTTPS, realm: nil,
+            authenticationMethod: NSURLAuthenticationMethodClientCertificate)
     }
 }
 

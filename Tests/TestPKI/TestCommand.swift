@@ -25,13 +25,21 @@ package enum TestCommand {
     ) throws(TestPKIError) -> Result {
         let (standardInput, output, errors) = (try ScratchFile(), try ScratchFile(), try ScratchFile())
         try standardInput.write(Array(input.utf8))
-        let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
+        let child = try spawn(
+            command, files: [standardInput, output, errors].map(\.descriptor), environment: environment)
+        return Result(status: wait(for: child), output: try output.contents(), errors: try errors.contents())
+    }
 
+    /// Starts `command` with these standard files and no signal blocked.
+    static func spawn(
+        _ command: [String], files: [Int32], environment: [String]
+    ) throws(TestPKIError) -> pid_t {
+        let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        for (number, file) in [standardInput, output, errors].enumerated() {
-            unsafe posix_spawn_file_actions_adddup2(&actions, file.descriptor, Int32(number))
+        for (number, file) in files.enumerated() {
+            unsafe posix_spawn_file_actions_adddup2(&actions, file, Int32(number))
         }
         // A test may run on a thread that has every signal blocked, which children inherit.
         var attributes = posix_spawnattr_t()
@@ -50,13 +58,16 @@ package enum TestCommand {
             }
         }
         guard error == 0 else { throw .system(program, error) }
+        return child
+    }
+
+    /// Waits for a child's end: its exit status, or 128 and the number of the signal.
+    static func wait(for child: pid_t) -> Int32 {
         var status: Int32 = 0
         while unsafe waitpid(child, &status, 0) < 0 {
-            guard errno == EINTR else { throw .system("waitpid") }
+            guard errno == EINTR else { return -1 }
         }
-        return Result(
-            status: status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F,
-            output: try output.contents(), errors: try errors.contents())
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
     }
 
     private static func withCStrings<Result>(
@@ -69,7 +80,7 @@ package enum TestCommand {
 }
 
 /// A file without a name.
-private final class ScratchFile {
+final class ScratchFile: Sendable {
     let descriptor: Int32
 
     init() throws(TestPKIError) {

@@ -118,7 +118,7 @@ final class ConnectionPool {
 
     private func storeSession(of connection: PooledConnection, at place: Place) async {
         guard connection.generation == generation, let verified = connection.connection as? VerifiedConnection,
-            case .verified = verified.approval.acceptance, let session = await verified.session()
+            let session = await verified.session()
         else { return }
         let sessions = (places[place]?.sessions ?? []) + [StoredSession(session: session, approval: verified.approval)]
         places[place, default: Connections()].sessions = sessions.suffix(Self.sessionLimit)
@@ -169,34 +169,35 @@ final class ConnectionPool {
 @TransportActor
 final class PooledConnection {
     let connection: any RequestConnection
-    /// The claim its server made, to ask other delegates about; nil for `http`.
-    let trust: ServerTrust?
-    /// Whether the session's delegate answered for every task, so that the next one asks nobody.
-    let isJudgedForSession: Bool
+    /// Nil for `http`.
+    let origin: JudgedServer?
+    /// Nil without a proxy, and for one that is spoken to in the clear.
+    let proxy: JudgedServer?
     /// The credential that opened the proxy's tunnel.
     let proxyCredential: URLCredential?
+    /// The task that it was opened for.
+    let taskIdentifier: Int
     let generation: Int
     /// Whether an earlier request went over it.
     var isReused = false
     var idleSince = ContinuousClock.now
-    private let validUntil: Date
 
     nonisolated init(
-        _ connection: any RequestConnection, trust: ServerTrust?, isJudgedForSession: Bool,
-        proxyCredential: URLCredential?, generation: Int
+        _ connection: any RequestConnection, origin: JudgedServer?, proxy: JudgedServer?,
+        proxyCredential: URLCredential?, taskIdentifier: Int, generation: Int
     ) {
         self.connection = connection
-        self.trust = trust
-        self.isJudgedForSession = isJudgedForSession
+        self.origin = origin
+        self.proxy = proxy
         self.proxyCredential = proxyCredential
+        self.taskIdentifier = taskIdentifier
         self.generation = generation
-        let path = (connection as? VerifiedConnection)?.path
-        validUntil = path?.certificates.map(\.notAfter).min() ?? .distantFuture
     }
 
-    /// Nil for `http`.
-    var verified: VerifiedConnection? { connection as? VerifiedConnection }
+    /// Whether its tunnel is one that a task would open with this credential.
+    func holds(_ credential: URLCredential?, for task: URLSessionTask) -> Bool {
+        proxyCredential == credential || taskIdentifier == task.taskIdentifier
+    }
 
-    /// A path that was valid when the connection was made can end while it is kept.
-    func isValid(at time: Date) -> Bool { time <= validUntil }
+    func isValid(at time: Date) -> Bool { [origin, proxy].allSatisfy { $0?.isValid(at: time) ?? true } }
 }

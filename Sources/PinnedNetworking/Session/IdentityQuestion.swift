@@ -110,9 +110,9 @@ extension URLSession {
         return nil
     }
 
-    func storedIdentity(for name: ServerName, port: UInt16) -> ClientIdentity? {
-        try? storedCredential(for: URLProtectionSpace(clientCertificateFor: name, port: port, issuers: []))?
-            .shownIdentity()
+    /// The identity that default handling shows in a space.
+    func storedIdentity(for space: URLProtectionSpace) -> ClientIdentity? {
+        try? storedCredential(for: space)?.shownIdentity()
     }
 
     /// Keeps a credential that was used, as long as its persistence says.

@@ -2,39 +2,39 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-/// What one request's servers and connections are judged by: the session's trust as the request found it.
+/// What one server of a request, its origin or a proxy over TLS, is judged by: the session's trust as the request found
+/// it.
 struct Judge: Sendable {
     let session: URLSession
     let task: URLSessionTask
     private let name: ServerName
     private let port: UInt16
+    /// The proxy's type when the server is one.
+    private let proxyType: String?
     private let policy: PinningPolicy?
-    private let store: TrustStore?
+    private let store: TrustStore
     private let roots: [UInt8]
 
-    /// Throws when the target may not be reached in the clear, or the system's trust store cannot be read.
-    init(_ target: RequestTarget, for task: URLSessionTask, of session: URLSession) throws {
+    /// Throws when the system's trust store is needed and cannot be read.
+    init(
+        _ name: ServerName, port: UInt16, proxyType: String? = nil, for task: URLSessionTask, of session: URLSession
+    ) throws {
         let trust = session.trust
         self.session = session
         self.task = task
-        name = target.name
-        port = target.port
+        self.name = name
+        self.port = port
+        self.proxyType = proxyType
         policy = trust.pinning
-        let isCleartext = target.origin.scheme == .http
-        if isCleartext, policy?.permitsCleartext(to: name) == false { throw RequestTargetError.pinnedCleartext(name) }
         let anchors = policy?.rule(for: name, port: Int(port))?.anchors
-        store = isCleartext ? nil : try anchors ?? trust.store ?? SystemTrustStore.load()
-        roots = store?.digest ?? []
+        store = try anchors ?? trust.store ?? SystemTrustStore.load()
+        roots = store.digest
     }
 
     // MARK: Connections of earlier requests
 
-    /// Whether a connection was approved by all that this request would be approved by.
-    @TransportActor
-    func holds(_ connection: PooledConnection) -> Bool {
-        guard let approval = connection.verified?.approval else { return true }
-        return holds(approval)
-    }
+    /// Whether a server was approved by all that this request would approve it by.
+    func holds(_ server: JudgedServer) -> Bool { holds(server.approval) }
 
     func holds(_ approval: Approval) -> Bool {
         guard approval.policy == policy?.digest ?? [], approval.roots == roots else { return false }
@@ -44,96 +44,129 @@ struct Judge: Sendable {
         }
         switch approval.identity {
         case .none, .session: return true
-        case .stored(let digest): return digest == session.storedIdentity(for: name, port: port)?.digest
+        case .stored(let digest): return digest == session.storedIdentity(for: identitySpace)?.digest
         case .task(let identifier, _): return identifier == task.taskIdentifier
         }
     }
 
-    /// Puts a reused connection's server to the delegates that judge tasks singly, and to the policy as time has made it.
-    @TransportActor
-    func askAgain(_ connection: PooledConnection) async throws {
-        guard let verified = connection.verified, let trust = connection.trust else { return }
-        guard !connection.isJudgedForSession, session.hasDelegate(for: task) else {
-            if let observer = session.settings.observer { observer(reuse(of: verified)) }
-            return
-        }
-        let judgement = try await question(trust, port, nil, .reused).judge(for: task, of: session)
-        guard judgement.acceptance(for: task) == verified.approval.acceptance else {
+    private var identitySpace: URLProtectionSpace {
+        URLProtectionSpace(clientCertificateFor: name, port: port, issuers: [], proxyType: proxyType)
+    }
+
+    /// Whether anybody is to hear of a reused connection.
+    func asksAgain(about server: JudgedServer) -> Bool { isAsked(about: server) || session.settings.observer != nil }
+
+    /// Whether a delegate judges for this task alone; the others have judged.
+    private func isAsked(about server: JudgedServer) -> Bool {
+        !server.isJudgedForSession && session.hasDelegate(for: task)
+    }
+
+    /// Puts the server of a reused connection to the delegates that judge for single tasks, and tells the observer.
+    func askAgain(about server: JudgedServer) async throws {
+        let question = question(server.trust, .reused)
+        guard isAsked(about: server) else { return question.observe(server) }
+        let judgement = try await question.judge()
+        guard judgement.acceptance(for: task) == server.approval.acceptance else {
             throw ServerTrustRefusal.rejected(name)
         }
     }
 
-    private func reuse(of connection: VerifiedConnection) -> ServerTrustDecision {
-        let outcome: ServerTrustDecision.Outcome =
-            if let path = connection.path {
-                .accepted(path, policy?.decide(path, port: Int(port)) ?? .unpinned(nil))
-            } else {
-                .acceptedByDelegate(nil)
-            }
-        return ServerTrustDecision(
-            host: name, port: Int(port), isProxy: false, connection: .reused, taskIdentifier: task.taskIdentifier,
-            outcome: outcome)
-    }
-
     // MARK: New connections
 
-    /// Judges the target's server and goes on with it.
+    /// Judges the server behind a handshake, and lets `goOn` go on with it.
+    ///
+    /// `goOn` gets the verified path, nil when a delegate accepted an untrusted chain, and the question who the client is.
     @TransportActor
-    func accept(
-        _ pending: consuming PendingConnection, proxyCredential: URLCredential?, generation: Int
-    ) async throws -> PooledConnection {
-        guard let store else { throw RequestTargetError.pinnedCleartext(name) }
-        let trust = ServerTrust(presented: pending.presented, name: name, store: store)
-        let question = question(trust, port, nil, pending.isResumed ? .resumed : .new)
+    private func judge<Connection: ~Copyable>(
+        _ pending: consuming PendingConnection,
+        goOn: (consuming PendingConnection, ServerTrustQuestion.Judgement, IdentityQuestion) async throws -> Connection
+    ) async throws -> Connection {
+        let question = question(
+            ServerTrust(presented: pending.presented, name: name, store: store), pending.isResumed ? .resumed : .new)
         let judgement: ServerTrustQuestion.Judgement
         do {
-            judgement = try await question.judge(for: task, of: session)
+            judgement = try await question.judge()
         } catch {
             await pending.refuse()
-            throw error
+            guard proxyType != nil, let refusal = error as? ServerTrustRefusal else { throw error }
+            throw ProxyTrustRefusal(name: name, port: port, refusal: refusal)
         }
-        let identity = IdentityQuestion(name: name, port: port, proxyType: nil, session: session, task: task)
-        let approval = Approval(
-            policy: policy?.digest ?? [], roots: roots, acceptance: judgement.acceptance(for: task))
-        let connection: VerifiedConnection
+        let identity = IdentityQuestion(name: name, port: port, proxyType: proxyType, session: session, task: task)
         do {
-            connection = try await pending.accept(judgement.path, identity: identity.choose) {
-                var approval = approval
-                approval.identity = identity.decision
-                return approval
-            }
+            return try await goOn(pending, judgement, identity)
         } catch let error as TransportError {
             throw IdentityRefused(error, shown: identity.decision) ?? error
         }
-        return PooledConnection(
-            connection, trust: trust, isJudgedForSession: judgement.isForSession, proxyCredential: proxyCredential,
-            generation: generation)
     }
 
-    /// Judges a proxy by its own name and goes on with it.
+    /// Judges the origin and finishes its handshake.
+    @TransportActor
+    func accept(_ pending: consuming PendingConnection, as server: inout JudgedServer?) async throws
+        -> VerifiedConnection
+    {
+        var judged: JudgedServer?
+        defer { server = judged }
+        return try await judge(pending) { pending, judgement, identity in
+            let approval = approval(judgement)
+            let connection = try await pending.accept(judgement.path, identity: identity.choose) {
+                approval.with(identity.decision)
+            }
+            judged = JudgedServer(judgement, connection.approval)
+            return connection
+        }
+    }
+
+    /// Judges a proxy and finishes its handshake.
     @TransportActor
     func acceptProxy(
-        _ pending: consuming PendingConnection, _ proxy: ProxyConfiguration
+        _ pending: consuming PendingConnection, as server: inout JudgedServer?
     ) async throws -> BareConnection {
-        let anchors = policy?.rule(for: proxy.host, port: Int(proxy.port))?.anchors
-        let store = try anchors ?? session.trust.store ?? SystemTrustStore.load()
-        let trust = ServerTrust(presented: pending.presented, name: proxy.host, store: store)
-        let judgement: ServerTrustQuestion.Judgement
-        do {
-            let question = question(trust, proxy.port, NSURLProtectionSpaceHTTPSProxy, .new)
-            judgement = try await question.judge(for: task, of: session)
-        } catch {
-            await pending.refuse()
-            throw error
+        var judged: JudgedServer?
+        defer { server = judged }
+        return try await judge(pending) { pending, judgement, identity in
+            let connection = try await pending.acceptProxy(judgement.path, identity: identity.choose)
+            judged = JudgedServer(judgement, approval(judgement).with(identity.decision))
+            return connection
         }
-        let identity = IdentityQuestion(
-            name: proxy.host, port: proxy.port, proxyType: NSURLProtectionSpaceHTTPSProxy, session: session, task: task)
-        return try await pending.acceptProxy(judgement.path, identity: identity.choose)
+    }
+
+    private func approval(_ judgement: ServerTrustQuestion.Judgement) -> Approval {
+        Approval(policy: policy?.digest ?? [], roots: roots, acceptance: judgement.acceptance(for: task))
     }
 
     private func question(
-        _ trust: ServerTrust, _ port: UInt16, _ proxyType: String?, _ connection: ServerTrustDecision.Connection
+        _ trust: ServerTrust, _ connection: ServerTrustDecision.Connection
     ) -> ServerTrustQuestion {
-        ServerTrustQuestion(trust: trust, port: port, proxyType: proxyType, connection: connection, policy: policy)
+        ServerTrustQuestion(
+            trust: trust, port: port, proxyType: proxyType, connection: connection, policy: policy, session: session,
+            task: task)
+    }
+}
+
+/// A server of a connection, and how it came to be accepted.
+struct JudgedServer: Sendable {
+    let trust: ServerTrust
+    /// Nil when a delegate accepted the server without one.
+    let path: VerifiedPath?
+    let approval: Approval
+    /// Whether the session's delegate answered for every task, so that the next one asks nobody.
+    let isJudgedForSession: Bool
+
+    fileprivate init(_ judgement: ServerTrustQuestion.Judgement, _ approval: Approval) {
+        trust = judgement.trust
+        path = judgement.path
+        self.approval = approval
+        isJudgedForSession = judgement.isForSession
+    }
+
+    /// A path that was valid when the connection was made can end while it is kept.
+    func isValid(at time: Date) -> Bool { path?.certificates.allSatisfy { time <= $0.notAfter } ?? true }
+}
+
+extension Approval {
+    fileprivate func with(_ identity: Identity) -> Approval {
+        var approval = self
+        approval.identity = identity
+        return approval
     }
 }

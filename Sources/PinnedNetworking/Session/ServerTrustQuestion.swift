@@ -8,9 +8,12 @@ struct ServerTrustQuestion: Sendable {
     let proxyType: String?
     let connection: ServerTrustDecision.Connection
     let policy: PinningPolicy?
+    let session: URLSession
+    let task: URLSessionTask
 
     /// How it was answered.
     struct Judgement: Sendable {
+        let trust: ServerTrust
         let verdict: ServerTrustVerdict
         let answer: ChallengeAnswer
 
@@ -18,8 +21,7 @@ struct ServerTrustQuestion: Sendable {
         func acceptance(for task: URLSessionTask) -> Approval.Acceptance {
             switch verdict {
             case .verified: .verified
-            case .acceptedByDelegate:
-                answer.step?.isSessionWide == true ? .session : .task(task.taskIdentifier)
+            case .acceptedByDelegate: isForSession ? .session : .task(task.taskIdentifier)
             }
         }
 
@@ -34,7 +36,7 @@ struct ServerTrustQuestion: Sendable {
     /// Asks and judges; throws a ``ServerTrustRefusal``, or what ended the task meanwhile.
     ///
     /// Off the event loop: a hostile chain can cost a tenth of a second, which no other transfer is to feel.
-    func judge(for task: URLSessionTask, of session: URLSession) async throws -> Judgement {
+    func judge() async throws -> Judgement {
         let space = URLProtectionSpace(serverTrust: trust, port: port, proxyType: proxyType)
         task.limit.progress(to: .delegate)
         let answer = try await session.answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
@@ -42,18 +44,28 @@ struct ServerTrustQuestion: Sendable {
         do throws(ServerTrustRefusal) {
             let verdict = try ServerTrustVerdict(trust, port: Int(port), answer: answer, policy: policy, at: Date())
             log(verdict)
-            session.settings.observer?(decision(ServerTrustDecision.Outcome(verdict), task))
-            return Judgement(verdict: verdict, answer: answer)
+            tell(ServerTrustDecision.Outcome(verdict))
+            return Judgement(trust: trust, verdict: verdict, answer: answer)
         } catch {
-            session.settings.observer?(decision(ServerTrustDecision.Outcome(error), task))
+            tell(ServerTrustDecision.Outcome(error))
             throw error
         }
     }
 
-    private func decision(_ outcome: ServerTrustDecision.Outcome, _ task: URLSessionTask) -> ServerTrustDecision {
-        ServerTrustDecision(
-            host: trust.name, port: Int(port), isProxy: proxyType != nil, connection: connection,
-            taskIdentifier: task.taskIdentifier, outcome: outcome)
+    /// Tells the observer of a server that needs no new judgement.
+    func observe(_ server: JudgedServer) {
+        if let path = server.path {
+            tell(.accepted(path, policy?.decide(path, port: Int(port)) ?? .unpinned(nil)))
+        } else {
+            tell(.acceptedByDelegate(nil))
+        }
+    }
+
+    private func tell(_ outcome: ServerTrustDecision.Outcome) {
+        session.settings.observer?(
+            ServerTrustDecision(
+                host: trust.name, port: Int(port), isProxy: proxyType != nil, connection: connection,
+                taskIdentifier: task.taskIdentifier, outcome: outcome))
     }
 
     private func log(_ verdict: ServerTrustVerdict) {
@@ -70,14 +82,14 @@ struct ServerTrustQuestion: Sendable {
 }
 
 extension ServerTrustDecision.Outcome {
-    init(_ verdict: ServerTrustVerdict) {
+    fileprivate init(_ verdict: ServerTrustVerdict) {
         switch verdict {
         case .verified(let path, let decision): self = .accepted(path, decision)
         case .acceptedByDelegate(let error): self = .acceptedByDelegate(error)
         }
     }
 
-    init(_ refusal: ServerTrustRefusal) {
+    fileprivate init(_ refusal: ServerTrustRefusal) {
         if case .refused(let error) = refusal {
             self = .refused(error, reason: refusal.description)
         } else {

@@ -14,11 +14,15 @@ extension Transfer {
 
     /// A connection whose approval holds for this very request: one that an earlier request left, or a new one.
     func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
-        let judge = try Judge(target, for: task, of: session)
-        switch try await session.pool.lease(place, where: { judge.holds($0) }) {
+        let judges = try Judges(place, for: task, of: session)
+        let credential = knownTunnelCredential
+        let lease = try await session.pool.lease(place) { connection in
+            judges.hold(connection) && connection.holds(credential, for: task)
+        }
+        switch lease {
         case .reuse(let connection):
             do {
-                try await judge.askAgain(connection)
+                try await judges.askAgain(about: connection)
                 return connection
             } catch {
                 await session.pool.keep(connection, at: place)
@@ -26,7 +30,7 @@ extension Transfer {
             }
         case .open:
             do {
-                return try await open(place, judge)
+                return try await open(place, judges)
             } catch {
                 await session.pool.close(nil, at: place)
                 throw error
@@ -34,50 +38,55 @@ extension Transfer {
         }
     }
 
-    private func open(_ place: ConnectionPool.Place, _ judge: Judge) async throws -> PooledConnection {
+    private func open(_ place: ConnectionPool.Place, _ judges: Judges) async throws -> PooledConnection {
         let generation = session.pool.currentGeneration
         var options = task.limit.dialOptions
         options.minimumVersion = session.settings.minimumTLS == .TLSv13 ? .tls13 : .tls12
         task.limit.progress(to: .certificate)
-        var proxyCredential: URLCredential?
+
+        var proxy: JudgedServer?
         let bare: BareConnection
-        if let proxy = place.proxy {
-            if place.origin.scheme == .https {
-                bare = try await tunnel(through: proxy, judge, options)
-                proxyCredential = proxyLogin?.accepted
-            } else {
-                bare = try await way(to: proxy, judge, options)
-            }
-        } else {
+        switch (place.proxy, judges.origin) {
+        case (let way?, nil):
+            bare = try await reach(way, judges, options, &proxy)
+        case (let way?, _?):
+            bare = try await tunnel(through: way, judges, options, &proxy)
+        case (nil, _):
             let route = session.settings.route
             bare = try await Transport.shared.connect(
-                to: route?.host ?? target.origin.name, port: route?.port ?? target.origin.port, options: options)
+                to: route?.host ?? place.origin.name, port: route?.port ?? place.origin.port, options: options)
         }
-        guard place.origin.scheme == .https else {
+        guard let judge = judges.origin else {
             return PooledConnection(
-                bare.cleartext(), trust: nil, isJudgedForSession: true, proxyCredential: nil, generation: generation)
+                bare.cleartext(), origin: nil, proxy: proxy, proxyCredential: nil,
+                taskIdentifier: task.taskIdentifier, generation: generation)
         }
         let stored = session.pool.takeSession(place) { judge.holds($0) }
-        let pending = try await bare.secure(as: target.origin.name, options: options, resuming: stored)
-        return try await judge.accept(pending, proxyCredential: proxyCredential, generation: generation)
+        let pending = try await bare.secure(as: place.origin.name, options: options, resuming: stored)
+        var origin: JudgedServer?
+        let connection = try await judge.accept(pending, as: &origin)
+        return PooledConnection(
+            connection, origin: origin, proxy: proxy,
+            proxyCredential: place.proxy == nil ? nil : proxyLogin?.accepted, taskIdentifier: task.taskIdentifier,
+            generation: generation)
     }
 
-    /// TCP to the proxy, and TLS where the proxy has it.
-    private func way(
-        to proxy: ProxyConfiguration, _ judge: Judge, _ options: DialOptions
+    /// TCP to a proxy, and TLS where the proxy has it.
+    private func reach(
+        _ proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions, _ server: inout JudgedServer?
     ) async throws -> BareConnection {
         let bare = try await Transport.shared.connect(to: proxy.host, port: proxy.port, options: options)
-        guard proxy.usesTLS else { return bare }
+        guard let judge = judges.proxy else { return bare }
         let pending = try await bare.secure(as: proxy.host, options: options)
-        return try await judge.acceptProxy(pending, proxy)
+        return try await judge.acceptProxy(pending, as: &server)
     }
 
-    /// A tunnel to the target. A proxy that wants another answer is asked again, on
-    /// the same connection where it lets us.
+    /// A tunnel to the target. A proxy that wants another answer is asked again, on the same connection where it lets
+    /// us.
     private func tunnel(
-        through proxy: ProxyConfiguration, _ judge: Judge, _ options: DialOptions
+        through proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions, _ server: inout JudgedServer?
     ) async throws -> BareConnection {
-        var bare = try await way(to: proxy, judge, options)
+        var bare = try await reach(proxy, judges, options, &server)
         while true {
             let request = try HTTPRequestHead(
                 method: "CONNECT", target: .authority, origin: target.origin,
@@ -87,7 +96,51 @@ extension Transfer {
             let isAnswered = try await logIntoProxy(head)
             if head.statusCode / 100 == 2 { return bare }
             guard isAnswered else { throw ProxyRefusal(proxy: proxy, statusCode: head.statusCode) }
-            if !isReusable { bare = try await way(to: proxy, judge, options) }
+            if !isReusable { bare = try await reach(proxy, judges, options, &server) }
+        }
+    }
+}
+
+/// The judges of the servers that a request meets.
+private struct Judges: Sendable {
+    /// Nil for `http`, where nobody proves anything.
+    let origin: Judge?
+    /// Nil without a proxy, and for one that is spoken to in the clear.
+    let proxy: Judge?
+
+    /// Throws when the origin may not be spoken to in the clear.
+    init(_ place: ConnectionPool.Place, for task: URLSessionTask, of session: URLSession) throws {
+        let name = place.origin.name
+        switch place.origin.scheme {
+        case .https:
+            origin = try Judge(name, port: place.origin.port, for: task, of: session)
+        case .http:
+            guard session.trust.pinning?.permitsCleartext(to: name) ?? true else {
+                throw RequestTargetError.pinnedCleartext(name)
+            }
+            origin = nil
+        }
+        proxy = try place.proxy.flatMap { proxy in
+            guard proxy.usesTLS else { return nil }
+            return try Judge(
+                proxy.host, port: proxy.port, proxyType: NSURLProtectionSpaceHTTPSProxy, for: task, of: session)
+        }
+    }
+
+    /// Whether every server of a connection was approved by all that this request would approve it by.
+    @TransportActor
+    func hold(_ connection: PooledConnection) -> Bool {
+        guard (origin == nil) == (connection.origin == nil), (proxy == nil) == (connection.proxy == nil) else {
+            return false
+        }
+        return (connection.origin.map { origin?.holds($0) ?? false } ?? true)
+            && (connection.proxy.map { proxy?.holds($0) ?? false } ?? true)
+    }
+
+    @TransportActor
+    func askAgain(about connection: PooledConnection) async throws {
+        for (judge, server) in [(proxy, connection.proxy), (origin, connection.origin)] {
+            if let judge, let server, judge.asksAgain(about: server) { try await judge.askAgain(about: server) }
         }
     }
 }

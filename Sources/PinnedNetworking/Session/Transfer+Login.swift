@@ -77,6 +77,12 @@ extension Transfer {
         return proxyLogin?.field(for: request).map { [$0] } ?? []
     }
 
+    /// The credential that a new tunnel would be asked for with; nil for none.
+    var knownTunnelCredential: URLCredential? {
+        guard target.origin.scheme == .https, let request = proxyRequest(isTunnel: true) else { return nil }
+        return session.logins.authentication(ahead: request)?.credential
+    }
+
     private func newLogin(after request: AuthenticationRequest? = nil) -> AuthenticationExchange {
         let session = session
         return AuthenticationExchange(cache: session.logins, after: request) { space, user in

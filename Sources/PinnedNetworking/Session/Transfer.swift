@@ -11,6 +11,7 @@ final class Transfer {
     var target: RequestTarget
     private(set) var request: URLRequest
     private var redirectCount = 0
+    private var mayExpect = true
 
     /// What the response is read from; nil when it has ended.
     private var lease: (connection: PooledConnection, place: ConnectionPool.Place)?
@@ -62,6 +63,12 @@ final class Transfer {
             while true {
                 let head = try await send()
                 let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
+                if head.statusCode == 417, expectsContinue {
+                    // The server does not know Expect (RFC 9110, section 10.1.1).
+                    mayExpect = false
+                    try await discardBody()
+                    continue
+                }
                 if try await logIn(head, response) { continue }
                 if let next = try await redirect(head, response) {
                     try await go(to: next)
@@ -173,7 +180,7 @@ final class Transfer {
                 // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
                 // nothing (RFC 9110, section 9.2.2).
                 guard connection.isReused, target.isIdempotent, !hasAnswered, error != .cancelled else {
-                    let shown = connection.verified?.approval.identity ?? .none
+                    let shown = connection.origin?.approval.identity ?? .none
                     throw IdentityRefused(error, shown: shown) ?? error
                 }
                 await abandon()
@@ -199,11 +206,15 @@ final class Transfer {
         }
     }
 
+    private var expectsContinue: Bool {
+        mayExpect && request.httpBody.map { $0.count >= Self.expectationSize } ?? false
+    }
+
     private func requestHead() throws -> HTTPRequestHead {
         try HTTPRequestHead(
             method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
             origin: target.origin, body: request.httpBody.map { .length($0.count) } ?? .none,
-            expectsContinue: request.httpBody.map { $0.count >= Self.expectationSize } ?? false, fields: request.fields,
+            expectsContinue: expectsContinue, fields: request.fields,
             credentials: originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : []))
     }
 
@@ -265,6 +276,8 @@ final class Transfer {
 
     /// Reads the body ahead, so that the connection is free while somebody thinks; a long one stays where it is.
     func holdBody() async throws {
+        // What a proxy said to CONNECT was read to its end.
+        guard lease != nil else { return }
         while !hasEnded, parts.reduce(0, { $0 + $1.count }) < Self.heldBodyLimit { try await read() }
     }
 

@@ -1,0 +1,117 @@
+import PinnedNetworking
+import TestPKI
+
+/// apache2 with pages that want a login, over http and https, and as a forward proxy that is spoken to over TLS.
+///
+/// Every page answers with the user, the method and the body of its request.
+struct Apache: Sendable {
+    /// The proxy wants a login of ``PeerSite/user`` too.
+    let ports: Ports
+    /// `GET /basic/a 200 user NONCE COUNT`
+    let log: PeerLog
+    let proxyLog: PeerLog
+    private let daemon: TestDaemon
+
+    typealias Ports = (http: UInt16, https: UInt16, proxy: UInt16)
+
+    /// The pages' realms by the first part of their path, with what their section says.
+    private static let sections = [
+        ("basic", "Basic", ""),
+        ("other", "Basic", ""),
+        ("digest", "Digest", ""),
+        // Nonces are good for one second, or for one request; and their counts have to be in order.
+        ("stale", "Digest", "AuthDigestNonceLifetime 1"),
+        ("once", "Digest", "AuthDigestNonceLifetime 0"),
+        ("counted", "Digest", "AuthDigestNcCheck On"),
+    ]
+    private static let modules = [
+        "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "auth_digest", "ssl", "lua",
+        "proxy", "proxy_http", "proxy_connect",
+    ]
+
+    init(_ site: PeerSite) async throws {
+        let folder = site.folder.path
+        let free = TestDaemon.freePorts(3)
+        ports = (free[0], free[1], free[2])
+        log = PeerLog(path: folder + "/apache.log")
+        proxyLog = PeerLog(path: folder + "/apache-proxy.log")
+
+        _ = try site.folder.add(PeerSite.basicUsers(), name: "basic.users")
+        let realms = Self.sections.filter { $0.1 == "Digest" }.map { $0.0 + " realm" }
+        _ = try site.folder.add(PeerSite.digestUsers(realms), name: "digest.users")
+        _ = try site.folder.add(
+            """
+            function handle(r)
+                r.content_type = "text/plain"
+                r:write((r.user or "-") .. " " .. r.method .. " " .. (r:requestbody() or ""))
+                return apache2.OK
+            end
+
+            """, name: "page.lua")
+        _ = try site.folder.add(Self.configuration(folder, ports), name: "apache.conf")
+        try site.share()
+        daemon = try await TestDaemon(
+            [PeerProgram.apache.path, "-f", folder + "/apache.conf", "-D", "NO_DETACH", "-D", "FOREGROUND"], ports: free)
+    }
+
+    /// Ends the server: its logs are whole then.
+    func stop() { daemon.stop() }
+
+    private static func configuration(_ folder: String, _ ports: Ports) -> String {
+        let modules = modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }
+        let sections = sections.map { name, scheme, directive in
+            """
+            <Location /\(name)>
+                AuthType \(scheme)
+                AuthName "\(name) realm"
+                AuthUserFile \(folder)/\(scheme.lowercased()).users
+                Require valid-user
+                \(directive)
+            </Location>
+            """
+        }
+        return (modules + sections).joined(separator: "\n") + """
+
+            ServerName localhost
+            DefaultRuntimeDir \(folder)
+            PidFile \(folder)/apache.pid
+            ErrorLog \(folder)/apache.err
+            # Left alone when it was not started by root.
+            User nobody
+            Group nogroup
+            StartServers 1
+            ServerLimit 1
+            ThreadsPerChild 64
+            MaxRequestWorkers 64
+            LuaMapHandler / \(folder)/page.lua
+
+            Listen 127.0.0.1:\(ports.http)
+            Listen 127.0.0.1:\(ports.https)
+            Listen 127.0.0.1:\(ports.proxy)
+            # The login as it came: there is none on the first request to a realm.
+            LogFormat "%m %U %>s %u %{Authorization}i" login
+            CustomLog \(folder)/apache.log login
+            <VirtualHost 127.0.0.1:\(ports.https)>
+                SSLEngine On
+                SSLCertificateFile \(folder)/origin.pem
+                SSLCertificateKeyFile \(folder)/origin.key
+            </VirtualHost>
+            <VirtualHost 127.0.0.1:\(ports.proxy)>
+                SSLEngine On
+                SSLCertificateFile \(folder)/proxy.pem
+                SSLCertificateKeyFile \(folder)/proxy.key
+                ProxyRequests On
+                AllowCONNECT 1-65535
+                LogFormat "%m %U %>s %u %{Authorization}i" proxy
+                CustomLog \(folder)/apache-proxy.log proxy
+                <Proxy "*">
+                    AuthType Basic
+                    AuthName "proxy realm"
+                    AuthUserFile \(folder)/basic.users
+                    Require valid-user
+                </Proxy>
+            </VirtualHost>
+
+            """
+    }
+}

@@ -1,0 +1,182 @@
+import PinnedNetworking
+import Testing
+
+@Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(5)))
+struct ApacheLoginTests {
+    let site: PeerSite
+    let apache: Apache
+
+    init() async throws {
+        site = try PeerSite()
+        apache = try await Apache(site)
+    }
+
+    private func session(_ scheme: String, _ delegate: LoginDelegate?) throws -> URLSession {
+        try site.session(to: scheme == "http" ? apache.ports.http : apache.ports.https, delegate: delegate)
+    }
+
+    @Test(
+        "One login is asked for, and the pages of its realm share it",
+        arguments: ["http", "https"], [("basic", "HTTPBasic"), ("digest", "HTTPDigest")])
+    func realm(scheme: String, method: (section: String, name: String)) async throws {
+        let delegate = LoginDelegate(LoginDelegate.login)
+        let session = try session(scheme, delegate)
+        for page in ["a", "b", "c"] {
+            let answer = try await session.get("\(scheme)://pinned.test/\(method.section)/\(page)")
+            #expect(answer == ("reader GET ", 200))
+        }
+        let port = scheme == "http" ? 80 : 443
+        #expect(delegate.logins == ["\(method.name) pinned.test:\(port) \(method.section) realm after 0"])
+        #expect(
+            try await apache.requests(4) == [
+                "GET /\(method.section)/a 401 -", "GET /\(method.section)/a 200 reader",
+                "GET /\(method.section)/b 200 reader", "GET /\(method.section)/c 200 reader",
+            ])
+    }
+
+    @Test("A login is for its realm: another one is asked for its own, and sees nothing of the first")
+    func otherRealm() async throws {
+        let delegate = LoginDelegate(LoginDelegate.login, LoginDelegate.login)
+        let session = try session("https", delegate)
+        #expect(try await session.get("https://pinned.test/basic/a").status == 200)
+        #expect(try await session.get("https://pinned.test/other/a").status == 200)
+        #expect(
+            delegate.logins == [
+                "HTTPBasic pinned.test:443 basic realm after 0", "HTTPBasic pinned.test:443 other realm after 0",
+            ])
+        // The last word is what came as Authorization.
+        #expect(try await apache.log.lines(4)[2] == "GET /other/a 401 - -")
+    }
+
+    @Test(
+        "What becomes of a login that is refused",
+        arguments: ["basic", "digest"],
+        [
+            ([LoginDelegate.wrongLogin, LoginDelegate.login], 2, 200),
+            ([LoginDelegate.wrongLogin, LoginDelegate.wrongLogin], 3, 401),
+            ([LoginDelegate.wrongLogin, (.rejectProtectionSpace, nil)], 2, 401),
+            ([(.useCredential, nil)], 1, 401),
+            ([], 1, 401),
+        ])
+    func refusal(section: String, row: (answers: [LoginDelegate.Answer], asked: Int, status: Int)) async throws {
+        let delegate = LoginDelegate(row.answers)
+        let answer = try await session("https", delegate).get("https://pinned.test/\(section)/a")
+        #expect(answer.status == row.status)
+        #expect(answer.body == "reader GET " || answer.body.contains("<h1>Unauthorized</h1>") && row.status == 401)
+        #expect(delegate.challenges.map(\.previousFailureCount).suffix(row.asked) == Array(0..<row.asked)[...])
+        let tried = row.answers.count { $0.0 == .useCredential && $0.1 != nil }
+        let statuses = try await apache.requests(1 + tried).map { $0.split(separator: " ")[2] }
+        #expect(statuses == Array(repeating: "401", count: tried) + [row.status == 200 ? "200" : "401"])
+    }
+
+    @Test("Cancelling a login ends the request")
+    func cancel() async throws {
+        let delegate = LoginDelegate((.cancelAuthenticationChallenge, nil))
+        let error = try await session("https", delegate).failure("https://pinned.test/basic/a")
+        #expect(error.code == .cancelled)
+        #expect(try await apache.requests(1) == ["GET /basic/a 401 -"])
+    }
+
+    @Test("Without a delegate the 401 is the response, with its body", arguments: ["basic", "digest"])
+    func nobody(section: String) async throws {
+        let answer = try await session("https", nil).get("https://pinned.test/\(section)/a")
+        #expect(answer.status == 401)
+        #expect(answer.body.contains("<h1>Unauthorized</h1>"))
+        #expect(try await apache.requests(1) == ["GET /\(section)/a 401 -"])
+    }
+
+    @Test("A stored credential is used without a question", arguments: ["basic", "digest"])
+    func stored(section: String) async throws {
+        let storage = URLCredentialStorage()
+        let space = URLProtectionSpace(
+            host: "pinned.test", port: 443, protocol: NSURLProtectionSpaceHTTPS, realm: "\(section) realm",
+            authenticationMethod: section == "basic"
+                ? NSURLAuthenticationMethodHTTPBasic : NSURLAuthenticationMethodHTTPDigest)
+        storage.setDefaultCredential(
+            URLCredential(user: PeerSite.user, password: PeerSite.password, persistence: .forSession), for: space)
+        let session = try site.session(to: apache.ports.https) { $0.urlCredentialStorage = storage }
+        #expect(try await session.get("https://pinned.test/\(section)/a") == ("reader GET ", 200))
+    }
+
+    @Test("A body arrives whole behind a login", arguments: ["basic", "digest"], [3, 300_000])
+    func upload(section: String, size: Int) async throws {
+        let session = try session("https", LoginDelegate(LoginDelegate.login))
+        var request = URLRequest(url: try #require(URL(string: "https://pinned.test/\(section)/a")))
+        request.httpMethod = "POST"
+        let (body, _) = try await session.upload(for: request, from: Data(repeating: 0x61, count: size))
+        #expect(body == Data("reader POST ".utf8) + Data(repeating: 0x61, count: size))
+    }
+
+    // MARK: Digest
+
+    @Test("A nonce that went stale is replaced without a question")
+    func stale() async throws {
+        let delegate = LoginDelegate(LoginDelegate.login)
+        let session = try session("https", delegate)
+        #expect(try await session.get("https://pinned.test/stale/a").status == 200)
+        // Nonces live for one second there.
+        try await Task.sleep(for: .seconds(2.5))
+        #expect(try await session.get("https://pinned.test/stale/b").status == 200)
+        #expect(delegate.logins.count == 1)
+        let statuses = try await apache.requests(4).map { $0.split(separator: " ")[2] }
+        #expect(statuses == ["401", "200", "401", "200"])
+    }
+
+    @Test("The next nonce that a server names is the one that is used")
+    func nextNonce() async throws {
+        let delegate = LoginDelegate(LoginDelegate.login)
+        let session = try session("https", delegate)
+        for _ in 0..<5 { #expect(try await session.get("https://pinned.test/once/a").status == 200) }
+        #expect(delegate.logins.count == 1)
+        let uses = try await apache.nonceUses(6)
+        #expect(uses.count == 5)
+        #expect(Set(uses.map(\.nonce)).count == 5)
+    }
+
+    @Test("The uses of a nonce are counted from 1, one by one")
+    func counts() async throws {
+        let session = try session("https", LoginDelegate(LoginDelegate.login))
+        for _ in 0..<5 { #expect(try await session.get("https://pinned.test/counted/a").status == 200) }
+        let uses = try await apache.nonceUses(6)
+        #expect(uses.map(\.count) == ["00000001", "00000002", "00000003", "00000004", "00000005"])
+        #expect(Set(uses.map(\.nonce)).count == 1)
+    }
+
+    @Test("50 requests at once log in, and none repeats a nonce's count", arguments: ["http", "https"])
+    func parallel(scheme: String) async throws {
+        let delegate = LoginDelegate(Array(repeating: LoginDelegate.login, count: 50))
+        let session = try session(scheme, delegate)
+        let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+            for page in 0..<50 {
+                group.addTask { try await session.get("\(scheme)://pinned.test/digest/\(page)").status }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers == Array(repeating: 200, count: 50))
+        #expect(delegate.challenges.allSatisfy { $0.previousFailureCount == 0 })
+        apache.stop()
+        let uses = apache.nonceUses
+        #expect(uses.count == 50)
+        #expect(Set(uses.map { $0.nonce + $0.count }).count == 50)
+    }
+}
+
+extension Apache {
+    /// Method, path, status and user of each request, once there are `count`.
+    fileprivate func requests(_ count: Int) async throws -> [String] {
+        try await log.lines(count).map { $0.split(separator: " ").prefix(4).joined(separator: " ") }
+    }
+
+    /// The nonce and its count of each Digest login.
+    fileprivate var nonceUses: [(nonce: String, count: String)] {
+        log.lines.compactMap { line in
+            guard let use = line.firstMatch(of: /nonce=\\"([^"]+)\\".* nc=([0-9a-f]{8})/) else { return nil }
+            return (String(use.1), String(use.2))
+        }
+    }
+
+    fileprivate func nonceUses(_ count: Int) async throws -> [(nonce: String, count: String)] {
+        _ = try await log.lines(count)
+        return nonceUses
+    }
+}

@@ -1,0 +1,39 @@
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// A proxy that reads along, with its authority among the trusted.
+@Suite(PeerProgram.mitmproxy.isNeeded, .timeLimit(.minutes(5)))
+struct InterceptionTests {
+    @Test("A pinned request is refused, and the interceptor gets none of its bytes; without pins it reads everything")
+    func interception() async throws {
+        let site = try PeerSite()
+        let interceptor = try await Mitmproxy(site)
+        let server = try LoopbackServer(chain: [site.origin, site.intermediate])
+        let tunnel = "tunnel localhost:\(server.port)"
+        let url = "https://localhost:\(server.port)/"
+        func session(_ policy: PinningPolicy?) throws -> URLSession {
+            try site.session {
+                let name = try ServerName("127.0.0.1")
+                $0.proxyConfigurations = [ProxyConfiguration(httpCONNECTProxy: name, port: interceptor.port)]
+                $0.trustStore = interceptor.store
+                $0.pinning = policy
+            }
+        }
+
+        let error = try await session(.pinning(site.origin.key.pin, host: "localhost")).failure(url)
+        #expect(error.code == .serverCertificateUntrusted)
+        if case .mismatch = error.pinDecision {} else { Issue.record("not a mismatch: \(error)") }
+        let refused = try await interceptor.log.lines(2)
+        #expect(refused.count == 2)
+        #expect(refused[0] == tunnel)
+        #expect(refused[1].hasPrefix("refused "))
+
+        #expect(try await session(nil).get(url) == ("hello", 200))
+        interceptor.stop()
+        let read = interceptor.log.lines.dropFirst(2)
+        #expect(read.prefix(2) == [tunnel, "trusted"])
+        #expect(read.contains { $0.hasPrefix("client b'GET / HTTP/1.1") })
+        #expect(read.contains { $0.hasPrefix("server b'HTTP/1.1 200 OK") && $0.hasSuffix("hello'") })
+    }
+}

@@ -1,0 +1,56 @@
+import CertificateTrust
+import PinnedNetworking
+
+/// Gives its answers one after the other, and default handling when they are used up and to server trust.
+final class LoginDelegate: URLSessionTaskDelegate {
+    typealias Answer = (URLSession.AuthChallengeDisposition, URLCredential?)
+
+    private let state: Locked<(answers: [Answer], seen: [URLAuthenticationChallenge])>
+
+    init(_ answers: Answer...) { state = Locked((answers, [])) }
+
+    init(_ answers: [Answer]) { state = Locked((answers, [])) }
+
+    /// Every challenge, server trust among them.
+    var challenges: [URLAuthenticationChallenge] { state.withLock(\.seen) }
+
+    /// What logins were asked for, as `HTTPBasic pinned.test:443 basic realm after 0`.
+    var logins: [String] {
+        challenges.filter { $0.protectionSpace.serverTrust == nil }.map(\.text)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
+    ) async -> Answer {
+        state.withLock { state in
+            state.seen.append(challenge)
+            guard challenge.protectionSpace.serverTrust == nil, !state.answers.isEmpty else {
+                return (.performDefaultHandling, nil)
+            }
+            return state.answers.removeFirst()
+        }
+    }
+}
+
+extension LoginDelegate {
+    static let login: Answer = password(PeerSite.password)
+    static let wrongLogin: Answer = password("open sesame")
+
+    private static func password(_ password: String) -> Answer {
+        (.useCredential, URLCredential(user: PeerSite.user, password: password, persistence: .forSession))
+    }
+
+    static func identity(_ identity: SecIdentity) -> Answer {
+        (.useCredential, URLCredential(identity: identity, certificates: nil, persistence: .forSession))
+    }
+}
+
+extension URLAuthenticationChallenge {
+    /// The method, who asks, the realm, and how many answers failed.
+    var text: String {
+        let space = protectionSpace
+        let method = space.authenticationMethod.dropFirst("NSURLAuthenticationMethod".count)
+        let asker = (space.isProxy() ? "proxy " : "") + "\(space.host):\(space.port)"
+        return "\(method) \(asker)" + (space.realm.map { " \($0)" } ?? "") + " after \(previousFailureCount)"
+    }
+}

@@ -1,0 +1,133 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+@Suite(PeerProgram.nginx.isNeeded, .timeLimit(.minutes(5)))
+struct NginxIdentityTests {
+    let site: PeerSite
+    let client: TestCertificate
+
+    init() throws {
+        site = try PeerSite()
+        client = try site.intermediate.client
+    }
+
+    /// The client's identity as a file of each kind holds it; the intermediate is in it.
+    enum Form: CaseIterable { case pem, encryptedPEM, pkcs12 }
+
+    private func identity(_ form: Form) throws -> ClientIdentity {
+        let chain = client.pemText + site.intermediate.pemText
+        return switch form {
+        case .pem: try ClientIdentity(pem: Array((client.key.privateKeyPEM + chain).utf8))
+        case .encryptedPEM:
+            try ClientIdentity(
+                pem: Array((chain + client.key.encryptedPrivateKeyPEM(passphrase: "secret")).utf8),
+                password: Array("secret".utf8))
+        case .pkcs12:
+            try ClientIdentity(
+                pkcs12: TestPKCS12.file(client, chain: [site.intermediate], password: "secret"),
+                password: Array("secret".utf8))
+        }
+    }
+
+    @Test(
+        "A certificate is asked for with its issuers, and given once for a connection",
+        arguments: Form.allCases, [("TLSv1.2", "on"), ("TLSv1.3", "on"), ("TLSv1.2", "optional"), ("TLSv1.3", "optional")])
+    func given(form: Form, server: (version: String, verifies: String)) async throws {
+        let nginx = try await Nginx(site, version: server.version, verifies: server.verifies)
+        let delegate = LoginDelegate(LoginDelegate.identity(try identity(form)))
+        let session = try site.session(to: nginx.port, delegate: delegate)
+        for _ in 0..<2 { #expect(try await session.get("https://pinned.test/") == ("CN=reader", 200)) }
+        #expect(delegate.logins == ["ClientCertificate pinned.test:443 after 0"])
+        let challenge = try #require(delegate.challenges.last)
+        #expect(challenge.protectionSpace.distinguishedNames == [Data(site.root.subject.derBytes)])
+        #expect(
+            try await nginx.log.lines(2) == [
+                "\(server.version) SUCCESS CN=reader request=1 resumed=.",
+                "\(server.version) SUCCESS CN=reader request=2 resumed=.",
+            ])
+    }
+
+    @Test(
+        "Without a certificate the server decides",
+        arguments: ["TLSv1.2", "TLSv1.3"], [("on", 400), ("optional", 200)])
+    func none(version: String, server: (verifies: String, status: Int)) async throws {
+        let nginx = try await Nginx(site, version: version, verifies: server.verifies)
+        let answers: [LoginDelegate.Answer] = [
+            (.performDefaultHandling, nil), (.useCredential, nil), (.rejectProtectionSpace, nil), LoginDelegate.login,
+        ]
+        for answer in answers {
+            let delegate = LoginDelegate(answer)
+            let session = try site.session(to: nginx.port, delegate: delegate)
+            #expect(try await session.get("https://pinned.test/").status == server.status)
+            #expect(delegate.logins == ["ClientCertificate pinned.test:443 after 0"])
+        }
+        #expect(try await site.session(to: nginx.port).get("https://pinned.test/").status == server.status)
+        let line = "\(version) NONE - request=1 resumed=."
+        #expect(try await nginx.log.lines(5) == Array(repeating: line, count: 5))
+    }
+
+    @Test("A stranger's certificate is shown and refused", arguments: ["TLSv1.2", "TLSv1.3"], ["on", "optional"])
+    func wrong(version: String, verifies: String) async throws {
+        let nginx = try await Nginx(site, version: version, verifies: verifies)
+        let stranger = try TestCertificate.root("Stranger", adjusting: PeerSite.validNow).client
+        let identity = try ClientIdentity(pem: Array((stranger.pemText + stranger.key.privateKeyPEM).utf8))
+        let session = try site.session(to: nginx.port, delegate: LoginDelegate(LoginDelegate.identity(identity)))
+        let answer = try await session.get("https://pinned.test/")
+        #expect(answer.status == 400)
+        #expect(answer.body.contains("The SSL certificate error"))
+        #expect(try await nginx.log.lines(1)[0].hasPrefix("\(version) FAILED:"))
+    }
+
+    @Test("Cancelling the question ends the request, of which nothing was sent", arguments: ["TLSv1.2", "TLSv1.3"])
+    func cancel(version: String) async throws {
+        let nginx = try await Nginx(site, version: version, verifies: "on")
+        let delegate = LoginDelegate((.cancelAuthenticationChallenge, nil))
+        let error = try await site.session(to: nginx.port, delegate: delegate).failure("https://pinned.test/")
+        #expect(error.code == .cancelled)
+        nginx.stop()
+        #expect(nginx.log.lines.isEmpty)
+    }
+
+    @Test("A resumed TLS session is the same client's, and another client's is not", arguments: ["TLSv1.2", "TLSv1.3"])
+    func resumption(version: String) async throws {
+        let nginx = try await Nginx(site, version: version, verifies: "on", keepsAlive: false)
+        let identity = LoginDelegate.identity(try identity(.pem))
+        let session = try site.session(to: nginx.port, delegate: LoginDelegate(identity, identity))
+        for _ in 0..<2 { #expect(try await session.get("https://pinned.test/") == ("CN=reader", 200)) }
+        let other = try site.session(to: nginx.port)
+        #expect(try await other.get("https://pinned.test/").status == 400)
+        #expect(
+            try await nginx.log.lines(3) == [
+                "\(version) SUCCESS CN=reader request=1 resumed=.",
+                "\(version) SUCCESS CN=reader request=1 resumed=r",
+                "\(version) NONE - request=1 resumed=.",
+            ])
+    }
+
+    @Test("A request with pins that do not match ends before the question", arguments: ["TLSv1.2", "TLSv1.3"])
+    func pins(version: String) async throws {
+        let nginx = try await Nginx(site, version: version, verifies: "on")
+        let delegate = LoginDelegate(LoginDelegate.identity(try identity(.pem)))
+        let session = try site.session(to: nginx.port, delegate: delegate) {
+            $0.pinning = try .pinning(site.proxy.key.pin, host: "pinned.test")
+        }
+        #expect(try await session.failure("https://pinned.test/").code == .serverCertificateUntrusted)
+        #expect(delegate.logins.isEmpty)
+        nginx.stop()
+        #expect(nginx.log.lines.isEmpty)
+    }
+}
+
+extension TestCertificate {
+    /// A client's certificate under this one.
+    fileprivate var client: TestCertificate {
+        get throws {
+            try leaf("reader") {
+                PeerSite.validNow(&$0)
+                $0.extendedKeyUsages = [ExtendedKeyUsage.clientAuth]
+            }
+        }
+    }
+}

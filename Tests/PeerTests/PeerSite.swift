@@ -1,0 +1,102 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// A root with the certificates of an origin and of a proxy, the files of both, and sessions that trust the root.
+///
+/// The origin is `pinned.test`, which a session's route leads to, and `localhost`, where proxies find it. The proxy is
+/// `127.0.0.1`.
+struct PeerSite: Sendable {
+    let folder: TestFolder
+    let root: TestCertificate
+    let intermediate: TestCertificate
+    let origin: TestCertificate
+    let proxy: TestCertificate
+    let store: TrustStore
+
+    /// User and password for every realm of every peer.
+    static let (user, password) = ("reader", "open: \"sesämi\"")
+
+    init() throws {
+        folder = try TestFolder()
+        root = try .root("Peer Root", adjusting: Self.validNow)
+        intermediate = try root.intermediate("Peer Intermediate", adjusting: Self.validNow)
+        origin = try intermediate.leaf("pinned.test", "localhost", adjusting: Self.validNow)
+        proxy = try intermediate.leaf {
+            Self.validNow(&$0)
+            $0.alternativeNames = [.ip([127, 0, 0, 1])]
+        }
+        store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
+        for (name, leaf) in [("origin", origin), ("proxy", proxy)] {
+            _ = try folder.add(leaf.pemText + intermediate.pemText, name: name + ".pem")
+            _ = try folder.add(leaf.key.privateKeyPEM, name: name + ".key")
+        }
+    }
+
+    /// The session asks the clock: its certificates are valid whenever the tests run.
+    static func validNow(_ settings: inout TestCertificate.Settings) {
+        let now = Int64(Date().timeIntervalSince1970)
+        settings.notBefore = now - 86_400
+        settings.notAfter = now + 86_400
+    }
+
+    /// Lets servers that leave root behind read and write in the folder.
+    func share() throws { _ = try TestCommand.run(["chmod", "-R", "a+rwX", folder.path]) }
+
+    /// A file of users as htpasswd makes it.
+    static func basicUsers() throws -> String {
+        user + ":" + (try openSSL(["passwd", "-apr1", "-stdin"], input: password))
+    }
+
+    /// A file of users as htdigest makes it.
+    static func digestUsers(_ realms: [String]) throws -> String {
+        try realms.map { realm in
+            "\(user):\(realm):" + (try openSSL(["md5", "-r"], input: "\(user):\(realm):\(password)").prefix(32)) + "\n"
+        }.joined()
+    }
+
+    private static func openSSL(_ arguments: [String], input: String) throws -> String {
+        let result = try TestCommand.run(["openssl"] + arguments, input: input)
+        try #require(result.status == 0, "\(result.text)")
+        return result.text
+    }
+
+    /// A session that reaches `port` of loopback under any name, or goes by the URL when there is none.
+    func session(
+        to port: UInt16? = nil, delegate: (any URLSessionDelegate)? = nil,
+        _ adjust: (URLSessionConfiguration) throws -> Void = { _ in }
+    ) throws -> URLSession {
+        let configuration = URLSessionConfiguration.ephemeral
+        if let port { configuration.route = (try ServerName("127.0.0.1"), port) }
+        configuration.trustStore = store
+        // A machine busy with other tests does not reach it.
+        configuration.timeoutIntervalForRequest = 600
+        try adjust(configuration)
+        return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    }
+}
+
+extension URLSession {
+    /// The body and status of a GET.
+    func get(_ url: String) async throws -> (body: String, status: Int) {
+        let (body, response) = try await data(from: try #require(URL(string: url)))
+        return (String(decoding: body, as: UTF8.self), try #require(response as? HTTPURLResponse).statusCode)
+    }
+
+    /// The error that a GET ends with.
+    func failure(_ url: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> URLError {
+        let url = try #require(URL(string: url), sourceLocation: sourceLocation)
+        let error = await #expect(throws: URLError.self, sourceLocation: sourceLocation) {
+            try await data(from: url)
+        }
+        return try #require(error, sourceLocation: sourceLocation)
+    }
+}
+
+extension PinningPolicy {
+    /// One enforced rule with one pin.
+    static func pinning(_ pin: String, host: String) throws -> PinningPolicy {
+        try PinningPolicy(rules: [PinningRule(host: try ServerName(host), pins: [try Pin(pin, role: .any)])])
+    }
+}

@@ -1,0 +1,89 @@
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// apache2 as a proxy that is spoken to over TLS.
+@Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(5)))
+struct SecureProxyTests {
+    let site: PeerSite
+    let apache: Apache
+    let server: LoopbackServer
+
+    init() async throws {
+        site = try PeerSite()
+        apache = try await Apache(site)
+        server = try LoopbackServer(chain: [site.origin, site.intermediate])
+    }
+
+    private var url: String { "https://localhost:\(server.port)/" }
+    private var line: String { "CONNECT localhost:\(server.port)" }
+
+    private func session(
+        _ delegate: (any URLSessionDelegate)?, _ adjust: (URLSessionConfiguration) throws -> Void = { _ in }
+    ) throws -> URLSession {
+        try site.session(delegate: delegate) {
+            let name = try ServerName("127.0.0.1")
+            $0.proxyConfigurations = [ProxyConfiguration(tlsCONNECTProxy: name, port: apache.ports.proxy)]
+            try adjust($0)
+        }
+    }
+
+    @Test("The proxy's trust, its login and the origin's trust are asked for in turn")
+    func order() async throws {
+        let delegate = LoginDelegate(LoginDelegate.login)
+        #expect(try await session(delegate).get(url) == ("hello", 200))
+        #expect(
+            delegate.challenges.map(\.text) == [
+                "ServerTrust proxy 127.0.0.1:\(apache.ports.proxy) after 0",
+                "HTTPBasic proxy 127.0.0.1:\(apache.ports.proxy) proxy realm after 0",
+                "ServerTrust localhost:\(server.port) after 0",
+            ])
+        #expect(try await apache.proxyLog.lines(2) == [line + " 407 - -", line + " 200 reader -"])
+    }
+
+    @Test("Requests for http go to it too")
+    func plain() async throws {
+        let server = try LoopbackServer(plain: .respond(.init(body: "plain")))
+        let delegate = LoginDelegate(LoginDelegate.login)
+        let url = "http://localhost:\(server.port)/"
+        #expect(try await session(delegate).get(url) == ("plain", 200))
+        #expect(try await apache.proxyLog.lines(2) == ["GET \(url) 407 - -", "GET \(url) 200 reader -"])
+        let seen = String(decoding: server.applicationBytes, as: UTF8.self)
+        #expect(!seen.lowercased().contains("proxy-authorization"))
+    }
+
+    @Test("An untrusted proxy hears of no origin")
+    func untrusted() async throws {
+        let session = try session(nil) { $0.trustStore = TrustStore(certificates: []) }
+        #expect(try await session.failure(url).code == .serverCertificateHasUnknownRoot)
+        try await expectSilence()
+    }
+
+    @Test("Pins for the proxy's name hold for the proxy, which hears nothing when they do not match")
+    func proxyPins() async throws {
+        let refused = try session(nil) { $0.pinning = try .pinning(site.origin.key.pin, host: "127.0.0.1") }
+        #expect(try await refused.failure(url).code == .serverCertificateUntrusted)
+        #expect(apache.proxyLog.lines.isEmpty)
+        let accepted = try session(LoginDelegate(LoginDelegate.login)) {
+            $0.pinning = try .pinning(site.proxy.key.pin, host: "127.0.0.1")
+        }
+        #expect(try await accepted.get(url) == ("hello", 200))
+        #expect(try await apache.proxyLog.lines(2) == [line + " 407 - -", line + " 200 reader -"])
+    }
+
+    @Test("The origin's pins are not the proxy's: a key of the proxy's chain does not stand in")
+    func originPins() async throws {
+        let session = try session(LoginDelegate(LoginDelegate.login)) {
+            $0.pinning = try .pinning(site.proxy.key.pin, host: "localhost")
+        }
+        #expect(try await session.failure(url).code == .serverCertificateUntrusted)
+        #expect(await server.ended()[0].applicationBytes.isEmpty)
+        #expect(try await apache.proxyLog.lines(2) == [line + " 407 - -", line + " 200 reader -"])
+    }
+
+    private func expectSilence() async throws {
+        apache.stop()
+        #expect(apache.proxyLog.lines.isEmpty)
+        #expect(server.records.isEmpty)
+    }
+}

@@ -1,0 +1,50 @@
+import PinnedNetworking
+import TestPKI
+
+/// squid as an HTTP proxy that wants a login of ``PeerSite/user``.
+struct Squid: Sendable {
+    let port: UInt16
+    /// `CONNECT localhost:443 200 reader ORIGIN'S-LOGIN`
+    let log: PeerLog
+    private let daemon: TestDaemon
+
+    /// Offers one scheme, `Basic` or `Digest`, in the realm `proxy realm`.
+    init(_ site: PeerSite, scheme: String) async throws {
+        let folder = site.folder.path
+        port = TestDaemon.freePorts(1)[0]
+        log = PeerLog(path: folder + "/squid.log")
+        let helper = scheme == "Basic" ? "basic_ncsa_auth" : "digest_file_auth -c"
+        let users = scheme == "Basic" ? try PeerSite.basicUsers() : try PeerSite.digestUsers(["proxy realm"])
+        _ = try site.folder.add(users, name: "squid.users")
+        _ = try site.folder.add(
+            """
+            http_port 127.0.0.1:\(port)
+            visible_hostname squid.test
+            pid_filename none
+            cache_log \(folder)/squid.err
+            logformat login %rm %ru %>Hs %un %{Authorization}>h
+            # A connection without a request is no line of the log.
+            acl nothing url_regex ^error:
+            access_log stdio:\(folder)/squid.log login !nothing
+            cache deny all
+            coredump_dir none
+            pinger_enable off
+            max_filedescriptors 256
+            shutdown_lifetime 0 seconds
+            auth_param \(scheme.lowercased()) program /usr/lib/squid/\(helper) \(folder)/squid.users
+            auth_param \(scheme.lowercased()) realm proxy realm
+            auth_param \(scheme.lowercased()) children 1 startup=1
+            acl users proxy_auth REQUIRED
+            acl refused port 1
+            http_access deny refused
+            http_access allow users
+            http_access deny all
+
+            """, name: "squid.conf")
+        try site.share()
+        daemon = try await TestDaemon([PeerProgram.squid.path, "-N", "-f", folder + "/squid.conf"], ports: [port])
+    }
+
+    /// Ends the server: its log is whole then.
+    func stop() { daemon.stop() }
+}

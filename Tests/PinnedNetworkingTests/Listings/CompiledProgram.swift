@@ -1,0 +1,72 @@
+import Foundation
+import TestPKI
+import Testing
+
+/// A program of another package, as far as the compiler can tell: built over the modules of the running tests, it has
+/// their public declarations alone.
+struct CompiledProgram {
+    private let folder: TestFolder
+    private static let modules = [
+        "PinnedNetworking", "TLSTransport", "HTTPMessages", "CertificatePinning", "CertificateTrust", "OpenSSLBridge",
+    ]
+
+    /// Compiles the files of `Programs/NAME`, and the one that all programs share, with their listings put in.
+    init(_ name: String, languageMode: Int) async throws {
+        folder = try TestFolder()
+        let programs = "\(Seeds.root)/Tests/PinnedNetworkingTests/Listings/Programs"
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(programs)/\(name)").filter {
+            $0.hasSuffix(".swift")
+        }
+        let sources = try (["Site.swift"] + names.map { "\(name)/\($0)" }).map { file in
+            let program = try String(contentsOfFile: "\(programs)/\(file)", encoding: .utf8)
+            return try folder.add(
+                try Seeds.complete(program), name: file.replacingOccurrences(of: "/", with: "-"))
+        }
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let build = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
+        let objects = try String(
+            contentsOfFile: "\(build)/pinctlPackageTests.product/Objects.LinkFileList", encoding: .utf8
+        ).split(separator: "\n").filter { line in Self.modules.contains { line.contains("/\($0).build/") } }
+        let object = try #require(objects.first, "the build of these tests names no object of the modules")
+        let command =
+            ["swiftc", "-swift-version", "\(languageMode)", "-warnings-as-errors", "-parse-as-library"]
+            + ["-module-name", "Program", "-o", folder.path + "/program", "-module-cache-path", "\(build)/ModuleCache"]
+            + ["-I", "\(build)/Modules", "-I", "\(Seeds.root)/Sources/COpenSSL", "-I", "\(Seeds.root)/Sources/CLinux"]
+            + (try Self.sanitizer(of: String(object)))
+            + sources + ["@" + (try folder.add(objects.joined(separator: "\n")))]
+        let result = try await Self.run(command)
+        try #require(result.status == 0, "\(name) does not compile in mode \(languageMode): \(result.text)")
+    }
+
+    /// What `swift test --sanitize` adds to an object needs its library.
+    private static func sanitizer(of object: String) throws -> [String] {
+        let contents = try Data(contentsOf: URL(filePath: object))
+        for (name, symbol) in [("address", "__asan_"), ("thread", "__tsan_")]
+        where contents.range(of: Data(symbol.utf8)) != nil {
+            return ["-sanitize=\(name)"]
+        }
+        return []
+    }
+
+    /// Adds a file to the program's bundle.
+    func addResource(_ text: String, name: String) throws { _ = try folder.add(text, name: name) }
+
+    /// The lines that the program prints. `roots` are the system's trust store to it.
+    func output(_ arguments: [String], roots: [TestCertificate]) async throws -> [String] {
+        let store = try folder.add(roots.map(\.pemText).joined())
+        let result = try await Self.run(
+            ["timeout", "120", folder.path + "/program"] + arguments, environment: ["SSL_CERT_FILE=\(store)"])
+        #expect(result.status == 0, "\(arguments): \(result.text)")
+        return String(decoding: result.output, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// On a thread that is not one of the few of Swift's tasks.
+    private static func run(_ command: [String], environment: [String] = []) async throws -> TestCommand.Result {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                let environment = ["LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0"] + environment
+                continuation.resume(with: Result { try TestCommand.run(command, environment: environment) })
+            }
+        }
+    }
+}

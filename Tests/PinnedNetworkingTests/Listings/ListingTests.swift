@@ -1,0 +1,140 @@
+import Foundation
+import TestPKI
+import Testing
+
+/// A program's command against a server that asks for a login, and what becomes of it.
+private struct LoginRow {
+    let arguments: [String]
+    var isPlain = true
+    /// The fields of a 401; the right login is `me` and `secret`.
+    var challenges = ["WWW-Authenticate: Basic realm=\"r\""]
+    var right = basic("me", "secret")
+    let output: [String]
+    /// The Authorization of each request, empty for none.
+    let sent: [String]
+
+    static func basic(_ user: String, _ password: String) -> String {
+        "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+    }
+
+    func answer(_ request: LoopbackServer.Request) -> LoopbackServer.Response {
+        if request.values(of: "Authorization") == [right] { return LoopbackServer.Response(body: "hello") }
+        return LoopbackServer.Response("401 Unauthorized", fields: challenges, body: "denied")
+    }
+
+    func check(_ program: CompiledProgram, _ site: TestSite) async throws {
+        let script = LoopbackServer.Script.answer(answer)
+        let server = try isPlain ? LoopbackServer(plain: script) : LoopbackServer(chain: site.chain, script)
+        try await server.run { server in
+            let url = "\(isPlain ? "http" : "https")://127.0.0.1:\(server.port)/basic-auth"
+            let words = [arguments[0], url] + arguments.dropFirst()
+            let printed = try await program.output(words, roots: [site.root])
+            #expect(printed == output, "\(arguments)")
+            let requests = server.records.flatMap(\.requests)
+            #expect(requests.map { $0.values(of: "Authorization").joined() } == sent, "\(arguments)")
+            if sent.isEmpty { #expect(server.applicationBytes.isEmpty) }
+        }
+    }
+}
+
+private let me = LoginRow.basic("me", "secret")
+private let other = LoginRow.basic("me", "wrong")
+private let digest = "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=SHA-256"
+private let cancelled = "error -999"
+
+private let listingRows = [
+    LoginRow(arguments: ["login", "me", "secret"], output: ["asked 0 nobody", "200 hello"], sent: ["", me]),
+    // Default handling of Digest, for which there is no credential, moves on to Basic.
+    LoginRow(
+        arguments: ["login", "me", "secret"], challenges: [digest, "WWW-Authenticate: Basic realm=\"r\""],
+        output: ["asked 0 nobody", "asked 0 nobody", "200 hello"], sent: ["", me]),
+    LoginRow(
+        arguments: ["login", "me", "secret"], challenges: [digest], output: ["asked 0 nobody", "401 denied"],
+        sent: [""]),
+    LoginRow(arguments: ["login", "me", ""], output: ["asked 0 nobody", cancelled], sent: [""]),
+    // Asked again after a refusal, with the refused credential; a session gives up at the fourth.
+    LoginRow(
+        arguments: ["login", "me", "wrong"],
+        output: ["asked 0 nobody", "asked 1 me", "asked 2 me", "asked 3 me", "401 denied"],
+        sent: ["", other, other, other, other]),
+
+    LoginRow(arguments: ["no delegate"], isPlain: false, output: ["401 denied"], sent: [""]),
+    LoginRow(
+        arguments: ["task delegate"], isPlain: false, right: LoginRow.basic("postman", "password"),
+        output: ["200 hello"], sent: ["", LoginRow.basic("postman", "password")]),
+    LoginRow(
+        arguments: ["task delegate"], isPlain: false, output: [cancelled],
+        sent: ["", LoginRow.basic("postman", "password"), LoginRow.basic("postman", "password")]),
+    LoginRow(
+        arguments: ["task delegate"], isPlain: false, challenges: [digest], output: ["401 denied"], sent: [""]),
+
+    LoginRow(arguments: ["preferences", "me", "secret"], output: ["200 hello"], sent: ["", me]),
+    LoginRow(arguments: ["preferences", "me", "wrong"], output: [cancelled], sent: ["", other]),
+    // It answers the server's trust with a password, which refuses the server.
+    LoginRow(arguments: ["preferences", "me", "secret"], isPlain: false, output: ["error -1202"], sent: []),
+]
+
+private let translationRows = [
+    LoginRow(arguments: ["session preferences", "me", "secret"], output: ["200 hello"], sent: ["", me]),
+    LoginRow(arguments: ["session preferences", "me", "wrong"], output: [cancelled], sent: ["", other]),
+    LoginRow(arguments: ["connection preferences", "me", "secret"], output: ["200 hello"], sent: ["", me]),
+    LoginRow(arguments: ["connection preferences", "me", "wrong"], output: ["panel", cancelled], sent: ["", other]),
+]
+
+@Suite("Listings of others", .timeLimit(.minutes(5)))
+struct ListingTests {
+    let site: TestSite
+
+    init() throws { site = try TestSite([.ip([127, 0, 0, 1]), .dns("example.com"), .dns("example.net")]) }
+
+    @Test(
+        "The listings of articles about URLSession compile as they stand and do what is said of them",
+        .enabled(if: Seeds.areThere, "there are no articles in \(Seeds.folder)"), arguments: [5, 6])
+    func listings(languageMode: Int) async throws {
+        let program = try await CompiledProgram("Listings", languageMode: languageMode)
+        for row in listingRows { try await row.check(program, site) }
+    }
+
+    @Test("Translations of listings in Objective-C do the same", arguments: [5, 6])
+    func translations(languageMode: Int) async throws {
+        let program = try await CompiledProgram("Translations", languageMode: languageMode)
+        for row in translationRows { try await row.check(program, site) }
+        try await delegates(program)
+        try await manualTrust(program)
+    }
+
+    /// Delegates that are objects, actors, bound to the main actor or forward to an actor, in both spellings.
+    private func delegates(_ program: CompiledProgram) async throws {
+        let row = LoginRow(arguments: [], output: [], sent: [])
+        try await LoopbackServer(chain: site.chain, .answer(row.answer)).run { server in
+            let output = try await program.output(
+                ["delegates", "https://127.0.0.1:\(server.port)/"], roots: [try TestSite().root])
+            #expect(output == Array(repeating: "200 hello", count: 8))
+            #expect(server.records.map(\.requests.count) == Array(repeating: 2, count: 8))
+        }
+    }
+
+    /// A server's key against the one in the bundle: the right one is accepted without a trusted root, another one
+    /// refused with it, and other hosts are left to default handling.
+    private func manualTrust(_ program: CompiledProgram) async throws {
+        let other = try TestSite([.dns("example.com"), .dns("example.net")])
+        try program.addResource(site.leaf.pin, name: "example.com.pin")
+        for (host, site, trusted, output, count) in [
+            ("example.com", site, other, ["200 hello"], 1),
+            ("example.com", other, other, [cancelled], 0),
+            ("example.net", other, other, ["200 hello"], 1),
+            ("example.net", site, other, ["error -1202"], 0),
+        ] {
+            try await LoopbackServer(chain: site.chain).run { server in
+                let target = "\(host):443"
+                try await LoopbackServer(plain: .proxy(to: [target: server.port])).run { proxy in
+                    let url = "http://127.0.0.1:\(proxy.port)/"
+                    let printed = try await program.output([host, url], roots: [trusted.root])
+                    #expect(printed == output, "\(host) \(count)")
+                    #expect(await server.ended()[0].requests.count == count)
+                    #expect(server.applicationBytes.isEmpty == (count == 0))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// HA5 and HA6 of the whole client, and the trust that a proxy has to earn itself.
+@Suite(.timeLimit(.minutes(2)))
+struct ProxyTests {
+    private static let login = "Proxy-Authenticate: Basic realm=\"way out\""
+    private static let sesame = "Basic b3BlbjpzZXNhbWU="
+
+    /// A server behind a proxy that does with requests what `answer` says.
+    private func withProxy(
+        usesTLS: Bool = false, server script: LoopbackServer.Script = .respond(.init(body: "hello")),
+        _ answer: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.ProxyAnswer = { _ in .serve },
+        _ body: (_ server: LoopbackServer, _ proxy: LoopbackServer, _ session: URLSession) async throws -> Void,
+        delegate: (any URLSessionDelegate)? = nil,
+        adjust: (URLSessionConfiguration, inout ProxyConfiguration) -> Void = { _, _ in }
+    ) async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let targets = ["pinned.test:443": server.port, "start.test:443": server.port]
+            let script = LoopbackServer.Script.proxy(to: targets, answer)
+            let proxy =
+                try usesTLS
+                ? LoopbackServer(chain: site.proxyChain(), script) : LoopbackServer(plain: script)
+            try await proxy.run { proxy in
+                var way = try proxy.configuration(usesTLS: usesTLS)
+                let session = try site.session(server, delegate: delegate) {
+                    $0.urlCredentialStorage = URLCredentialStorage()
+                    adjust($0, &way)
+                    $0.proxyConfigurations = [way]
+                }
+                try await body(server, proxy, session)
+            }
+        }
+    }
+
+    private static let closed = LoopbackServer.ProxyAnswer.respond(
+        .init("407 Proxy Authentication Required", fields: [login], body: "<h1>log in</h1>"))
+
+    @Test("HA5: the proxy's login goes to the proxy, the origin's to the origin", arguments: [false, true])
+    func logins(usesTLS: Bool) async throws {
+        let origin = LoopbackServer.Script.answer { request in
+            request.values(of: "Authorization").isEmpty
+                ? .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"in\""]) : .init(body: "hello")
+        }
+        let spaces = Collected<URLProtectionSpace>()
+        let delegate = TaskHandlerDelegate { challenge in
+            let space = challenge.protectionSpace
+            guard space.serverTrust == nil else { return (.performDefaultHandling, nil) }
+            spaces.append(space)
+            let name = space.isProxy() ? "open" : "me"
+            let password = space.isProxy() ? "sesame" : "secret"
+            return (.useCredential, URLCredential(user: name, password: password, persistence: .none))
+        }
+        try await withProxy(usesTLS: usesTLS, server: origin) {
+            $0.values(of: "Proxy-Authorization").isEmpty ? Self.closed : .serve
+        } _: { (server, proxy, session) async throws in
+            #expect(try await session.get(delegate: delegate).body == "hello")
+            await session.flush()
+            let seen = await server.ended().flatMap(\.requests)
+            #expect(seen.flatMap { $0.values(of: "Authorization") } == ["Basic bWU6c2VjcmV0"])
+            #expect(seen.allSatisfy { $0.values(of: "Proxy-Authorization").isEmpty })
+            let asked = await proxy.ended().flatMap(\.requests)
+            #expect(asked.map(\.line) == Array(repeating: "CONNECT pinned.test:443 HTTP/1.1", count: 2))
+            #expect(asked.flatMap { $0.values(of: "Proxy-Authorization") } == [Self.sesame])
+            #expect(asked.allSatisfy { $0.values(of: "Authorization").isEmpty })
+        }
+        #expect(spaces.values.map(\.realm) == ["way out", "in"])
+        #expect(spaces.values.map(\.host) == [usesTLS ? "localhost" : "127.0.0.1", "pinned.test"])
+        #expect(
+            spaces.values.map(\.proxyType)
+                == [usesTLS ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy, nil])
+    }
+
+    @Test("HA5: a 407 of the origin, in the tunnel, is a response and gets no login of the proxy")
+    func refusalInTheTunnel() async throws {
+        let refusal = LoopbackServer.Script.respond(
+            .init("407 Proxy Authentication Required", fields: [Self.login], body: "give"))
+        try await withProxy(server: refusal) { _ in
+            .serve
+        } _: { (server, _, session) async throws in
+            let (body, response) = try await session.get()
+            #expect(body == "give")
+            #expect(response.statusCode == 407)
+            await session.flush()
+            let requests = await server.ended().flatMap(\.requests)
+            #expect(requests.count == 1)
+            #expect(requests.allSatisfy { $0.values(of: "Proxy-Authorization").isEmpty })
+        } adjust: { _, way in
+            way.applyCredential(username: "open", password: "sesame")
+        }
+    }
+
+    @Test("The configuration's login opens the proxy, once for each tunnel, and nobody is asked")
+    func configuredLogin() async throws {
+        try await withProxy {
+            $0.values(of: "Proxy-Authorization") == [Self.sesame] ? .serve : Self.closed
+        } _: { (server, proxy, session) async throws in
+            for _ in 0..<3 { #expect(try await session.get().body == "hello") }
+            #expect(try await session.get("https://start.test/").body == "hello")
+            await session.flush()
+            #expect(await server.ended(2).flatMap(\.requests).count == 4)
+            let asked = await proxy.ended(2).flatMap(\.requests)
+            // The first time the proxy is asked whether it wants a login at all.
+            #expect(asked.map(\.target) == ["pinned.test:443", "pinned.test:443", "start.test:443"])
+        } adjust: { _, way in
+            way.applyCredential(username: "open", password: "sesame")
+        }
+    }
+
+    /// What a proxy says to CONNECT in place of a tunnel.
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let answer: LoopbackServer.ProxyAnswer
+        let code: URLError.Code
+
+        static func text(_ text: String) -> LoopbackServer.ProxyAnswer {
+            .respond(.raw(Array(text.replacing("\n", with: "\r\n").utf8)))
+        }
+
+        static let all = [
+            Refusal(testDescription: "407", answer: closed, code: .userAuthenticationRequired),
+            Refusal(
+                testDescription: "a page",
+                answer: .respond(.init("502 Bad", fields: ["Content-Type: text/html"], body: "<h1>me</h1>")),
+                code: .cannotConnectToHost),
+            Refusal(
+                testDescription: "a redirect",
+                answer: .respond(.init("302 Found", fields: ["Location: https://start.test/"])),
+                code: .cannotConnectToHost),
+            Refusal(
+                testDescription: "the origin's 401",
+                answer: .respond(.init("401 No", fields: ["WWW-Authenticate: Basic realm=\"x\""])),
+                code: .cannotConnectToHost),
+            Refusal(
+                testDescription: "bytes behind the 200",
+                answer: .tunnel(after: .raw(Array("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n".utf8), closes: false)),
+                code: .cannotConnectToHost),
+            Refusal(
+                testDescription: "a flood of interim responses",
+                answer: .handle { while true { try $0.write(LoopbackServer.Response.head("102 Processing", [])) } },
+                code: .cannotConnectToHost),
+            Refusal(
+                testDescription: "a header of 300 kB",
+                answer: .handle {
+                    try $0.write(Array("HTTP/1.1 200 OK\r\nX: ".utf8))
+                    for _ in 0..<300 { try $0.write(Array(repeating: 0x61, count: 1024)) }
+                },
+                code: .cannotConnectToHost),
+            Refusal(testDescription: "nothing", answer: .handle { _ in }, code: .cannotConnectToHost),
+            Refusal(testDescription: "another protocol", answer: text("220 ftp ready\n"), code: .cannotConnectToHost),
+        ]
+    }
+
+    @Test("HA5: what a proxy says in place of a tunnel is never the origin's response", arguments: Refusal.all)
+    func refusal(row: Refusal) async throws {
+        try await withProxy { _ in
+            row.answer
+        } _: { (server, proxy, session) async throws in
+            let error = try await session.failure()
+            #expect(error.code == row.code)
+            #expect(server.applicationBytes.isEmpty)
+            #expect(proxy.records.flatMap(\.requests).allSatisfy { $0.values(of: "Authorization").isEmpty })
+        }
+    }
+
+    @Test("A proxy with TLS proves its own name, under its own pins", arguments: ["https", "http"])
+    func ownPins(scheme: String) async throws {
+        let site = try TestSite.shared.get()
+        // The origin's pin is no pin of the proxy, nor the other way round.
+        let policy = try PinningPolicy.pinning(site.leaf.pin, host: "localhost")
+        try await withProxy(usesTLS: true) { _ in
+            .serve
+        } _: { (server, proxy, session) async throws in
+            let error = try await session.failure("\(scheme)://start.test/")
+            #expect(error.code == .serverCertificateUntrusted)
+            #expect(error.localizedDescription.contains("localhost"))
+            #expect(await proxy.ended().allSatisfy { $0.applicationBytes.isEmpty })
+            #expect(server.records.isEmpty)
+        } adjust: { configuration, _ in
+            configuration.pinning = policy
+        }
+    }
+
+    /// What changes behind a first request that a TLS proxy was accepted for.
+    enum Change: CaseIterable {
+        case policy, roots, accepter, rejecter
+    }
+
+    @Test(
+        "A proxy with TLS that is not accepted for a request does not get it over an earlier one's connection",
+        arguments: Change.allCases, ["https", "http"])
+    func acceptedForAnother(change: Change, scheme: String) async throws {
+        let site = try TestSite.shared.get()
+        // The origin's anchors are its rule's own, so that only the proxy's change.
+        let origin = PinningRule(
+            host: try ServerName("start.test"), pins: [try Pin(site.leaf.pin, role: .leaf)], anchors: site.store)
+        let strange = PinningRule(host: try ServerName("localhost"), pins: [try Pin(strangePin, role: .leaf)])
+        let own = scheme == "https" ? [origin] : []
+        try await withProxy(usesTLS: true) { request in
+            request.method == "CONNECT" ? .serve : .respond(.init(body: "hello"))
+        } _: { (server, proxy, session) async throws in
+            session.pinning = own.isEmpty ? nil : try PinningPolicy(rules: own)
+            if change == .accepter { session.trustStore = TrustStore(certificates: []) }
+            let accept = TaskHandlerDelegate(acceptServer)
+            let url = "\(scheme)://start.test/"
+            #expect(try await session.get(url, delegate: change == .accepter ? accept : nil).body == "hello")
+            let before = (server.applicationBytes.count, proxy.applicationBytes.count)
+            var delegate: TaskHandlerDelegate?
+            switch change {
+            case .policy: session.pinning = try PinningPolicy(rules: own + [strange])
+            case .roots: session.trustStore = TrustStore(certificates: [])
+            case .accepter: break
+            case .rejecter:
+                delegate = TaskHandlerDelegate { challenge in
+                    (challenge.protectionSpace.isProxy() ? .rejectProtectionSpace : .performDefaultHandling, nil)
+                }
+            }
+            let isUnknown = change == .roots || change == .accepter
+            #expect(
+                try await session.failure(url, delegate: delegate).code
+                    == (isUnknown ? .serverCertificateHasUnknownRoot : .serverCertificateUntrusted))
+            await session.flush()
+            _ = await proxy.ended(proxy.records.count)
+            #expect((server.applicationBytes.count, proxy.applicationBytes.count) == before)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// One way to a server, one thing that is wrong by the time of the request, and what has to become of it.
+struct VerdictRow: Sendable, CustomTestStringConvertible {
+    /// What the request would go over.
+    enum Connection: CaseIterable {
+        case new
+        /// Left open by an earlier request.
+        case reused
+        /// New, with the TLS session of an earlier one.
+        case resumed
+    }
+
+    enum Way: CaseIterable {
+        case direct
+        /// Through a proxy's tunnel.
+        case tunnel
+        /// The same, with TLS to the proxy.
+        case tlsTunnel
+    }
+
+    /// What happens behind the earlier request; of a redirected request, while its first server answers.
+    enum Change: CaseIterable {
+        case nothing
+        case policy, roots
+        /// Another default credential for the server's client certificate challenge.
+        case identity
+        /// An earlier task's delegate accepted an untrusted chain; this task has none that does.
+        case accepter
+        /// The delegate says yes where the pin is another, and where the pin is right and the chain untrusted.
+        case yesToMismatch, yesToUntrusted
+        /// The delegate says yes with a trust of its own making.
+        case yesToAnother
+        case never, late
+        case cancelThenYes, yesThenCancel
+    }
+
+    let version: LoopbackServer.TLSVersion
+    let connection: Connection
+    let way: Way
+    let isRedirected: Bool
+    let change: Change
+
+    var testDescription: String {
+        "\(change): \(version), \(connection), \(way)\(isRedirected ? ", redirected" : "")"
+    }
+
+    /// How the request ends; nil when it is served.
+    var failure: URLError.Code? {
+        switch change {
+        case .nothing, .identity, .yesThenCancel: nil
+        case .policy, .yesToMismatch, .yesToAnother: .serverCertificateUntrusted
+        case .roots, .accepter, .yesToUntrusted: .serverCertificateHasUnknownRoot
+        case .never, .late, .cancelThenYes: .cancelled
+        }
+    }
+
+    /// Rows in which any two values of any two columns meet.
+    static let pairwise: [VerdictRow] = {
+        let versions = [LoopbackServer.TLSVersion.tls12, .tls13]
+        let columns = [versions.count, Connection.allCases.count, Way.allCases.count, 2, Change.allCases.count]
+        return PinnedNetworkingTests.pairwise(columns).map { row in
+            VerdictRow(
+                version: versions[row[0]], connection: Connection.allCases[row[1]], way: Way.allCases[row[2]],
+                isRedirected: row[3] == 1, change: Change.allCases[row[4]])
+        }
+    }()
+}
+
+/// Rows of one value for each column, counted from 0 to below its entry in `columns`, until any two values of any two
+/// columns are together in a row.
+func pairwise(_ columns: [Int]) -> [[Int]] {
+    let all = columns.reduce([[]]) { rows, count in rows.flatMap { row in (0..<count).map { row + [$0] } } }
+    let pairs = all.map { row in
+        row.indices.flatMap { left in
+            row.indices.dropFirst(left + 1).map { [left, row[left], $0, row[$0]] }
+        }
+    }
+    var missing = Set(pairs.joined())
+    var rows: [[Int]] = []
+    while !missing.isEmpty {
+        let gains = pairs.map { $0.count(where: missing.contains) }
+        guard let best = all.indices.max(by: { gains[$0] < gains[$1] }) else { break }
+        rows.append(all[best])
+        missing.subtract(pairs[best])
+    }
+    return rows
+}

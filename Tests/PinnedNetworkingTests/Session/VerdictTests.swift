@@ -1,0 +1,194 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// TC1 to TC9 of the whole client: whatever a connection was made under, a request goes over it only if it is accepted
+/// for this request.
+@Suite(.timeLimit(.minutes(2)))
+struct VerdictTests {
+    @Test("No byte of a request goes to a server that is not accepted for it", arguments: VerdictRow.pairwise)
+    func verdict(row: VerdictRow) async throws {
+        try await VerdictScene(row).play()
+    }
+
+    @Test("Any two values of two columns meet in the pairwise rows")
+    func pairs() {
+        let columns = [2, 3, 3, 2, 12]
+        let rows = pairwise(columns)
+        for left in columns.indices {
+            for right in columns.indices.dropFirst(left + 1) {
+                let met = Set(rows.map { [$0[left], $0[right]] })
+                #expect(met.count == columns[left] * columns[right])
+            }
+        }
+        // The product has 432.
+        #expect(rows.count < 60)
+    }
+}
+
+/// The servers, the session and the delegate of a row.
+private struct VerdictScene {
+    let row: VerdictRow
+    let site: TestSite
+    let server: LoopbackServer
+    let proxy: LoopbackServer?
+    let session: URLSession
+    /// What the server does before it redirects.
+    private let beforeRedirect = Locked<(@Sendable () throws -> Void)?>(nil)
+    private let storage = URLCredentialStorage()
+    /// Handlers that were not called.
+    private let handlers = Collected<DeferringDelegate.Handler>()
+
+    private static let start = "start.test"
+    private static let secret = "https://pinned.test/secret"
+    private static let identities = Result<[ClientIdentity], any Error> {
+        let issuer = try TestCertificate.root("Client Root")
+        return try ["alice", "bob"].map { try issuer.issue(.client($0)).identity }
+    }
+
+    init(_ row: VerdictRow) throws {
+        self.row = row
+        let site = try TestSite.shared.get()
+        let beforeRedirect = beforeRedirect
+        let answer: @Sendable (LoopbackServer.Request) -> LoopbackServer.Response = { request in
+            switch request.target {
+            case "/start":
+                do { try beforeRedirect.withLock { $0 }?() } catch { Issue.record(error) }
+                return .init("302 Found", fields: ["Location: \(Self.secret)"])
+            case "/earlier" where row.connection == .resumed:
+                return .init(fields: ["Connection: close"], body: "hello", closes: true)
+            default: return .init(body: "hello")
+            }
+        }
+        let server = try LoopbackServer(chain: site.chain, .answer(answer)) {
+            $0.protocolVersions = row.version...row.version
+            if row.change == .identity { $0.clientAuthentication = .init() }
+        }
+        let targets = ["pinned.test:443": server.port, "start.test:443": server.port]
+        proxy =
+            switch row.way {
+            case .direct: nil
+            case .tunnel: try LoopbackServer(plain: .proxy(to: targets))
+            case .tlsTunnel:
+                try LoopbackServer(chain: site.proxyChain(), .proxy(to: targets)) {
+                    $0.protocolVersions = row.version...row.version
+                }
+            }
+        let proxies = try proxy.map { [try $0.configuration(usesTLS: row.way == .tlsTunnel)] } ?? []
+        let storage = storage
+        session = try site.session(server) {
+            $0.urlCredentialStorage = storage
+            $0.proxyConfigurations = proxies
+        }
+        self.site = site
+        self.server = server
+    }
+
+    func play() async throws {
+        defer {
+            server.stop()
+            proxy?.stop()
+        }
+        try await prepare()
+        let before = protectedBytes
+        let delegate = DeferringDelegate { answer($1, $0, $2) }
+        if row.isRedirected {
+            beforeRedirect.withLock { $0 = { try change() } }
+        } else {
+            try change()
+        }
+        let url = row.isRedirected ? "https://start.test/start" : Self.secret
+        if let failure = row.failure {
+            #expect(try await session.failure(url, delegate: delegate).code == failure)
+            for handler in handlers.values where row.change == .late { handler(.performDefaultHandling, nil) }
+        } else {
+            #expect(try await session.get(url, delegate: delegate).body == "hello")
+        }
+        await session.flush()
+        let records = await server.ended(server.records.count)
+        if row.failure == nil {
+            try expectServed(records.filter { $0.serverName != Self.start })
+        } else {
+            #expect(protectedBytes == before, "bytes went to a server that was refused")
+        }
+        for record in proxy?.records ?? [] {
+            #expect(record.requests.allSatisfy { $0.method == "CONNECT" })
+            #expect(!String(decoding: record.applicationBytes, as: UTF8.self).contains("secret"))
+        }
+    }
+
+    /// Makes what the request could go over.
+    private func prepare() async throws {
+        if row.change == .accepter { session.trustStore = TrustStore(certificates: []) }
+        if row.change != .accepter { session.pinning = try .pinning(site.leaf.pin) }
+        try useIdentity(0)
+        guard row.connection != .new else { return }
+        let delegate = row.change == .accepter ? TaskHandlerDelegate(acceptServer) : nil
+        #expect(try await session.get("https://pinned.test/earlier", delegate: delegate).body == "hello")
+    }
+
+    private func change() throws {
+        switch row.change {
+        case .policy, .yesToMismatch: session.pinning = try .pinning(strangePin)
+        case .roots, .yesToUntrusted: session.trustStore = TrustStore(certificates: [])
+        case .identity: try useIdentity(1)
+        default: break
+        }
+    }
+
+    private func useIdentity(_ index: Int) throws {
+        guard row.change == .identity else { return }
+        let credential = URLCredential(
+            identity: try Self.identities.get()[index], certificates: nil, persistence: .permanent)
+        storage.setDefaultCredential(credential, for: .clientCertificate())
+    }
+
+    /// The delegate of the task.
+    private func answer(
+        _ challenge: URLAuthenticationChallenge, _ task: URLSessionTask, _ handler: @escaping DeferringDelegate.Handler
+    ) {
+        let trust = challenge.protectionSpace.serverTrust
+        guard let trust, challenge.protectionSpace.host == "pinned.test" else {
+            // Where the way leads over others that are not trusted either.
+            let isTrusted = trust == nil || row.change != .accepter
+            return handler(isTrusted ? .performDefaultHandling : .useCredential, acceptServer(challenge).1)
+        }
+        let yes = URLCredential(trust: trust)
+        switch row.change {
+        case .nothing, .policy, .roots, .identity, .accepter: handler(.performDefaultHandling, nil)
+        case .yesToMismatch, .yesToUntrusted: handler(.useCredential, yes)
+        case .yesToAnother:
+            let another = ServerTrust(presented: trust.presented, name: trust.name, store: trust.store)
+            handler(.useCredential, URLCredential(trust: another))
+        case .never, .late:
+            handlers.append(handler)
+            task.cancel()
+        case .cancelThenYes:
+            handler(.cancelAuthenticationChallenge, nil)
+            handler(.useCredential, yes)
+        case .yesThenCancel:
+            handler(.useCredential, yes)
+            handler(.cancelAuthenticationChallenge, nil)
+        }
+    }
+
+    /// What the server got on all connections but those of the request that it redirects.
+    private var protectedBytes: Int {
+        server.records.filter { $0.serverName != Self.start }.map(\.applicationBytes.count).reduce(0, +)
+    }
+
+    /// The rows that are served went over what they are named after; otherwise the others would prove little.
+    private func expectServed(_ records: [LoopbackServer.Record]) throws {
+        let last = try #require(records.last { !$0.requests.isEmpty })
+        #expect(last.requests.last?.target == "/secret")
+        #expect(last.protocolVersion == (row.version == .tls12 ? "TLSv1.2" : "TLSv1.3"))
+        if row.change == .identity {
+            #expect(last.clientChain.first == (try Self.identities.get()[1].certificates.first?.derBytes))
+            #expect(last.requests.count == 1)
+            return
+        }
+        #expect(last.requests.count == (row.connection == .reused ? 2 : 1))
+        #expect(last.sessionResumed == (row.connection == .resumed))
+    }
+}

@@ -1,0 +1,67 @@
+import CertificateTrust
+import HTTPMessages
+import TLSTransport
+import TestPKI
+import Testing
+
+/// TC15: servers that send for ever and say nothing.
+@Suite struct FloodAttackTests {
+    enum Kind: Sendable, CaseIterable {
+        case keyUpdates, helloRequests
+
+        var version: LoopbackServer.TLSVersion { self == .keyUpdates ? .tls13 : .tls12 }
+
+        func pour(_ connection: LoopbackServer.Connection) throws {
+            for _ in 0..<200_000 {
+                switch self {
+                case .keyUpdates: try connection.updateKeys()
+                case .helloRequests: try connection.requestRenegotiation()
+                }
+            }
+            while try connection.read() != nil {}
+        }
+    }
+
+    // Falls without the limit of bytes that bring no plaintext.
+    @Test("TC15: a flood of key updates, or of requests for a handshake, ends the connection", arguments: Kind.allCases)
+    func flood(kind: Kind) async throws {
+        let site = try Site()
+        let server = try LoopbackServer(chain: site.chain, .handle { try kind.pour($0) }) {
+            $0.protocolVersions = kind.version...kind.version
+        }
+        try await server.run { server in
+            let connection = try await site.connect(to: server)
+            await expectFailure(\.isProtocolFailure) { _ = try await connection.receive() }
+            try expectNoSockets(to: server.port)
+        }
+    }
+
+    @Test(
+        "TC15: a flood by an https proxy, below the tunnel's handshake, ends the connection", arguments: Kind.allCases)
+    func flood(byProxy kind: Kind) async throws {
+        let (site, house) = (try Site(), try Site("proxy.example.test"))
+        let script = LoopbackServer.Script.proxy(to: [:]) { _ in
+            .handle { connection in
+                try connection.write(LoopbackServer.Response.established)
+                try kind.pour(connection)
+            }
+        }
+        let server = try LoopbackServer(chain: house.chain, script) {
+            $0.protocolVersions = kind.version...kind.version
+        }
+        try await server.run { proxy in
+            let request = try HTTPRequestHead(
+                method: "CONNECT", target: .authority, origin: HTTPOrigin(scheme: .https, name: site.name, port: 443))
+            await expectFailure(\.isHandshakeFailed) {
+                let bare = try await Transport.shared.connect(
+                    to: try ServerName(proxy.address), port: proxy.port, options: .patient)
+                let pending = try await bare.secure(as: house.name, options: .patient)
+                let path = try house.path(pending.presented)
+                let way = try await pending.acceptProxy(path)
+                _ = try await way.requestTunnel(request, limit: .seconds(600))
+                _ = try await way.secure(as: site.name, options: .with { $0.handshakeTimeout = .seconds(30) })
+            }
+            try expectNoSockets(to: proxy.port)
+        }
+    }
+}
