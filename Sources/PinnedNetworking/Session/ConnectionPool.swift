@@ -175,6 +175,8 @@ final class PooledConnection {
     let proxy: JudgedServer?
     /// The credential that opened the proxy's tunnel.
     let proxyCredential: URLCredential?
+    /// The task that it was opened for.
+    let taskIdentifier: Int
     let generation: Int
     /// Whether an earlier request went over it.
     var isReused = false
@@ -182,13 +184,19 @@ final class PooledConnection {
 
     nonisolated init(
         _ connection: any RequestConnection, origin: JudgedServer?, proxy: JudgedServer?,
-        proxyCredential: URLCredential?, generation: Int
+        proxyCredential: URLCredential?, taskIdentifier: Int, generation: Int
     ) {
         self.connection = connection
         self.origin = origin
         self.proxy = proxy
         self.proxyCredential = proxyCredential
+        self.taskIdentifier = taskIdentifier
         self.generation = generation
+    }
+
+    /// Whether its tunnel is one that a task would open with this credential.
+    func holds(_ credential: URLCredential?, for task: URLSessionTask) -> Bool {
+        proxyCredential == credential || taskIdentifier == task.taskIdentifier
     }
 
     func isValid(at time: Date) -> Bool { [origin, proxy].allSatisfy { $0?.isValid(at: time) ?? true } }
