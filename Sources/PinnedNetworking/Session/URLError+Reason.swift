@@ -2,7 +2,7 @@ import HTTPMessages
 import TLSTransport
 
 extension URLError {
-    /// The key in `userInfo` under which a refusal by pins has its ``PinDecision``; see ``pinDecision``.
+    /// The key in `userInfo` under which a refusal by pins has its `PinDecision`; see ``pinDecision``.
     public static let pinDecisionKey = "PinnedNetworking.PinDecision"
 
     /// What the policy decided about the server: `.mismatch` or `.unlisted`; nil when the failure is another.

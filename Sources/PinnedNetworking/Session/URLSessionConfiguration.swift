@@ -31,7 +31,7 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.trust.pinning] = newValue }
     }
 
-    /// The certificates to trust; nil for the system's (``TrustStore/system()``).
+    /// The certificates to trust; nil for the system's (`TrustStore.system()`).
     ///
     /// A pinning rule that names anchors of its own is judged with those.
     public var trustStore: TrustStore? {

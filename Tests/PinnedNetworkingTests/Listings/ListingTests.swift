@@ -109,8 +109,8 @@ struct ListingTests {
         try await LoopbackServer(chain: site.chain, .answer(row.answer)).run { server in
             let output = try await program.output(
                 ["delegates", "https://127.0.0.1:\(server.port)/"], roots: [try TestSite().root])
-            #expect(output == Array(repeating: "200 hello", count: 8))
-            #expect(server.records.map(\.requests.count) == Array(repeating: 2, count: 8))
+            #expect(output == Array(repeating: "200 hello", count: 9))
+            #expect(server.records.map(\.requests.count) == Array(repeating: 2, count: 9))
         }
     }
 

@@ -46,6 +46,20 @@ final class MainActorHandler: NSObject, URLSessionTaskDelegate {
 }
 
 @MainActor
+final class MainActorCheckedHandler: NSObject, @preconcurrency URLSessionTaskDelegate {
+    var count = 0
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping Handler
+    ) {
+        count += 1
+        let (disposition, credential) = answer(challenge)
+        completionHandler(disposition, credential)
+    }
+}
+
+@MainActor
 final class MainActorAsync: NSObject, URLSessionTaskDelegate {
     var count = 0
 

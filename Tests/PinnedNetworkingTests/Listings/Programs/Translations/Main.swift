@@ -9,8 +9,8 @@ struct Main {
         case "example.com", "example.net": await Site.report { try await fetchThroughProxy(Site.command) }
         case "delegates":
             let delegates: [any URLSessionTaskDelegate] = [
-                ObjectHandler(), ObjectAsync(), MainActorHandler(), MainActorAsync(), ForwardingHandler(),
-                ForwardingAsync(), ActorHandler(), ActorAsync(),
+                ObjectHandler(), ObjectAsync(), MainActorHandler(), MainActorCheckedHandler(), MainActorAsync(),
+                ForwardingHandler(), ForwardingAsync(), ActorHandler(), ActorAsync(),
             ]
             for delegate in delegates { await Site.get(delegate, queue: .main) }
         default: print("unknown command")
