@@ -35,6 +35,9 @@ struct VerdictRow: Sendable, CustomTestStringConvertible {
         case yesToAnother
         case never, late
         case cancelThenYes, yesThenCancel
+
+        /// Whether it is the session's, and no delegate is there whom it would be put to.
+        var isSessions: Bool { [.nothing, .policy, .roots, .identity].contains(self) }
     }
 
     let version: LoopbackServer.TLSVersion
