@@ -117,8 +117,8 @@ final class ConnectionPool {
     }
 
     private func storeSession(of connection: PooledConnection, at place: Place) async {
-        guard connection.generation == generation, let verified = connection.connection as? VerifiedConnection,
-            let session = await verified.session()
+        guard let verified = connection.connection as? VerifiedConnection, let session = await verified.session(),
+            connection.generation == generation
         else { return }
         let sessions = (places[place]?.sessions ?? []) + [StoredSession(session: session, approval: verified.approval)]
         places[place, default: Connections()].sessions = sessions.suffix(Self.sessionLimit)
@@ -127,9 +127,9 @@ final class ConnectionPool {
     /// Forgets every session to resume and closes every connection, those in use when their request has ended.
     func drop() async {
         generation += 1
-        for (place, connections) in places {
+        for place in places.keys {
             places[place]?.sessions = []
-            for connection in connections.idle { await close(connection, at: place) }
+            await closeIdle(at: place) { $0.generation < generation }
         }
     }
 
@@ -153,14 +153,15 @@ final class ConnectionPool {
         }
     }
 
+    /// Takes connections out one by one, since each close lets requests lease others of them.
+    private func closeIdle(at place: Place, where isUseless: (PooledConnection) -> Bool) async {
+        while let connection = places[place]?.idle.first(where: isUseless) { await close(connection, at: place) }
+    }
+
     private func closeIdle() async {
         sweep = nil
         let oldest = ContinuousClock.now - Self.idleLimit
-        for (place, connections) in places {
-            for connection in connections.idle where connection.idleSince <= oldest {
-                await close(connection, at: place)
-            }
-        }
+        for place in places.keys { await closeIdle(at: place) { $0.idleSince <= oldest } }
         if places.values.contains(where: { !$0.idle.isEmpty }) { startSweep() }
     }
 }
