@@ -97,7 +97,14 @@ final class Transfer {
             return nil
         }
         let part = parts.removeFirst()
-        if bodyProof != nil { provenBody += part }
+        if bodyProof != nil {
+            // It can only be judged whole, and it is the server who says that there is a proof.
+            guard part.count <= URLSession.collectedBodyLimit - provenBody.count else {
+                await abandon()
+                throw HTTPResponseError.bodyTooLarge(limit: URLSession.collectedBodyLimit)
+            }
+            provenBody += part
+        }
         task.status.withLock { $0.bytesReceived += Int64(part.count) }
         return part
     }
@@ -174,6 +181,7 @@ final class Transfer {
             let connection = try await connect(to: place)
             lease = (connection, place)
             (parts, head, hasEnded, hasAnswered) = ([], nil, false, false)
+            (bodyProof, provenBody) = (nil, [])
             do {
                 return try await send(sent, on: connection)
             } catch where error is TransportError || (error as? HTTPResponseError) == .truncated {
