@@ -17,7 +17,7 @@ final class Transfer {
     private var lease: (connection: PooledConnection, place: ConnectionPool.Place)?
     private var exchange: HTTPExchange?
     /// Pieces of the body that were read ahead of those who ask for them.
-    private var parts: [ArraySlice<UInt8>] = []
+    private var parts: ArraySlice<ArraySlice<UInt8>> = []
     private var head: HTTPResponseHead?
     private var hasEnded = false
     /// Whether anything has come back on the connection.
