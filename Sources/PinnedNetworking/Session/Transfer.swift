@@ -184,7 +184,7 @@ final class Transfer {
             (bodyProof, provenBody) = (nil, [])
             do {
                 return try await send(sent, on: connection)
-            } catch where error is TransportError || (error as? HTTPResponseError) == .truncated {
+            } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
                 // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
                 // nothing (RFC 9110, section 9.2.2).
                 let reason = error as? TransportError
