@@ -40,6 +40,8 @@ final class ConnectionPool {
     /// Counts ``drop()``: what was leased before it is not taken back.
     private var generation = 0
 
+    /// Places known before those without a connection, and with them their sessions, are forgotten.
+    private static let placeLimit = 256
     /// Sessions kept for one place: one for each connection that is usual.
     private static let sessionLimit = 6
     /// How long a connection is kept without a request. Servers close theirs after 5 to 75 seconds.
@@ -56,6 +58,7 @@ final class ConnectionPool {
             if let connection = await take(place, where: holds) { return .reuse(connection) }
             let connections = places[place, default: Connections()]
             if connections.count < limit {
+                if places.count >= Self.placeLimit { places = places.filter { $0.value.count > 0 } }
                 places[place, default: Connections()].count += 1
                 return .open
             }
