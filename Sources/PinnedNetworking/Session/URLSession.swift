@@ -291,3 +291,8 @@ public final class URLSession: Sendable {
         return error
     }
 }
+
+extension URLSession: CustomReflectable {
+    /// Shows nothing: `dump` must not print the logins that a session keeps.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
