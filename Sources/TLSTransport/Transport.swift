@@ -54,7 +54,8 @@ package final class Transport: Sendable {
         let race = ConnectRace(to: addresses, peer: endpoint.description, on: loop)
         let socket = try await race.run(until: deadline(.connect, options.connectTimeout))
         let address = socket.address.description
-        let connection = Connection(socket, peer: "\(endpoint) at \(address)", on: loop)
+        let peer = endpoint.description == address ? address : "\(endpoint) at \(address)"
+        let connection = Connection(socket, peer: peer, on: loop)
         return BareConnection(connection, remoteAddress: address, context: context)
     }
 

@@ -51,8 +51,8 @@ extension TransportError {
         case rejected
     }
 
-    /// Whether the peer's alert is about the client's certificate (RFC 8446, section 6.2); `wasShown` says whether it got
-    /// one. TLS 1.2 has no alert of its own for a missing one.
+    /// Whether the peer's alert is about the client's certificate, which it had asked for (RFC 8446, section 6.2);
+    /// `wasShown` says whether it got one.
     package func identityRefusal(wasShown: Bool) -> IdentityRefusal? {
         let alert: UInt8? =
             switch self {
@@ -62,6 +62,8 @@ extension TransportError {
         switch alert {
         // certificate_required
         case 116: return .missing
+        // handshake_failure: what TLS 1.2 has for a missing one (RFC 5246, section 7.4.6)
+        case 40: return wasShown ? nil : .missing
         // bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired, certificate_unknown,
         // unknown_ca, access_denied
         case 42, 43, 44, 45, 46, 48, 49: return wasShown ? .rejected : .missing

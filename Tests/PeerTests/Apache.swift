@@ -5,14 +5,15 @@ import TestPKI
 ///
 /// Every page answers with the user, the method and the body of its request.
 struct Apache: Sendable {
-    /// The proxy wants a login of ``PeerSite/user`` too.
+    /// The proxy wants a login of ``PeerSite/user`` too, and at `clients` nobody gets past the handshake without a
+    /// certificate of ``PeerSite/root``.
     let ports: Ports
     /// `GET /basic/a 200 user NONCE COUNT`
     let log: PeerLog
     let proxyLog: PeerLog
     private let daemon: TestDaemon
 
-    typealias Ports = (http: UInt16, https: UInt16, proxy: UInt16)
+    typealias Ports = (http: UInt16, https: UInt16, proxy: UInt16, clients: UInt16)
 
     /// The pages' realms by the first part of their path, with what their section says.
     private static let sections = [
@@ -29,13 +30,15 @@ struct Apache: Sendable {
         "proxy", "proxy_http", "proxy_connect",
     ]
 
-    init(_ site: PeerSite) async throws {
+    /// The server for clients with a certificate speaks one version of TLS.
+    init(_ site: PeerSite, version: String = "TLSv1.3") async throws {
         let folder = site.folder.path
-        let free = TestDaemon.freePorts(3)
-        ports = (free[0], free[1], free[2])
+        let free = TestDaemon.freePorts(4)
+        ports = (free[0], free[1], free[2], free[3])
         log = PeerLog(path: folder + "/apache.log")
         proxyLog = PeerLog(path: folder + "/apache-proxy.log")
 
+        _ = try site.folder.add(site.root.pemText, name: "root.pem")
         _ = try site.folder.add(PeerSite.basicUsers(), name: "basic.users")
         let realms = Self.sections.filter { $0.1 == "Digest" }.map { $0.0 + " realm" }
         _ = try site.folder.add(PeerSite.digestUsers(realms), name: "digest.users")
@@ -48,16 +51,17 @@ struct Apache: Sendable {
             end
 
             """, name: "page.lua")
-        _ = try site.folder.add(Self.configuration(folder, ports), name: "apache.conf")
+        _ = try site.folder.add(Self.configuration(folder, ports, version), name: "apache.conf")
         try site.share()
         daemon = try await TestDaemon(
-            [PeerProgram.apache.path, "-f", folder + "/apache.conf", "-D", "NO_DETACH", "-D", "FOREGROUND"], ports: free)
+            [PeerProgram.apache.path, "-f", folder + "/apache.conf", "-D", "NO_DETACH", "-D", "FOREGROUND"], ports: free
+        )
     }
 
     /// Ends the server: its logs are whole then.
     func stop() { daemon.stop() }
 
-    private static func configuration(_ folder: String, _ ports: Ports) -> String {
+    private static func configuration(_ folder: String, _ ports: Ports, _ version: String) -> String {
         let modules = modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }
         let sections = sections.map { name, scheme, directive in
             """
@@ -83,18 +87,32 @@ struct Apache: Sendable {
             ServerLimit 1
             ThreadsPerChild 64
             MaxRequestWorkers 64
-            LuaMapHandler / \(folder)/page.lua
 
             Listen 127.0.0.1:\(ports.http)
             Listen 127.0.0.1:\(ports.https)
             Listen 127.0.0.1:\(ports.proxy)
+            Listen 127.0.0.1:\(ports.clients)
             # The login as it came: there is none on the first request to a realm.
             LogFormat "%m %U %>s %u %{Authorization}i" login
             CustomLog \(folder)/apache.log login
+            <VirtualHost 127.0.0.1:\(ports.http)>
+                LuaMapHandler / \(folder)/page.lua
+            </VirtualHost>
             <VirtualHost 127.0.0.1:\(ports.https)>
+                LuaMapHandler / \(folder)/page.lua
                 SSLEngine On
                 SSLCertificateFile \(folder)/origin.pem
                 SSLCertificateKeyFile \(folder)/origin.key
+            </VirtualHost>
+            <VirtualHost 127.0.0.1:\(ports.clients)>
+                LuaMapHandler / \(folder)/page.lua
+                SSLEngine On
+                SSLProtocol \(version)
+                SSLCertificateFile \(folder)/origin.pem
+                SSLCertificateKeyFile \(folder)/origin.key
+                SSLVerifyClient require
+                SSLVerifyDepth 2
+                SSLCACertificateFile \(folder)/root.pem
             </VirtualHost>
             <VirtualHost 127.0.0.1:\(ports.proxy)>
                 SSLEngine On

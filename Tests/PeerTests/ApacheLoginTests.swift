@@ -62,7 +62,7 @@ struct ApacheLoginTests {
         let delegate = LoginDelegate(row.answers)
         let answer = try await session("https", delegate).get("https://pinned.test/\(section)/a")
         #expect(answer.status == row.status)
-        #expect(answer.body == "reader GET " || answer.body.contains("<h1>Unauthorized</h1>") && row.status == 401)
+        #expect(answer.body.contains(row.status == 200 ? "reader GET " : "<h1>Unauthorized</h1>"))
         #expect(delegate.challenges.map(\.previousFailureCount).suffix(row.asked) == Array(0..<row.asked)[...])
         let tried = row.answers.count { $0.0 == .useCredential && $0.1 != nil }
         let statuses = try await apache.requests(1 + tried).map { $0.split(separator: " ")[2] }
@@ -142,22 +142,25 @@ struct ApacheLoginTests {
         #expect(Set(uses.map(\.nonce)).count == 1)
     }
 
-    @Test("50 requests at once log in, and none repeats a nonce's count", arguments: ["http", "https"])
-    func parallel(scheme: String) async throws {
+    @Test(
+        "50 requests at once log in, and none repeats a nonce's count",
+        arguments: ["http", "https"], ["digest", "counted", "once"])
+    func parallel(scheme: String, section: String) async throws {
         let delegate = LoginDelegate(Array(repeating: LoginDelegate.login, count: 50))
         let session = try session(scheme, delegate)
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
             for page in 0..<50 {
-                group.addTask { try await session.get("\(scheme)://pinned.test/digest/\(page)").status }
+                group.addTask { try await session.get("\(scheme)://pinned.test/\(section)/\(page)").status }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers == Array(repeating: 200, count: 50))
+        // A nonce that another request used up in between is stale, which is no failure of the login.
         #expect(delegate.challenges.allSatisfy { $0.previousFailureCount == 0 })
-        apache.stop()
+        let lines = try await apache.log.lines(50, with: " 200 reader ")
+        #expect(lines.count { $0.contains(" 200 reader ") } == 50)
         let uses = apache.nonceUses
-        #expect(uses.count == 50)
-        #expect(Set(uses.map { $0.nonce + $0.count }).count == 50)
+        #expect(Set(uses.map { $0.nonce + $0.count }).count == uses.count)
     }
 }
 

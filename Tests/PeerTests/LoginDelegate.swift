@@ -19,9 +19,18 @@ final class LoginDelegate: URLSessionTaskDelegate {
         challenges.filter { $0.protectionSpace.serverTrust == nil }.map(\.text)
     }
 
+    // An answer at session level, to trust and identity questions, holds for the session's connections.
+    func urlSession(_ session: URLSession, didReceive challenge: URLAuthenticationChallenge) async -> Answer {
+        answer(challenge)
+    }
+
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
     ) async -> Answer {
+        answer(challenge)
+    }
+
+    private func answer(_ challenge: URLAuthenticationChallenge) -> Answer {
         state.withLock { state in
             state.seen.append(challenge)
             guard challenge.protectionSpace.serverTrust == nil, !state.answers.isEmpty else {

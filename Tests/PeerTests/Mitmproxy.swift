@@ -39,7 +39,8 @@ struct Mitmproxy: Sendable {
         daemon = try await TestDaemon(
             [
                 PeerProgram.mitmproxy.path, "--quiet", "--listen-host", "127.0.0.1", "--listen-port", "\(port)",
-                "--set", "confdir=" + folder, "--set", "ssl_insecure=true", "--set", "tcp_hosts=.*", "--scripts", script,
+                "--set", "confdir=" + folder, "--set", "ssl_insecure=true", "--set", "tcp_hosts=.*", "--scripts",
+                script,
             ], ports: [port])
     }
 

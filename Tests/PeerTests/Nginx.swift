@@ -8,8 +8,8 @@ struct Nginx: Sendable {
     let log: PeerLog
     private let daemon: TestDaemon
 
-    /// Speaks one version, `TLSv1.2` or `TLSv1.3`; `verifies` is `on` or `optional`. Without keep-alive each request has
-    /// a connection of its own.
+    /// Speaks one version, `TLSv1.2` or `TLSv1.3`; `verifies` is `on`, `optional` or `off`. Without keep-alive each
+    /// request has a connection of its own.
     init(_ site: PeerSite, version: String, verifies: String, keepsAlive: Bool = true) async throws {
         let folder = site.folder.path
         port = TestDaemon.freePorts(1)[0]

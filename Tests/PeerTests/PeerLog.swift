@@ -8,9 +8,12 @@ struct PeerLog: Sendable {
         (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n").map(String.init) ?? []
     }
 
-    /// Its lines, once there are `count`: a server writes them after it has answered.
-    func lines(_ count: Int) async throws -> [String] {
-        for _ in 0..<3000 where lines.count < count { try await Task.sleep(for: .milliseconds(10)) }
+    /// Its lines, once `count` of them hold `text`: a server writes them after it has answered.
+    func lines(_ count: Int, with text: String = "") async throws -> [String] {
+        for _ in 0..<3000 {
+            guard lines.count(where: { text.isEmpty || $0.contains(text) }) < count else { break }
+            try await Task.sleep(for: .milliseconds(10))
+        }
         return lines
     }
 }

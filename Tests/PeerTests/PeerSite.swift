@@ -100,3 +100,20 @@ extension PinningPolicy {
         try PinningPolicy(rules: [PinningRule(host: try ServerName(host), pins: [try Pin(pin, role: .any)])])
     }
 }
+
+extension TestCertificate {
+    /// A client's certificate under this one.
+    var client: TestCertificate {
+        get throws {
+            try leaf("reader") {
+                PeerSite.validNow(&$0)
+                $0.extendedKeyUsages = [ExtendedKeyUsage.clientAuth]
+            }
+        }
+    }
+
+    /// Itself and its key alone.
+    var identity: ClientIdentity {
+        get throws { try ClientIdentity(pem: Array((pemText + key.privateKeyPEM).utf8)) }
+    }
+}

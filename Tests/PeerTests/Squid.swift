@@ -24,8 +24,8 @@ struct Squid: Sendable {
             cache_log \(folder)/squid.err
             logformat login %rm %ru %>Hs %un %{Authorization}>h
             # A connection without a request is no line of the log.
-            acl nothing url_regex ^error:
-            access_log stdio:\(folder)/squid.log login !nothing
+            acl asked has request
+            access_log stdio:\(folder)/squid.log login asked
             cache deny all
             coredump_dir none
             pinger_enable off

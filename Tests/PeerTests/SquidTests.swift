@@ -29,45 +29,55 @@ struct SquidTests {
 
     @Test(
         "A proxy's login comes from a delegate or the configuration, once, and reaches no origin",
-        arguments: [("Basic", "http"), ("Basic", "https"), ("Digest", "http"), ("Digest", "https")], [true, false])
-    func login(row: (method: String, scheme: String), isConfigured: Bool) async throws {
-        let squid = try await Squid(site, scheme: row.method)
-        let (server, url, line) = try origin(row.scheme)
-        let delegate = LoginDelegate(LoginDelegate.login)
-        let session = try session(squid, delegate, password: isConfigured ? PeerSite.password : nil)
-        for _ in 0..<2 { #expect(try await session.get(url) == ("hello", 200)) }
-        #expect(
-            delegate.logins
-                == (isConfigured ? [] : ["HTTP\(row.method) proxy 127.0.0.1:\(squid.port) proxy realm after 0"]))
-        let isTunnel = row.scheme == "https"
-        let refused = squid.log.lines.filter { $0 == "\(line) 407 - -" }
-        #expect(refused.count <= 1)
-        let served = Array(repeating: "\(line) 200 reader -", count: isTunnel ? 1 : 2)
-        #expect(try await squid.log.lines(refused.count + served.count) == refused + served)
-        let seen = String(decoding: server.applicationBytes, as: UTF8.self)
-        #expect(!seen.lowercased().contains("proxy-authorization"))
-        #expect(seen.contains("GET / HTTP/1.1"))
+        arguments: ["Basic", "Digest"], [true, false])
+    func login(method: String, isConfigured: Bool) async throws {
+        let squid = try await Squid(site, scheme: method)
+        var expected: [String] = []
+        for (server, url, line) in [try origin("http"), try origin("https")] {
+            let delegate = LoginDelegate(LoginDelegate.login)
+            let session = try session(squid, delegate, password: isConfigured ? PeerSite.password : nil)
+            for _ in 0..<2 { #expect(try await session.get(url) == ("hello", 200)) }
+            let asker = "HTTP\(method) proxy 127.0.0.1:\(squid.port) proxy realm after 0"
+            #expect(delegate.logins == (isConfigured ? [] : [asker]))
+            let seen = String(decoding: server.applicationBytes, as: UTF8.self)
+            #expect(seen.contains("GET / HTTP/1.1"))
+            #expect(!seen.lowercased().contains("proxy-authorization"))
+            // A tunnel is written down at its end, once for both requests.
+            await session.flush()
+            let served = "\(line) 200 reader -"
+            expected += ["\(line) 407 - -", served] + (line.hasPrefix("GET") ? [served] : [])
+            let lines = try await squid.log.lines(expected.count)
+            #expect(lines == expected)
+        }
     }
 
-    @Test("A wrong login to a proxy is asked for again", arguments: ["Basic", "Digest"], ["http", "https"])
-    func again(method: String, scheme: String) async throws {
+    @Test("A wrong login to a proxy is asked for again", arguments: ["Basic", "Digest"])
+    func again(method: String) async throws {
         let squid = try await Squid(site, scheme: method)
-        let (_, url, _) = try origin(scheme)
-        let delegate = LoginDelegate(LoginDelegate.wrongLogin, LoginDelegate.login)
-        #expect(try await session(squid, delegate).get(url) == ("hello", 200))
-        #expect(
-            delegate.logins == (0..<2).map { "HTTP\(method) proxy 127.0.0.1:\(squid.port) proxy realm after \($0)" })
+        for origin in [try origin("http"), try origin("https")] {
+            let delegate = LoginDelegate(LoginDelegate.wrongLogin, LoginDelegate.login)
+            #expect(try await session(squid, delegate).get(origin.url) == ("hello", 200))
+            #expect(origin.server.records.count == 1)
+            let asker = "HTTP\(method) proxy 127.0.0.1:\(squid.port) proxy realm"
+            #expect(delegate.logins == [asker + " after 0", asker + " after 1"])
+        }
     }
 
     @Test(
         "A login that a proxy refuses is its response to http, and an error where it makes no tunnel",
-        arguments: ["Basic", "Digest"], [nil, "wrong"])
-    func refusal(method: String, password: String?) async throws {
+        arguments: ["Basic", "Digest"])
+    func refusal(method: String) async throws {
         let squid = try await Squid(site, scheme: method)
-        let plain = try origin("http")
-        #expect(try await session(squid, nil, password: password).get(plain.url).status == 407)
-        let tunnelled = try origin("https")
-        _ = try await session(squid, nil, password: password).failure(tunnelled.url)
+        let (plain, tunnelled) = (try origin("http"), try origin("https"))
+        for password in [nil, "wrong"] {
+            let session = try session(squid, nil, password: password)
+            let answer = try await session.get(plain.url)
+            #expect(answer.status == 407)
+            #expect(answer.body.contains("Cache Access Denied"))
+            #expect(try await session.failure(tunnelled.url).code == .userAuthenticationRequired)
+        }
+        squid.stop()
+        #expect(squid.log.lines.allSatisfy { $0.contains(" 407 ") })
         #expect(plain.server.records.isEmpty)
         #expect(tunnelled.server.records.isEmpty)
     }
@@ -76,7 +86,10 @@ struct SquidTests {
     func noTunnel() async throws {
         let squid = try await Squid(site, scheme: "Basic")
         let error = try await session(squid, nil, password: PeerSite.password).failure("https://localhost:1/")
+        #expect(error.code == .cannotConnectToHost)
         #expect(error.localizedDescription.contains("403"))
+        squid.stop()
+        #expect(squid.log.lines == ["CONNECT localhost:1 403 - -"])
     }
 
     @Test(
@@ -90,7 +103,9 @@ struct SquidTests {
         let url = "https://localhost:\(apache.ports.https)/\(section)/a"
         #expect(try await session.get(url) == ("reader GET ", 200))
         #expect(delegate.logins.count == 2)
+        await session.flush()
         let line = "CONNECT localhost:\(apache.ports.https)"
-        #expect(try await squid.log.lines(2) == ["\(line) 407 - -", "\(line) 200 reader -"])
+        let lines = try await squid.log.lines(2)
+        #expect(lines == ["\(line) 407 - -", "\(line) 200 reader -"])
     }
 }

@@ -81,3 +81,12 @@ extension ServerTrustRefusal: CustomStringConvertible {
         }
     }
 }
+
+/// No request goes to a proxy, and none through it.
+struct ProxyTrustRefusal: Error, CustomStringConvertible {
+    let name: ServerName
+    let port: UInt16
+    let refusal: ServerTrustRefusal
+
+    var description: String { "the proxy \(name) port \(port): \(refusal)" }
+}

@@ -59,3 +59,13 @@ extension URLSession {
         }
     }
 }
+
+extension URLSession.AsyncBytes: CustomReflectable {
+    /// Shows the task: `dump` must not print the request that it sent.
+    public var customMirror: Mirror { Mirror(self, children: ["task": task]) }
+}
+
+extension URLSession.AsyncBytes.AsyncIterator: CustomReflectable {
+    /// Shows the task: `dump` must not print the request that it sent.
+    public var customMirror: Mirror { Mirror(self, children: ["task": task]) }
+}

@@ -75,7 +75,7 @@ struct IdentityRefused: Error, CustomStringConvertible {
             case .stored(_?), .session(_?), .task(_, _?): true
             default: false
             }
-        guard let refusal = reason.identityRefusal(wasShown: wasShown) else { return nil }
+        guard shown != .none, let refusal = reason.identityRefusal(wasShown: wasShown) else { return nil }
         self.refusal = refusal
         self.reason = reason
     }

@@ -88,7 +88,8 @@ struct Judge: Sendable {
             judgement = try await question.judge()
         } catch {
             await pending.refuse()
-            throw error
+            guard proxyType != nil, let refusal = error as? ServerTrustRefusal else { throw error }
+            throw ProxyTrustRefusal(name: name, port: port, refusal: refusal)
         }
         let identity = IdentityQuestion(name: name, port: port, proxyType: proxyType, session: session, task: task)
         do {

@@ -17,7 +17,7 @@ extension Transfer {
         let judges = try Judges(place, for: task, of: session)
         let credential = knownTunnelCredential
         let lease = try await session.pool.lease(place) { connection in
-            judges.hold(connection) && connection.proxyCredential == credential
+            judges.hold(connection) && connection.holds(credential, for: task)
         }
         switch lease {
         case .reuse(let connection):
@@ -58,7 +58,8 @@ extension Transfer {
         }
         guard let judge = judges.origin else {
             return PooledConnection(
-                bare.cleartext(), origin: nil, proxy: proxy, proxyCredential: nil, generation: generation)
+                bare.cleartext(), origin: nil, proxy: proxy, proxyCredential: nil,
+                taskIdentifier: task.taskIdentifier, generation: generation)
         }
         let stored = session.pool.takeSession(place) { judge.holds($0) }
         let pending = try await bare.secure(as: place.origin.name, options: options, resuming: stored)
@@ -66,7 +67,8 @@ extension Transfer {
         let connection = try await judge.accept(pending, as: &origin)
         return PooledConnection(
             connection, origin: origin, proxy: proxy,
-            proxyCredential: place.proxy == nil ? nil : proxyLogin?.accepted, generation: generation)
+            proxyCredential: place.proxy == nil ? nil : proxyLogin?.accepted, taskIdentifier: task.taskIdentifier,
+            generation: generation)
     }
 
     /// TCP to a proxy, and TLS where the proxy has it.

@@ -17,7 +17,7 @@ final class Transfer {
     private var lease: (connection: PooledConnection, place: ConnectionPool.Place)?
     private var exchange: HTTPExchange?
     /// Pieces of the body that were read ahead of those who ask for them.
-    private var parts: [ArraySlice<UInt8>] = []
+    private var parts: ArraySlice<ArraySlice<UInt8>> = []
     private var head: HTTPResponseHead?
     private var hasEnded = false
     /// Whether anything has come back on the connection.
@@ -97,7 +97,14 @@ final class Transfer {
             return nil
         }
         let part = parts.removeFirst()
-        if bodyProof != nil { provenBody += part }
+        if bodyProof != nil {
+            // It can only be judged whole, and it is the server who says that there is a proof.
+            guard part.count <= URLSession.collectedBodyLimit - provenBody.count else {
+                await abandon()
+                throw HTTPResponseError.bodyTooLarge(limit: URLSession.collectedBodyLimit)
+            }
+            provenBody += part
+        }
         task.status.withLock { $0.bytesReceived += Int64(part.count) }
         return part
     }
@@ -174,14 +181,16 @@ final class Transfer {
             let connection = try await connect(to: place)
             lease = (connection, place)
             (parts, head, hasEnded, hasAnswered) = ([], nil, false, false)
+            (bodyProof, provenBody) = (nil, [])
             do {
                 return try await send(sent, on: connection)
-            } catch let error as TransportError {
+            } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
                 // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
                 // nothing (RFC 9110, section 9.2.2).
-                guard connection.isReused, target.isIdempotent, !hasAnswered, error != .cancelled else {
+                let reason = error as? TransportError
+                guard connection.isReused, target.isIdempotent, !hasAnswered, reason != .cancelled else {
                     let shown = connection.origin?.approval.identity ?? .none
-                    throw IdentityRefused(error, shown: shown) ?? error
+                    throw reason.flatMap { IdentityRefused($0, shown: shown) } ?? error
                 }
                 await abandon()
             }

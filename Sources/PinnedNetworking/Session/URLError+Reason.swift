@@ -2,7 +2,7 @@ import HTTPMessages
 import TLSTransport
 
 extension URLError {
-    /// The key in `userInfo` under which a refusal by pins has its ``PinDecision``; see ``pinDecision``.
+    /// The key in `userInfo` under which a refusal by pins has its `PinDecision`; see ``pinDecision``.
     public static let pinDecisionKey = "PinnedNetworking.PinDecision"
 
     /// What the policy decided about the server: `.mismatch` or `.unlisted`; nil when the failure is another.
@@ -12,7 +12,7 @@ extension URLError {
     init(_ reason: any Error, url: URL?) {
         var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
         if let url = url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
-        if case ServerTrustRefusal.refused(let refusal) = reason {
+        if case ServerTrustRefusal.refused(let refusal) = (reason as? ProxyTrustRefusal)?.refusal ?? reason {
             information[Self.pinDecisionKey] = PinDecision(refusal)
         }
         self.init(Code(reason), userInfo: information)
@@ -51,6 +51,7 @@ extension URLError.Code {
         case let reason as WorkLimit.End: self.init(reason)
         case let reason as TransportError: self.init(reason)
         case let reason as ServerTrustRefusal: self.init(reason)
+        case let reason as ProxyTrustRefusal: self.init(reason.refusal)
         case let reason as RedirectionError: self = reason.code
         case let reason as HTTPResponseError: self.init(reason)
         case let reason as ProxyRefusal:

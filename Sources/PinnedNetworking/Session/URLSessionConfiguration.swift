@@ -31,7 +31,7 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.trust.pinning] = newValue }
     }
 
-    /// The certificates to trust; nil for the system's (``TrustStore/system()``).
+    /// The certificates to trust; nil for the system's (`TrustStore.system()`).
     ///
     /// A pinning rule that names anchors of its own is judged with those.
     public var trustStore: TrustStore? {
@@ -145,4 +145,9 @@ struct SessionSettings: Sendable {
 struct SessionTrust: Sendable {
     var pinning: PinningPolicy?
     var store: TrustStore?
+}
+
+extension URLSessionConfiguration: CustomReflectable {
+    /// Shows nothing: `dump` must not print what header fields and proxies hold.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

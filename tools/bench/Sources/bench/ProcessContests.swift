@@ -6,6 +6,8 @@ struct ProcessRun {
     let wallTime: Double
     /// Peak resident set, KiB.
     let memory: Double
+    /// Nanoseconds, of all threads, in and out of the kernel.
+    let cpuTime: Double
 }
 
 /// What a program writes to standard output or, if so wanted, to standard error.
@@ -45,10 +47,10 @@ func runInTurn(_ runner: String, rounds: Int, _ commands: [[String]]) throws -> 
     var runs = commands.map { _ in [ProcessRun]() }
     for line in text.split(separator: "\n") {
         let fields = line.split(separator: " ").compactMap { Double($0) }
-        guard fields.count == 4 else { throw BenchError("the runner said \(line)") }
+        guard fields.count == 5 else { throw BenchError("the runner said \(line)") }
         let command = Int(fields[0])
         guard fields[3] == 0 else { throw BenchError("\(commands[command].joined(separator: " ")) failed") }
-        runs[command].append(ProcessRun(wallTime: fields[1], memory: fields[2]))
+        runs[command].append(ProcessRun(wallTime: fields[1], memory: fields[2], cpuTime: fields[4]))
     }
     guard runs.allSatisfy({ $0.count == rounds }) else { throw BenchError("the runner did not run every command") }
     return runs

@@ -27,9 +27,13 @@ do {
         let tools = Tools(
             runner: arguments[4], cHasher: arguments[5], pinctl: arguments[6], staticPinctl: arguments[7],
             strippedBench: arguments[8], peers: peers(arguments.dropFirst(9)))
-        let report = try measure(system: arguments[2], folder: arguments[3], tools)
-        print(report.failures == 0 ? "\nall targets met" : "\ntargets missed: \(report.failures)")
-        exit(report.failures == 0 ? 0 : 1)
+        finish(try measure(system: arguments[2], folder: arguments[3], tools))
+    case "client" where arguments.count == 10:
+        let field = ClientField(
+            folder: arguments[2], http: arguments[3], https: arguments[4], closing: arguments[5],
+            runner: arguments[6], client: arguments[7], strippedClient: arguments[8],
+            foundationClient: arguments[9])
+        finish(try measure(field))
     default:
         print("bench: see tools/bench/run, which starts it")
         exit(2)
@@ -37,6 +41,11 @@ do {
 } catch {
     print("bench: \(error)")
     exit(2)
+}
+
+private func finish(_ report: Report) -> Never {
+    print(report.failures == 0 ? "\nall targets met" : "\ntargets missed: \(report.failures)")
+    exit(report.failures == 0 ? 0 : 1)
 }
 
 private func verify(_ way: (some Verification).Type) throws {
@@ -70,5 +79,16 @@ private func measure(system: String, folder: String, _ tools: Tools) throws -> R
     try worstCases(folder + "/worst", ordinary: MeasuredChain("P-256", in: folder), &report)
     try startUp(tools, certificate: folder + "/one.pem", &report)
     try largeFile(tools, large: folder + "/roots-100k.pem", one: folder + "/one.pem", &report)
+    return report
+}
+
+private func measure(_ field: ClientField) throws -> Report {
+    var report = Report()
+    for security in [ClientField.Security.http, .https] {
+        for atOnce in [1, 16] { try requests(security, atOnce: atOnce, field, &report) }
+    }
+    try newConnections(field, &report)
+    try pinsOfHandshake(field, &report)
+    try streams(field, &report)
     return report
 }

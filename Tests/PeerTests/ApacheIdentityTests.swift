@@ -1,0 +1,40 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// apache2 ends the handshake where nginx answers with a page.
+@Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(5)))
+struct ApacheIdentityTests {
+    @Test(
+        "A handshake that ends for want of the right certificate says so",
+        arguments: ["TLSv1.2", "TLSv1.3"])
+    func outcomes(version: String) async throws {
+        let site = try PeerSite()
+        let apache = try await Apache(site, version: version)
+        let stranger = try TestCertificate.root("Stranger", adjusting: PeerSite.validNow)
+        let right = try site.root.client.identity
+        let wrong = try stranger.client.identity
+        var rows: [(answer: LoginDelegate.Answer, code: URLError.Code?)] = [
+            (LoginDelegate.identity(right), nil),
+            (LoginDelegate.identity(wrong), .clientCertificateRejected),
+            ((.cancelAuthenticationChallenge, nil), .cancelled),
+        ]
+        if version == "TLSv1.3" { rows.append(((.performDefaultHandling, nil), .clientCertificateRequired)) }
+        for row in rows {
+            let delegate = LoginDelegate(row.answer)
+            let session = try site.session(to: apache.ports.clients, delegate: delegate)
+            if let code = row.code {
+                let error = try await session.failure("https://pinned.test/")
+                #expect(error.code == code, "\(error)")
+            } else {
+                #expect(try await session.get("https://pinned.test/") == ("- GET ", 200))
+            }
+            let challenge = try #require(delegate.challenges.last)
+            #expect(challenge.text == "ClientCertificate pinned.test:443 after 0")
+            #expect(challenge.protectionSpace.distinguishedNames == [Data(site.root.subject.derBytes)])
+        }
+        apache.stop()
+        #expect(apache.log.lines == ["GET / 200 - -"])
+    }
+}

@@ -1,0 +1,207 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// Who the client says it is, to whom, and to nobody else.
+@Suite(.timeLimit(.minutes(2)))
+struct ClientCertificateTests {
+    /// A server that asks for a certificate, and two clients of which it knows one.
+    private struct Scene {
+        let site: TestSite
+        let issuer: TestCertificate
+        let alice: ClientIdentity
+        let stranger: ClientIdentity
+
+        init() throws {
+            site = try TestSite.shared.get()
+            issuer = try .root("Client Root")
+            alice = try issuer.issue(.client("alice")).identity
+            stranger = try TestCertificate.root("Strange Root").issue(.client("mallory")).identity
+        }
+
+        func server(
+            _ version: LoopbackServer.TLSVersion = .tls13, isRequired: Bool = false,
+            _ script: LoopbackServer.Script = .respond(.init(body: "hello"))
+        ) throws -> LoopbackServer {
+            try LoopbackServer(chain: site.chain, script) {
+                $0.protocolVersions = version...version
+                $0.clientAuthentication = .init(issuers: [issuer], roots: [issuer], isRequired: isRequired)
+            }
+        }
+    }
+
+    /// Says `answer` to client certificate challenges, and nothing to others.
+    private static func delegate(_ answer: @escaping Responder) -> Responder {
+        { challenge in
+            let method = challenge.protectionSpace.authenticationMethod
+            return method == NSURLAuthenticationMethodClientCertificate
+                ? answer(challenge) : (.performDefaultHandling, nil)
+        }
+    }
+
+    private static func use(
+        _ identity: ClientIdentity, _ persistence: URLCredential.Persistence = .none
+    ) -> Responder {
+        delegate { _ in
+            (.useCredential, URLCredential(identity: identity, certificates: nil, persistence: persistence))
+        }
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        enum Source: CaseIterable { case nobody, sessionDelegate, taskDelegate, storage }
+        enum Answer: CaseIterable { case alice, stranger, password, nothing, reject, cancel }
+        let version: LoopbackServer.TLSVersion
+        let source: Source
+        let answer: Answer
+        let isRequired: Bool
+
+        var testDescription: String { "\(version), \(source), \(answer), \(isRequired ? "required" : "optional")" }
+
+        var failure: URLError.Code? {
+            switch (source, answer) {
+            case (.sessionDelegate, .cancel), (.taskDelegate, .cancel): .cancelled
+            case (.nobody, _): isRequired ? .clientCertificateRequired : nil
+            case (_, .alice): nil
+            case (_, .stranger): .clientCertificateRejected
+            default: isRequired ? .clientCertificateRequired : nil
+            }
+        }
+
+        static let pairwise: [Row] = PinnedNetworkingTests.pairwise([2, 4, 6, 2]).map { row in
+            Row(
+                version: row[0] == 0 ? .tls12 : .tls13, source: Source.allCases[row[1]],
+                answer: Answer.allCases[row[2]], isRequired: row[3] == 1)
+        }
+    }
+
+    @Test("A server that asks gets what was chosen for it, or nothing", arguments: Row.pairwise)
+    func chosen(row: Row) async throws {
+        let scene = try Scene()
+        let respond: Responder =
+            switch row.answer {
+            case .alice: Self.use(scene.alice)
+            case .stranger: Self.use(scene.stranger)
+            case .password:
+                Self.delegate { _ in
+                    (.useCredential, URLCredential(user: "alice", password: "p", persistence: .none))
+                }
+            case .nothing: Self.delegate { _ in (.useCredential, nil) }
+            case .reject: Self.delegate { _ in (.rejectProtectionSpace, nil) }
+            case .cancel: Self.delegate { _ in (.cancelAuthenticationChallenge, nil) }
+            }
+        let storage = URLCredentialStorage()
+        let stored = [Row.Answer.alice: scene.alice, .stranger: scene.stranger][row.answer]
+        if row.source == .storage, let stored {
+            let credential = URLCredential(identity: stored, certificates: nil, persistence: .permanent)
+            storage.setDefaultCredential(credential, for: .clientCertificate())
+        }
+        try await scene.server(row.version, isRequired: row.isRequired).run { server in
+            let asks = row.source == .sessionDelegate
+            let session = try scene.site.session(server, delegate: asks ? SessionAsyncDelegate(respond) : nil) {
+                $0.urlCredentialStorage = storage
+            }
+            let delegate = row.source == .taskDelegate ? TaskHandlerDelegate(respond) : nil
+            if let failure = row.failure {
+                #expect(try await session.failure(delegate: delegate).code == failure)
+            } else {
+                #expect(try await session.get(delegate: delegate).body == "hello")
+            }
+            await session.flush()
+            let records = await server.ended(server.records.count)
+            let isShown = row.answer == .alice && row.source != .nobody
+            #expect(records.flatMap(\.clientChain) == (isShown ? scene.alice.certificates.map(\.derBytes) : []))
+            #expect(records.flatMap(\.requests).count == (row.failure == nil ? 1 : 0))
+        }
+    }
+
+    @Test("The challenge says who asks and whom it knows")
+    func challenge() async throws {
+        let scene = try Scene()
+        let spaces = Collected<URLProtectionSpace>()
+        let delegate = SessionHandlerDelegate(
+            Self.delegate {
+                spaces.append($0.protectionSpace)
+                return (.performDefaultHandling, nil)
+            })
+        try await scene.server().run { server in
+            _ = try await scene.site.session(server, delegate: delegate).get("https://pinned.test:8443/")
+        }
+        let space = try #require(spaces.values.first)
+        #expect(space.host == "pinned.test")
+        #expect(space.port == 8443)
+        #expect(space.serverTrust == nil)
+        let names = try #require(space.distinguishedNames)
+        #expect(names.count == 1)
+        #expect(scene.alice.matches(issuers: names.map { [UInt8]($0) }))
+        #expect(!scene.stranger.matches(issuers: names.map { [UInt8]($0) }))
+    }
+
+    @Test("TC12: a certificate for one host is not shown to another, nor behind a redirect", arguments: [true, false])
+    func otherHost(isStored: Bool) async throws {
+        let scene = try Scene()
+        let script = LoopbackServer.Script.answer { request in
+            request.target == "/start"
+                ? .init("307 Temporary Redirect", fields: ["Location: https://pinned.test/"]) : .init(body: "hello")
+        }
+        let storage = URLCredentialStorage()
+        let credential = URLCredential(identity: scene.alice, certificates: nil, persistence: .permanent)
+        if isStored { storage.setDefaultCredential(credential, for: .clientCertificate(host: "start.test")) }
+        let proposals = Collected<[String?]>()
+        let delegate = TaskHandlerDelegate(
+            Self.delegate { challenge in
+                let host = challenge.protectionSpace.host
+                proposals.append([host, challenge.proposedCredential == nil ? nil : "alice"])
+                guard !isStored, host == "start.test" else { return (.performDefaultHandling, nil) }
+                return (
+                    .useCredential, URLCredential(identity: scene.alice, certificates: nil, persistence: .forSession)
+                )
+            })
+        try await scene.server(.tls13, script).run { server in
+            let session = try scene.site.session(server) { $0.urlCredentialStorage = storage }
+            #expect(try await session.get("https://start.test/start", delegate: delegate).body == "hello")
+            await session.flush()
+            let records = await server.ended(2)
+            #expect(records.map(\.serverName) == ["start.test", "pinned.test"])
+            #expect(records.map(\.clientChain.count) == [1, 0])
+        }
+        #expect(proposals.values == [["start.test", isStored ? "alice" : nil], ["pinned.test", nil]])
+    }
+
+    @Test("Whom one task's delegate said the client is, another task does not speak for", arguments: [true, false])
+    func otherTask(isSessions: Bool) async throws {
+        let scene = try Scene()
+        try await scene.server().run { server in
+            let delegate = isSessions ? SessionAsyncDelegate(Self.use(scene.alice)) : nil
+            let session = try scene.site.session(server, delegate: delegate)
+            let own = isSessions ? nil : TaskHandlerDelegate(Self.use(scene.alice))
+            #expect(try await session.get(delegate: own).body == "hello")
+            #expect(try await session.get().body == "hello")
+            await session.flush()
+            let records = await server.ended(isSessions ? 1 : 2)
+            #expect(records.map(\.clientChain.count) == (isSessions ? [1] : [1, 0]))
+            #expect(records.map(\.sessionResumed) == records.map { _ in false })
+        }
+    }
+
+    // The client does not announce that it could (RFC 8446, section 4.2.6).
+    @Test("TC12: a server that asks behind the handshake gets no certificate")
+    func behindTheHandshake() async throws {
+        let scene = try Scene()
+        let script = LoopbackServer.Script.handle { connection in
+            _ = try connection.readRequest()
+            try connection.requestCertificate()
+        }
+        let server = try LoopbackServer(chain: scene.site.chain, script) {
+            $0.clientAuthentication = .init()
+            $0.clientAuthentication?.isPostponed = true
+        }
+        try await server.run { server in
+            let session = try scene.site.session(server, delegate: SessionAsyncDelegate(Self.use(scene.alice)))
+            _ = try await session.failure()
+            let record = await server.ended()[0]
+            #expect(record.clientChain.isEmpty)
+            #expect(record.failure?.contains("SSL_verify_client_post_handshake") == true)
+        }
+    }
+}

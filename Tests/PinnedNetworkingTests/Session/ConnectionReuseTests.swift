@@ -1,0 +1,182 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// Connections that are kept, TLS sessions that are resumed, and what is decided about them each time.
+@Suite(.timeLimit(.minutes(2)))
+struct ConnectionReuseTests {
+    private static let closing = LoopbackServer.Response(fields: ["Connection: close"], body: "hello", closes: true)
+
+    @Test("Requests one after the other go over one connection")
+    func keepAlive() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain, .respond(.chunked(["hel", "lo"]))).run { server in
+            let session = try site.session(server, policy: .pinning(site.leaf.pin))
+            for _ in 0..<10 { #expect(try await session.get().body == "hello") }
+            await session.flush()
+            #expect(await server.ended().map(\.requests.count) == [10])
+        }
+    }
+
+    @Test("Requests beside each other share as many connections as the configuration allows", arguments: [1, 3])
+    func connectionsPerHost(limit: Int) async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server) { $0.httpMaximumConnectionsPerHost = limit }
+            let bodies = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<30 { group.addTask { try await session.get().body } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(bodies == Array(repeating: "hello", count: 30))
+            await session.flush()
+            let records = await server.ended(server.records.count)
+            #expect(records.count <= limit)
+            #expect(records.map(\.requests.count).reduce(0, +) == 30)
+        }
+    }
+
+    /// What the observer saw of a decision.
+    private struct Seen: Hashable {
+        let connection: ServerTrustDecision.Connection
+        let isAccepted: Bool
+    }
+
+    private static func observe(_ log: Collected<Seen>) -> @Sendable (ServerTrustDecision) -> Void {
+        { decision in
+            let isAccepted = if case .accepted = decision.outcome { true } else { false }
+            log.append(Seen(connection: decision.connection, isAccepted: isAccepted))
+        }
+    }
+
+    @Test(
+        "The observer sees every decision: about new connections, reused and resumed ones",
+        arguments: [LoopbackServer.TLSVersion.tls12, .tls13],
+        [LoopbackServer.Resumption.tickets, .identifiers, .refused, .none])
+    func observed(version: LoopbackServer.TLSVersion, resumption: LoopbackServer.Resumption) async throws {
+        let site = try TestSite.shared.get()
+        let log = Collected<Seen>()
+        let script = LoopbackServer.Script.answer { $0.target == "/last" ? Self.closing : .init(body: "hello") }
+        let server = try LoopbackServer(chain: site.chain, script) {
+            $0.protocolVersions = version...version
+            $0.resumption = resumption
+        }
+        try await server.run { server in
+            let session = try site.session(server, policy: .pinning(site.leaf.pin)) {
+                $0.serverTrustObserver = Self.observe(log)
+            }
+            for path in ["a", "last", "c"] { _ = try await session.get("https://pinned.test/\(path)") }
+            session.pinning = try .pinning(strangePin)
+            #expect(try await session.failure().code == .serverCertificateUntrusted)
+            await session.flush()
+            let isResumed = resumption == .tickets || resumption == .identifiers
+            let records = await server.ended(3)
+            // The session of the last one was accepted under another policy, and is not taken up.
+            #expect(records.map(\.sessionResumed) == [false, isResumed, false])
+            #expect(records.map(\.requests.count) == [2, 1, 0])
+            #expect(records.allSatisfy { !$0.offeredEarlyData })
+            let second = ServerTrustDecision.Connection.resumed
+            #expect(
+                log.values == [
+                    Seen(connection: .new, isAccepted: true), Seen(connection: .reused, isAccepted: true),
+                    Seen(connection: isResumed ? second : .new, isAccepted: true),
+                    Seen(connection: .new, isAccepted: false),
+                ])
+        }
+    }
+
+    @Test("Flushing forgets connections and sessions; a request on its way goes on")
+    func flush() async throws {
+        let site = try TestSite.shared.get()
+        let asked = Collected<Void>()
+        let isOpen = Locked(false)
+        let script = LoopbackServer.Script.answer { request in
+            guard request.target == "/slow" else { return .init(body: "hello") }
+            asked.append(())
+            while !isOpen.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.005) }
+            return .init(body: "slow")
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            _ = try await session.get()
+            async let slow = session.get("https://pinned.test/slow").body
+            while asked.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            await session.flush()
+            isOpen.withLock { $0 = true }
+            #expect(try await slow == "slow")
+            _ = try await session.get()
+            await session.flush()
+            let records = await server.ended(2)
+            #expect(records.map(\.requests.count) == [2, 1])
+            #expect(records.map(\.sessionResumed) == [false, false])
+        }
+    }
+
+    @Test("A session that nobody holds any longer closes its connections")
+    func dropped() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            _ = try await site.session(server).get()
+            let record = await server.ended()[0]
+            #expect(record.alerts == [.closeNotify])
+        }
+    }
+
+    @Test(
+        "HA12: what comes on a kept connection that nobody asked on is no request's response", arguments: [true, false])
+    func unaskedBytes(isAtOnce: Bool) async throws {
+        let site = try TestSite.shared.get()
+        let evil = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
+        let sent = Collected<Void>()
+        let script = LoopbackServer.Script.handle { connection in
+            while let request = try connection.readRequest() {
+                let response = LoopbackServer.Response(body: "hello").bytes
+                if request.target == "/first" {
+                    try connection.write(isAtOnce ? response + evil : response)
+                    if !isAtOnce { try connection.write(evil) }
+                    sent.append(())
+                } else {
+                    try connection.write(response)
+                }
+            }
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            // Whether bytes behind a response were seen in time makes the first one a response or an error.
+            _ = try? await session.get("https://pinned.test/first")
+            while sent.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(try await session.get().body == "hello")
+            await session.flush()
+            #expect(await server.ended(2).map(\.requests.count) == [1, 1])
+        }
+    }
+
+    @Test(
+        "TC20: a request that a closed connection swallowed is sent again where that changes nothing",
+        arguments: ["GET", "PUT", "DELETE", "POST", "PATCH"])
+    func repetition(method: String) async throws {
+        let site = try TestSite.shared.get()
+        // The second request on a connection is taken and not answered.
+        let script = LoopbackServer.Script.handle { connection in
+            guard try connection.readRequest() != nil else { return }
+            try connection.write(LoopbackServer.Response(body: "hello"))
+            _ = try connection.readRequest()
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            _ = try await session.get()
+            var request = URLRequest(url: try #require(URL(string: "https://pinned.test/again")))
+            request.httpMethod = method
+            let isRepeated = method != "POST" && method != "PATCH"
+            if isRepeated {
+                #expect(String(decoding: try await session.data(for: request).0, as: UTF8.self) == "hello")
+            } else {
+                let error = await #expect(throws: URLError.self) { try await session.data(for: request) }
+                #expect(error?.code == .networkConnectionLost)
+            }
+            await session.flush()
+            let records = await server.ended(server.records.count)
+            #expect(records.flatMap(\.requests).count { $0.target == "/again" } == (isRepeated ? 2 : 1))
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// TC18: whenever a request is cancelled, it completes once and leaves nothing behind.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct RandomCancelTests {
+    /// How a request is ended.
+    private enum Way: CaseIterable {
+        case task, swiftTask, dropped
+    }
+
+    /// Reads and answers requests of all kinds, some of them slowly.
+    private static let script = LoopbackServer.Script.answer { request in
+        switch request.target {
+        case "/login":
+            request.values(of: "Authorization").isEmpty
+                ? .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""], body: "who?")
+                : .init(body: "hello")
+        case "/on": .init("302 Found", fields: ["Location: /"])
+        case "/close": .init(fields: ["Connection: close"], body: "hello", closes: true)
+        case "/long": .init(body: String(repeating: "long", count: 100_000))
+        default: .init(body: "hello")
+        }
+    }
+
+    /// The open files of this process that are sockets, and its threads.
+    private static func resources() throws -> (sockets: Int, threads: Int) {
+        let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        let sockets = files.count { file in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(file)"))?
+                .hasPrefix("socket:") == true
+        }
+        return (sockets, try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count)
+    }
+
+    @Test(
+        "TC18: of 1,000 requests that are cancelled at random each completes once, and nothing is left", arguments: [1])
+    func cancels(seed: UInt64) async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain, Self.script).run { server in
+            try await Self.run(20, seed: 99, site, server)
+            let before = try await Self.settled()
+            try await Self.run(1_000, seed: seed, site, server)
+            let after = try await Self.settled(downTo: before)
+            #expect(after.sockets <= before.sockets)
+            // The pool's threads come and go: what must not happen is one for each request.
+            #expect(after.threads <= before.threads + 16)
+        }
+    }
+
+    /// The resources once they change no longer.
+    private static func settled(
+        downTo base: (sockets: Int, threads: Int) = (0, 0)
+    ) async throws -> (sockets: Int, threads: Int) {
+        var last = try resources()
+        for _ in 0..<600 {
+            try await Task.sleep(for: .milliseconds(50))
+            let now = try resources()
+            if now == last && base == (0, 0) || now.sockets <= base.sockets && now.threads <= base.threads {
+                return now
+            }
+            last = now
+        }
+        return last
+    }
+
+    private static func run(_ count: Int, seed: UInt64, _ site: TestSite, _ server: LoopbackServer) async throws {
+        var random = Random(state: seed)
+        let paths = ["/", "/login", "/on", "/close", "/long", "/upload", "/task"]
+        var remaining = count
+        while remaining > 0 {
+            // A session for some requests, which go beside each other and after each other.
+            let session = try site.session(server, policy: .pinning(site.leaf.pin)) {
+                $0.httpMaximumConnectionsPerHost = 4
+                $0.urlCredentialStorage = nil
+            }
+            let batch = min(remaining, 25)
+            remaining -= batch
+            let ends = Collected<Int>()
+            await withTaskGroup(of: Void.self) { group in
+                for index in 0..<batch {
+                    let path = paths[Int(random.next(below: UInt64(paths.count)))]
+                    let pause = Duration.microseconds(
+                        Int64(random.next(below: random.next(below: 2) == 0 ? 600 : 6_000)))
+                    let way = Way.allCases[Int(random.next(below: 3))]
+                    group.addTask { await cancel(path, way, after: pause, session) { ends.append(index) } }
+                }
+            }
+            #expect(ends.values.sorted() == Array(0..<batch))
+            // The others are dropped with connections that are still open.
+            if random.next(below: 2) == 0 { await session.flush() }
+        }
+    }
+
+    /// Sends a request and ends it after a while; calls `end` each time it completes.
+    private static func cancel(
+        _ path: String, _ way: Way, after pause: Duration, _ session: URLSession, _ end: @escaping @Sendable () -> Void
+    ) async {
+        guard let url = URL(string: "https://pinned.test\(path)") else { return }
+        var request = URLRequest(url: url)
+        if path == "/upload" {
+            request.httpMethod = "POST"
+            request.httpBody = Data(repeating: 1, count: 200_000)
+        }
+        let delegate = TaskHandlerDelegate { challenge in
+            let isTrust = challenge.protectionSpace.serverTrust != nil
+            return isTrust
+                ? (.performDefaultHandling, nil)
+                : (.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
+        }
+        if path == "/task" || way == .task {
+            let ended = Collected<Void>()
+            let task = session.dataTask(with: request) { _, _, _ in
+                end()
+                ended.append(())
+            }
+            task.resume()
+            try? await Task.sleep(for: pause)
+            task.cancel()
+            while ended.values.isEmpty { try? await Task.sleep(for: .milliseconds(1)) }
+        } else if way == .swiftTask {
+            let sending = Task { [request] in
+                defer { end() }
+                _ = try await session.data(for: request, delegate: delegate)
+            }
+            try? await Task.sleep(for: pause)
+            sending.cancel()
+            _ = await sending.result
+        } else {
+            // The bytes, and with them the request, are dropped somewhere in the middle.
+            let part = Int(pause.components.attoseconds / 1_000_000_000_000) % 8
+            defer { end() }
+            guard let (bytes, _) = try? await session.bytes(for: request, delegate: delegate) else { return }
+            var count = 0
+            do {
+                for try await _ in bytes {
+                    count += 1
+                    if count > part { return }
+                }
+            } catch {
+                Issue.record(error)
+            }
+        }
+    }
+
+    /// SplitMix64.
+    private struct Random {
+        var state: UInt64
+
+        mutating func next(below limit: UInt64) -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var value = state
+            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+            return (value ^ (value >> 31)) % limit
+        }
+    }
+}

@@ -1,0 +1,113 @@
+# The certificates and the server that tools/bench/run measures with. Sourced behind tools/lib.sh, never run.
+
+# What public authorities write into a server's certificate, so that it is as long as theirs.
+as_server='keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\nbasicConstraints=critical,CA:FALSE\n'
+as_server+='authorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\ncertificatePolicies=2.23.140.1.2.1\n'
+as_server+='authorityInfoAccess=OCSP;URI:http://o.example.com,caIssuers;URI:http://i.example.com/ca.der\n'
+as_server+='crlDistributionPoints=URI:http://c.example.com/ca.crl\n'
+
+# new_key KIND FILE
+new_key() {
+    local options=(-algorithm EC -pkeyopt ec_paramgen_curve:P-256)
+    [[ $1 == P-256 ]] || options=(-algorithm RSA -pkeyopt rsa_keygen_bits:2048)
+    run_quietly openssl genpkey "${options[@]}" -out "$2"
+}
+
+# signed SUBJECT KEY CERTIFICATE EXTENSIONS: a certificate signed by the authority in ca.pem and ca.key.
+signed() {
+    run_quietly openssl req -new -key "$2" -subj "$1" -out request.csr
+    printf '%b' "$4" >extensions.conf
+    run_quietly openssl x509 -req -in request.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 90 \
+        -extfile extensions.conf -out "$3"
+}
+
+# mint_server: makes in this folder root.pem, chain.pem and leaf.key for 127.0.0.1, anchors.pem with the system's roots
+# and this one, and policy.json with three pins.
+mint_server() {
+    local name
+    for name in root intermediate leaf; do new_key P-256 "$name.key"; done
+    run_quietly openssl req -x509 -key root.key -subj "/O=Bench/CN=Bench Client Root" -days 365 \
+        -addext keyUsage=critical,keyCertSign -out root.pem
+    cat /etc/ssl/certs/ca-certificates.crt root.pem >anchors.pem
+    cp root.pem ca.pem
+    cp root.key ca.key
+    signed "/O=Bench/CN=Bench Client Intermediate" intermediate.key intermediate.pem \
+        'basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign\nsubjectKeyIdentifier=hash\n'
+    cp intermediate.pem ca.pem
+    cp intermediate.key ca.key
+    signed "/CN=127.0.0.1" leaf.key leaf.pem "subjectAltName=IP:127.0.0.1\n$as_server"
+    cat leaf.pem intermediate.pem >chain.pem
+    cat >policy.json <<END
+{
+  "version": 1,
+  "pins": {
+    "leaf": { "pin": "$(pin leaf.key)", "role": "leaf" },
+    "root": { "pin": "$(pin root.key)", "role": "root" },
+    "spare": { "pin": "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "backup": true }
+  },
+  "domains": [{ "host": "127.0.0.1", "pins": ["leaf", "root", "spare"] }]
+}
+END
+}
+
+# pin KEY
+pin() {
+    printf sha256/
+    openssl pkey -in "$1" -pubout -outform der | openssl dgst -sha256 -binary | openssl base64
+}
+
+# start_nginx: serves this folder, the files five and large among it, on loopback, with one worker and what mint_server
+# made. Sets nginx, its process id, and the addresses http, https and closing: there a connection serves one request,
+# and none is resumed: nginx sends no tickets, which TLS 1.3 would have it do without a cache too.
+start_nginx() {
+    local folder=$PWD attempt port wait
+    printf hello >five
+    head -c 100000000 /dev/zero >large
+    for attempt in {1..20}; do
+        port=$((RANDOM % 20000 + 10000))
+        cat >nginx.conf <<END
+worker_processes 1;
+daemon off;
+master_process off;
+pid $folder/nginx.pid;
+error_log $folder/nginx.log;
+events { worker_connections 512; }
+http {
+    access_log off;
+    default_type application/octet-stream;
+    client_body_temp_path $folder/nginx-body;
+    proxy_temp_path $folder/nginx-proxy;
+    fastcgi_temp_path $folder/nginx-fastcgi;
+    uwsgi_temp_path $folder/nginx-uwsgi;
+    scgi_temp_path $folder/nginx-scgi;
+    sendfile on;
+    open_file_cache max=8;
+    keepalive_requests 1000000000;
+    ssl_certificate $folder/chain.pem;
+    ssl_certificate_key $folder/leaf.key;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_session_cache off;
+    ssl_session_tickets off;
+    ssl_conf_command NumTickets 0;
+    root $folder;
+    server { listen 127.0.0.1:$port; }
+    server { listen 127.0.0.1:$((port + 1)) ssl; }
+    server { listen 127.0.0.1:$((port + 2)) ssl; keepalive_timeout 0; }
+}
+END
+        /usr/sbin/nginx -c "$folder/nginx.conf" -e "$folder/nginx.log" -p "$folder" 2>/dev/null &
+        nginx=$!
+        http=http://127.0.0.1:$port
+        https=https://127.0.0.1:$((port + 1))
+        closing=https://127.0.0.1:$((port + 2))
+        for ((wait = 0; wait < 50; wait++)); do
+            [[ -s $folder/nginx.pid ]] && return
+            kill -0 "$nginx" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill "$nginx" 2>/dev/null || true
+        wait "$nginx" || true
+    done
+    tail "$folder/nginx.log" >&2
+    return 1
+}
