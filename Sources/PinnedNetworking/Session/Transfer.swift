@@ -207,6 +207,7 @@ final class Transfer {
             if !body.isEmpty { task.status.withLock { $0.bytesSent = Int64(body.count) } }
             exchange?.requestBodyWasSent()
         } else {
+            task.status.withLock { $0.bytesSent = 0 }
             try await connection.connection.send(head.bytes)
             startSending(body, on: connection.connection)
         }
