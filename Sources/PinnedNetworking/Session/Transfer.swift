@@ -22,6 +22,7 @@ final class Transfer {
     private var hasEnded = false
     /// Whether anything has come back on the connection.
     private var hasAnswered = false
+    private var isReading = false
     private var sending: Task<Void, any Error>?
 
     /// What the body has to prove of the server, when the header alone did not (RFC 7616, section 3.5).
@@ -256,6 +257,10 @@ final class Transfer {
     /// Takes the next bytes of the connection.
     private func read() async throws {
         guard let lease else { throw HTTPResponseError.truncated }
+        // A second one would wait on for bytes of whatever request has the connection next.
+        guard !isReading else { throw ConcurrentReadError() }
+        isReading = true
+        defer { isReading = false }
         let bytes = try await lease.connection.connection.receive()
         task.limit.progress(to: .response)
         hasAnswered = hasAnswered || bytes != nil
@@ -296,4 +301,9 @@ final class Transfer {
         if !hasEnded { await abandon() }
         parts = []
     }
+}
+
+/// A body is being read twice at once.
+struct ConcurrentReadError: Error, CustomStringConvertible {
+    var description: String { "two iterators read one body at once: read it with one" }
 }

@@ -12,8 +12,6 @@ private final class ForwardingDelegate: URLSessionDelegate {
     }
 }
 
-private final class SilentDelegate: URLSessionDelegate {}
-
 @Suite(.timeLimit(.minutes(2)))
 struct DelegateForwardingTests {
     @Test("A delegate that hands challenges on is asked, though another of its type handed them on to nobody")
