@@ -191,6 +191,8 @@ actor Connection {
 
     /// Whether bytes or an end have come that nobody asked for: an idle connection that has any is of no use.
     func hasInput() -> Bool {
+        // An engine may hold what came behind the last plaintext: more of it, or close_notify.
+        if end == nil, let engine = layers.last, engine.read() != .wantsInput { return true }
         for _ in 0..<Self.turn {
             switch take() {
             case .wouldBlock:

@@ -163,7 +163,7 @@ final class EventLoop: SerialExecutor {
     /// program that asks one question after the other.
     private struct Patience {
         /// The longest that is waited awake.
-        static let limit = Duration.microseconds(50)
+        static let limit = Duration.microseconds(200)
         /// How many short waits in a row a long one outweighs.
         private var credit = 0
 

@@ -15,12 +15,12 @@ struct ApacheIdentityTests {
         let stranger = try TestCertificate.root("Stranger", adjusting: PeerSite.validNow)
         let right = try site.root.client.identity
         let wrong = try stranger.client.identity
-        var rows: [(answer: LoginDelegate.Answer, code: URLError.Code?)] = [
+        let rows: [(answer: LoginDelegate.Answer, code: URLError.Code?)] = [
             (LoginDelegate.identity(right), nil),
             (LoginDelegate.identity(wrong), .clientCertificateRejected),
+            ((.performDefaultHandling, nil), .clientCertificateRequired),
             ((.cancelAuthenticationChallenge, nil), .cancelled),
         ]
-        if version == "TLSv1.3" { rows.append(((.performDefaultHandling, nil), .clientCertificateRequired)) }
         for row in rows {
             let delegate = LoginDelegate(row.answer)
             let session = try site.session(to: apache.ports.clients, delegate: delegate)

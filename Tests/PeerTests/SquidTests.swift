@@ -76,6 +76,8 @@ struct SquidTests {
             #expect(answer.body.contains("Cache Access Denied"))
             #expect(try await session.failure(tunnelled.url).code == .userAuthenticationRequired)
         }
+        squid.stop()
+        #expect(squid.log.lines.allSatisfy { $0.contains(" 407 ") })
         #expect(plain.server.records.isEmpty)
         #expect(tunnelled.server.records.isEmpty)
     }
@@ -84,7 +86,10 @@ struct SquidTests {
     func noTunnel() async throws {
         let squid = try await Squid(site, scheme: "Basic")
         let error = try await session(squid, nil, password: PeerSite.password).failure("https://localhost:1/")
+        #expect(error.code == .cannotConnectToHost)
         #expect(error.localizedDescription.contains("403"))
+        squid.stop()
+        #expect(squid.log.lines == ["CONNECT localhost:1 403 - -"])
     }
 
     @Test(

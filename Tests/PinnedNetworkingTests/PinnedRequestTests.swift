@@ -217,7 +217,7 @@ struct PinnedRequestTests {
             #expect(verdicts.count == 200)
             #expect(!verdicts.contains(false))
             await right.flush()
-            let records = await server.ended(101)
+            let records = await server.ended(server.records.count)
             #expect(records.map(\.requests.count).reduce(0, +) == 100)
             #expect(records.count { $0.applicationBytes.isEmpty && !$0.alerts.isEmpty } >= 100)
         }

@@ -28,3 +28,8 @@ import Glibc
         return try body(&value)
     }
 }
+
+extension Locked: CustomReflectable {
+    /// Shows nothing: `dump` would read past the lock, and the value may be a secret.
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}

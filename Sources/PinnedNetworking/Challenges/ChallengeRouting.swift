@@ -91,7 +91,6 @@ extension URLSession {
                 answer.step = step
                 return answer
             }
-            UnimplementedMethods.insert(step.method, of: delegate)
         }
         return .byDefault
     }
@@ -132,21 +131,32 @@ extension URLSession {
 }
 
 /// The methods that types of delegates are known not to implement, so that they are asked once.
-private enum UnimplementedMethods {
+///
+/// Only the methods that stand for missing ones say so, of the object they are called on: a delegate that hands the
+/// challenge on to another one answers like it, and implements the method all the same.
+enum UnimplementedMethods {
+    enum Spelling: CaseIterable {
+        case handler
+        case async
+    }
+
     private struct Entry: Hashable {
         let type: ObjectIdentifier
         let method: ChallengeRouting.Method
+        let spelling: Spelling
     }
 
     private static let entries = Locked<Set<Entry>>([])
 
     static func contains(_ method: ChallengeRouting.Method, of delegate: any URLSessionDelegate) -> Bool {
-        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), method: method)
-        return entries.withLock { $0.contains(entry) }
+        let type = ObjectIdentifier(type(of: delegate))
+        return entries.withLock { entries in
+            Spelling.allCases.allSatisfy { entries.contains(Entry(type: type, method: method, spelling: $0)) }
+        }
     }
 
-    static func insert(_ method: ChallengeRouting.Method, of delegate: any URLSessionDelegate) {
-        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), method: method)
+    static func insert(_ method: ChallengeRouting.Method, _ spelling: Spelling, of delegate: any URLSessionDelegate) {
+        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), method: method, spelling: spelling)
         _ = entries.withLock { $0.insert(entry) }
     }
 }

@@ -7,7 +7,7 @@ public final class URLAuthenticationChallenge: Sendable {
     public let proposedCredential: URLCredential?
     /// How many credentials were refused before, whatever the method.
     public let previousFailureCount: Int
-    /// The response that refused the last one, a ``HTTPURLResponse``; nil before the first and for TLS.
+    /// The response that asks, and refused the last one if there was one, a ``HTTPURLResponse``; nil for TLS.
     public let failureResponse: URLResponse?
     /// The error that refused the last one, where a protocol answers with errors.
     public let error: (any Error)?

@@ -2,7 +2,7 @@
 public final class URLCredential: Sendable {
     /// How long a ``URLCredentialStorage`` keeps a credential.
     public enum Persistence: UInt, Sendable {
-        /// Not at all: it is for one challenge.
+        /// Not at all: it is for one task.
         case none
         /// As long as the storage lives.
         case forSession

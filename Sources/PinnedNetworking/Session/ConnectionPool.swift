@@ -40,6 +40,8 @@ final class ConnectionPool {
     /// Counts ``drop()``: what was leased before it is not taken back.
     private var generation = 0
 
+    /// Places known before those without a connection, and with them their sessions, are forgotten.
+    private static let placeLimit = 256
     /// Sessions kept for one place: one for each connection that is usual.
     private static let sessionLimit = 6
     /// How long a connection is kept without a request. Servers close theirs after 5 to 75 seconds.
@@ -56,6 +58,7 @@ final class ConnectionPool {
             if let connection = await take(place, where: holds) { return .reuse(connection) }
             let connections = places[place, default: Connections()]
             if connections.count < limit {
+                if places.count >= Self.placeLimit { places = places.filter { $0.value.count > 0 } }
                 places[place, default: Connections()].count += 1
                 return .open
             }
@@ -117,8 +120,8 @@ final class ConnectionPool {
     }
 
     private func storeSession(of connection: PooledConnection, at place: Place) async {
-        guard connection.generation == generation, let verified = connection.connection as? VerifiedConnection,
-            let session = await verified.session()
+        guard let verified = connection.connection as? VerifiedConnection, let session = await verified.session(),
+            connection.generation == generation
         else { return }
         let sessions = (places[place]?.sessions ?? []) + [StoredSession(session: session, approval: verified.approval)]
         places[place, default: Connections()].sessions = sessions.suffix(Self.sessionLimit)
@@ -127,9 +130,9 @@ final class ConnectionPool {
     /// Forgets every session to resume and closes every connection, those in use when their request has ended.
     func drop() async {
         generation += 1
-        for (place, connections) in places {
+        for place in places.keys {
             places[place]?.sessions = []
-            for connection in connections.idle { await close(connection, at: place) }
+            await closeIdle(at: place) { $0.generation < generation }
         }
     }
 
@@ -153,14 +156,15 @@ final class ConnectionPool {
         }
     }
 
+    /// Takes connections out one by one, since each close lets requests lease others of them.
+    private func closeIdle(at place: Place, where isUseless: (PooledConnection) -> Bool) async {
+        while let connection = places[place]?.idle.first(where: isUseless) { await close(connection, at: place) }
+    }
+
     private func closeIdle() async {
         sweep = nil
         let oldest = ContinuousClock.now - Self.idleLimit
-        for (place, connections) in places {
-            for connection in connections.idle where connection.idleSince <= oldest {
-                await close(connection, at: place)
-            }
-        }
+        for place in places.keys { await closeIdle(at: place) { $0.idleSince <= oldest } }
         if places.values.contains(where: { !$0.idle.isEmpty }) { startSweep() }
     }
 }

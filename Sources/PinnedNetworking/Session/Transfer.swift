@@ -17,11 +17,12 @@ final class Transfer {
     private var lease: (connection: PooledConnection, place: ConnectionPool.Place)?
     private var exchange: HTTPExchange?
     /// Pieces of the body that were read ahead of those who ask for them.
-    private var parts: [ArraySlice<UInt8>] = []
+    private var parts: ArraySlice<ArraySlice<UInt8>> = []
     private var head: HTTPResponseHead?
     private var hasEnded = false
     /// Whether anything has come back on the connection.
     private var hasAnswered = false
+    private var isReading = false
     private var sending: Task<Void, any Error>?
 
     /// What the body has to prove of the server, when the header alone did not (RFC 7616, section 3.5).
@@ -97,7 +98,14 @@ final class Transfer {
             return nil
         }
         let part = parts.removeFirst()
-        if bodyProof != nil { provenBody += part }
+        if bodyProof != nil {
+            // It can only be judged whole, and it is the server who says that there is a proof.
+            guard part.count <= URLSession.collectedBodyLimit - provenBody.count else {
+                await abandon()
+                throw HTTPResponseError.bodyTooLarge(limit: URLSession.collectedBodyLimit)
+            }
+            provenBody += part
+        }
         task.status.withLock { $0.bytesReceived += Int64(part.count) }
         return part
     }
@@ -174,6 +182,7 @@ final class Transfer {
             let connection = try await connect(to: place)
             lease = (connection, place)
             (parts, head, hasEnded, hasAnswered) = ([], nil, false, false)
+            (bodyProof, provenBody) = (nil, [])
             do {
                 return try await send(sent, on: connection)
             } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
@@ -198,6 +207,7 @@ final class Transfer {
             if !body.isEmpty { task.status.withLock { $0.bytesSent = Int64(body.count) } }
             exchange?.requestBodyWasSent()
         } else {
+            task.status.withLock { $0.bytesSent = 0 }
             try await connection.connection.send(head.bytes)
             startSending(body, on: connection.connection)
         }
@@ -248,6 +258,10 @@ final class Transfer {
     /// Takes the next bytes of the connection.
     private func read() async throws {
         guard let lease else { throw HTTPResponseError.truncated }
+        // A second one would wait on for bytes of whatever request has the connection next.
+        guard !isReading else { throw ConcurrentReadError() }
+        isReading = true
+        defer { isReading = false }
         let bytes = try await lease.connection.connection.receive()
         task.limit.progress(to: .response)
         hasAnswered = hasAnswered || bytes != nil
@@ -288,4 +302,9 @@ final class Transfer {
         if !hasEnded { await abandon() }
         parts = []
     }
+}
+
+/// A body is being read twice at once.
+struct ConcurrentReadError: Error, CustomStringConvertible {
+    var description: String { "two iterators read one body at once: read it with one" }
 }

@@ -58,6 +58,7 @@ extension URLError.Code {
             self = reason.statusCode == 407 ? .userAuthenticationRequired : .cannotConnectToHost
         case let reason as IdentityRefused:
             self = reason.refusal == .missing ? .clientCertificateRequired : .clientCertificateRejected
+        case is ClientIdentityError: self = .clientCertificateRejected
         case let reason as AuthenticationError: self.init(reason)
         case is TrustStoreError: self = .secureConnectionFailed
         case is CancelledChallenge, is CancellationError: self = .cancelled

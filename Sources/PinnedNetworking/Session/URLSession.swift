@@ -213,7 +213,9 @@ public final class URLSession: Sendable {
     private func begin(_ task: URLSessionTask) async throws -> (Transfer, HTTPURLResponse) {
         do {
             let transfer = try Transfer(task, of: self)
-            return (transfer, try await task.limit.run { try await transfer.begin() })
+            let response = try await task.limit.run { try await transfer.begin() }
+            task.limit.progress(to: .reader)
+            return (transfer, response)
         } catch {
             throw fail(task, error)
         }
@@ -268,7 +270,6 @@ public final class URLSession: Sendable {
         let asDataDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionDataDelegate)? = {
             $0 as? any URLSessionDataDelegate
         }
-        task.limit.progress(to: .reader)
         let disposition = try await ask(about: task, asDataDelegate) { delegate, handler in
             delegate.urlSession(self, dataTask: task, didReceive: response, completionHandler: handler)
         } async: { delegate in
@@ -276,6 +277,7 @@ public final class URLSession: Sendable {
         }
         guard disposition ?? .allow == .allow else { throw WorkLimit.End.cancelled }
         while let part = try await task.limit.run({ try await transfer.nextPart() }) {
+            task.limit.progress(to: .reader)
             let data = Data(part)
             await tell(about: task, asDataDelegate) { $0.urlSession(self, dataTask: task, didReceive: data) }
         }

@@ -120,6 +120,7 @@ public final class URLSessionConfiguration: Sendable {
 }
 
 /// TLS versions, under the names that Apple's platforms use.
+// swift-format-ignore: TypeNamesShouldBeCapitalized, AlwaysUseLowerCamelCase
 public enum tls_protocol_version_t: UInt16, Sendable {
     /// RFC 5246
     case TLSv12 = 0x0303

@@ -70,6 +70,7 @@ extension URLSessionDelegate {
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
+        UnimplementedMethods.insert(.session, .handler, of: self)
         completionHandler(.performDefaultHandling, .unimplemented)
     }
 
@@ -77,7 +78,8 @@ extension URLSessionDelegate {
     public func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
-        (.performDefaultHandling, .unimplemented)
+        UnimplementedMethods.insert(.session, .async, of: self)
+        return (.performDefaultHandling, .unimplemented)
     }
 }
 
@@ -87,6 +89,7 @@ extension URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
+        UnimplementedMethods.insert(.task, .handler, of: self)
         completionHandler(.performDefaultHandling, .unimplemented)
     }
 
@@ -94,7 +97,8 @@ extension URLSessionTaskDelegate {
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
-        (.performDefaultHandling, .unimplemented)
+        UnimplementedMethods.insert(.task, .async, of: self)
+        return (.performDefaultHandling, .unimplemented)
     }
 
     /// Stands for a method that is not implemented: the next delegate is asked, and without one the redirect followed.

@@ -43,7 +43,7 @@ extension LoopbackServer {
 private let page = "http://pinned.test/a/1"
 
 @Suite("Logins", .timeLimit(.minutes(2)))
-struct LoginTests {
+struct LoginChallengeTests {
     private let site: TestSite
 
     init() throws { site = try TestSite() }
