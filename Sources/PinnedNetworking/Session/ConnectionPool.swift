@@ -51,10 +51,17 @@ final class ConnectionPool {
         self.limit = max(1, limit)
     }
 
-    /// Waits for a connection that `holds` for a request, or for leave to open one. What comes of the lease is to be
-    /// told: ``keep(_:at:)`` or ``close(_:at:)``.
-    func lease(_ place: Place, where holds: (PooledConnection) -> Bool) async throws -> Lease {
+    /// Waits for a connection that holds for a request, or for leave to open one. What comes of the lease is to be told:
+    /// ``keep(_:at:)`` or ``close(_:at:)``. `holding` is asked anew after every wait.
+    func lease(_ place: Place, holding: () throws -> (PooledConnection) -> Bool) async throws -> Lease {
         while true {
+            let holds: (PooledConnection) -> Bool
+            do {
+                holds = try holding()
+            } catch {
+                wakeNext(place)
+                throw error
+            }
             if let connection = await take(place, where: holds) { return .reuse(connection) }
             let connections = places[place, default: Connections()]
             if connections.count < limit {

@@ -9,6 +9,7 @@ extension URLSession {
         async: @escaping @Sendable (Delegate) async -> Value
     ) async throws -> Value? {
         for delegate in delegates(of: task, cast) {
+            _ = task.takeUnimplementedMark()
             let handled = OnceOnlyAnswer<Value>()
             delegateQueue.addOperation { completion(delegate) { handled.answer($0) } }
             guard let value = await handled.value else { throw CancellationError() }
@@ -31,6 +32,7 @@ extension URLSession {
         _ call: @escaping @Sendable (Delegate) -> Void
     ) async {
         for delegate in delegates(of: task, cast) {
+            _ = task.takeUnimplementedMark()
             await onDelegateQueue { call(delegate) }
             if !task.takeUnimplementedMark() { return }
         }

@@ -44,9 +44,11 @@ public struct ProxyConfiguration: Sendable, Hashable {
 }
 
 extension ServerName {
-    /// Whether this is the domain or a name below it.
+    /// Whether this is the domain or a name below it; `.example.com` and `*.example.com` mean the same domain.
     fileprivate func isWithin(_ domain: String) -> Bool {
-        guard let domain = try? ServerName(domain) else { return false }
+        let bare =
+            domain.hasPrefix("*.") ? domain.dropFirst(2) : domain.hasPrefix(".") ? domain.dropFirst() : domain[...]
+        guard let domain = try? ServerName(String(bare)) else { return false }
         return self == domain || !isIPAddress && description.hasSuffix("." + domain.description)
     }
 }

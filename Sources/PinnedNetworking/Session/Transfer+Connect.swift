@@ -14,11 +14,15 @@ extension Transfer {
 
     /// A connection whose approval holds for this very request: one that an earlier request left, or a new one.
     func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
-        let judges = try Judges(place, for: task, of: session)
-        let credential = knownTunnelCredential
-        let lease = try await session.pool.lease(place) { connection in
-            judges.hold(connection) && connection.holds(credential, for: task)
+        var current: Judges?
+        let lease = try await session.pool.lease(place) {
+            // Whatever has changed while the request waited counts.
+            let judges = try Judges(place, for: task, of: session)
+            let credential = knownTunnelCredential
+            current = judges
+            return { judges.hold($0) && $0.holds(credential, for: self.task) }
         }
+        guard let judges = current else { throw CancellationError() }
         switch lease {
         case .reuse(let connection):
             do {
