@@ -26,7 +26,9 @@ extension PinMismatch: CustomStringConvertible {
         }
         lines.append("  pinned:")
         lines += rule.pins.map { "    \($0.object)  \($0.role.rawValue)\(remarks(on: $0, served))" }
-        lines.append("if the served keys are yours, pin one of them; if not, somebody stands between you and the host")
+        lines.append(
+            "if the served keys are yours, serve a pinned key again, or pin one of the keys served and ship that first; "
+                + "if not, somebody stands between you and the host")
         return lines.joined(separator: "\n")
     }
 

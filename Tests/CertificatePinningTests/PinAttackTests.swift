@@ -132,7 +132,8 @@ struct PinAttackTests {
                 \(pins[0].object)  leaf  api-\\u{9B}2026
                 \(pins[1].object)  leaf  served, but as root
                 \(pins[2].object)  any  backup
-            if the served keys are yours, pin one of them; if not, somebody stands between you and the host
+            if the served keys are yours, serve a pinned key again, or pin one of the keys served and ship that first; \
+            if not, somebody stands between you and the host
             """
         #expect(text == expected)
     }

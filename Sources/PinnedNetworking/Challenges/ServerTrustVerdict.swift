@@ -28,7 +28,7 @@ enum ServerTrustVerdict {
         } catch {
             guard isAcceptedByDelegate, case .untrusted = error,
                 policy?.isUnpinned(trust.name, port: port) ?? true
-            else { throw .refused(error) }
+            else { throw .refused(error, trust.name, port: port) }
             self = .acceptedByDelegate(error)
         }
     }
@@ -66,7 +66,7 @@ enum ServerTrustRefusal: Error {
     /// A delegate answered with no credential, with one of another kind, or with the trust of another challenge.
     case foreignCredential(ServerName)
     /// The chain is not trusted, or the policy refuses it.
-    case refused(PinningError)
+    case refused(PinningError, ServerName, port: Int)
 }
 
 extension ServerTrustRefusal: CustomStringConvertible {
@@ -75,9 +75,11 @@ extension ServerTrustRefusal: CustomStringConvertible {
         case .cancelled: "a delegate cancelled the server trust challenge: look in the delegate for why"
         case .rejected(let name): "a delegate rejected \(name): look in the delegate for why"
         case .foreignCredential(let name):
-            "a delegate's credential for \(name) does not hold the challenge's own trust: "
-                + "answer with URLCredential(trust:) of protectionSpace.serverTrust"
-        case .refused(let error): error.description
+            "a delegate answered the server trust challenge of \(name) with something else than its own trust: answer "
+                + ".performDefaultHandling to methods that you do not mean, and URLCredential(trust:) of "
+                + "protectionSpace.serverTrust to accept the server"
+        case .refused(.untrusted(let error), let name, let port): "\(name) port \(port) is not trusted: \(error)"
+        case .refused(let error, _, _): error.description
         }
     }
 }
@@ -88,5 +90,5 @@ struct ProxyTrustRefusal: Error, CustomStringConvertible {
     let port: UInt16
     let refusal: ServerTrustRefusal
 
-    var description: String { "the proxy \(name) port \(port): \(refusal)" }
+    var description: String { "the proxy \(name) port \(port) was refused: \(refusal)" }
 }

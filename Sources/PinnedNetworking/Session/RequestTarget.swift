@@ -75,7 +75,7 @@ extension RequestTargetError: CustomStringConvertible {
         case .noURL: "the request has no URL: give it one"
         case .unsupportedScheme(let scheme): "the scheme \(HTTPExcerpt(scheme)) is not supported: use https"
         case .pinnedCleartext(let name):
-            "plain http to \(name) is refused, since there is nothing to look for its pins on: use https"
+            "plain http to \(name) is refused: it is pinned, and http has no certificate to find the pins on; use https"
         case .noHost: "the URL names no host: write https://host/path"
         case .malformedHost(let error): error.description
         case .noPort(let port): "\(port) is no port: give one from 1 to 65535"

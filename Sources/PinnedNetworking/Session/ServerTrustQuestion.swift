@@ -90,7 +90,7 @@ extension ServerTrustDecision.Outcome {
     }
 
     fileprivate init(_ refusal: ServerTrustRefusal) {
-        if case .refused(let error) = refusal {
+        if case .refused(let error, _, _) = refusal {
             self = .refused(error, reason: refusal.description)
         } else {
             self = .refused(nil, reason: refusal.description)

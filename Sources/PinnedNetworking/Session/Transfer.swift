@@ -63,7 +63,8 @@ final class Transfer {
         do {
             while true {
                 let head = try await send()
-                let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
+                let response = HTTPURLResponse(
+                    url: target.url.withoutUser ?? target.url, statusCode: head.statusCode, fields: head.fields)
                 if head.statusCode == 417, expectsContinue {
                     // The server does not know Expect (RFC 9110, section 10.1.1).
                     mayExpect = false

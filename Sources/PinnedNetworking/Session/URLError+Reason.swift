@@ -12,7 +12,7 @@ extension URLError {
     init(_ reason: any Error, url: URL?) {
         var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
         if let url = url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
-        if case ServerTrustRefusal.refused(let refusal) = (reason as? ProxyTrustRefusal)?.refusal ?? reason {
+        if case ServerTrustRefusal.refused(let refusal, _, _) = (reason as? ProxyTrustRefusal)?.refusal ?? reason {
             information[Self.pinDecisionKey] = PinDecision(refusal)
         }
         self.init(Code(reason), userInfo: information)
@@ -31,8 +31,9 @@ extension PinDecision {
 }
 
 extension URL {
-    /// The URL without a user name and password, which have no place in an error; nil when it cannot be taken apart.
-    fileprivate var withoutUser: URL? {
+    /// The URL without a user name and password, which have no place in what is printed; nil when it cannot be taken
+    /// apart.
+    var withoutUser: URL? {
         guard user() != nil || password() != nil else { return self }
         var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
         components?.user = nil
@@ -96,7 +97,7 @@ extension URLError.Code {
     private init(_ reason: ServerTrustRefusal) {
         switch reason {
         case .cancelled: self = .cancelled
-        case .refused(.untrusted(.untrusted(let finding))):
+        case .refused(.untrusted(.untrusted(let finding)), _, _):
             switch finding.rule {
             case .expired: self = .serverCertificateHasBadDate
             case .notYetValid: self = .serverCertificateNotYetValid
