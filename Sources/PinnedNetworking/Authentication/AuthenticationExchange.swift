@@ -49,6 +49,9 @@ struct AuthenticationExchange: Sendable {
     /// What a space accepted that is for this task alone.
     private var own: KnownAuthentication?
 
+    /// Whether a credential was refused.
+    var hasFailed: Bool { failureCount > 0 }
+
     /// The credential that went with the request whose response came last.
     var accepted: URLCredential? { sent?.answer.known.credential }
 

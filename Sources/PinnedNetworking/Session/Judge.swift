@@ -17,9 +17,9 @@ struct Judge: Sendable {
 
     /// Throws when the system's trust store is needed and cannot be read.
     init(
-        _ name: ServerName, port: UInt16, proxyType: String? = nil, for task: URLSessionTask, of session: URLSession
+        _ name: ServerName, port: UInt16, proxyType: String? = nil, by trust: SessionTrust, for task: URLSessionTask,
+        of session: URLSession
     ) throws {
-        let trust = session.trust
         self.session = session
         self.task = task
         self.name = name

@@ -99,7 +99,9 @@ extension Transfer {
             let (head, isReusable) = try await bare.requestTunnel(request, limit: options.handshakeTimeout)
             let isAnswered = try await logIntoProxy(head)
             if head.statusCode / 100 == 2 { return bare }
-            guard isAnswered else { throw ProxyRefusal(proxy: proxy, statusCode: head.statusCode) }
+            guard isAnswered else {
+                throw ProxyRefusal(proxy: proxy, statusCode: head.statusCode, hadLogin: proxyLogin?.hasFailed ?? false)
+            }
             if !isReusable { bare = try await reach(proxy, judges, options, &server) }
         }
     }
@@ -114,12 +116,13 @@ private struct Judges: Sendable {
 
     /// Throws when the origin may not be spoken to in the clear.
     init(_ place: ConnectionPool.Place, for task: URLSessionTask, of session: URLSession) throws {
+        let trust = session.trust
         let name = place.origin.name
         switch place.origin.scheme {
         case .https:
-            origin = try Judge(name, port: place.origin.port, for: task, of: session)
+            origin = try Judge(name, port: place.origin.port, by: trust, for: task, of: session)
         case .http:
-            guard session.trust.pinning?.permitsCleartext(to: name) ?? true else {
+            guard trust.pinning?.permitsCleartext(to: name) ?? true else {
                 throw RequestTargetError.pinnedCleartext(name)
             }
             origin = nil
@@ -127,7 +130,8 @@ private struct Judges: Sendable {
         proxy = try place.proxy.flatMap { proxy in
             guard proxy.usesTLS else { return nil }
             return try Judge(
-                proxy.host, port: proxy.port, proxyType: NSURLProtectionSpaceHTTPSProxy, for: task, of: session)
+                proxy.host, port: proxy.port, proxyType: NSURLProtectionSpaceHTTPSProxy, by: trust, for: task,
+                of: session)
         }
     }
 
@@ -153,11 +157,15 @@ private struct Judges: Sendable {
 struct ProxyRefusal: Error, CustomStringConvertible {
     let proxy: ProxyConfiguration
     let statusCode: Int
+    /// Whether it was given a login, and did not take it.
+    let hadLogin: Bool
 
     var description: String {
         let what =
             statusCode == 407
-            ? "wants a login: answer its challenge, or give the proxy a credential"
+            ? hadLogin
+                ? "refused the login that it was given: correct its user or password"
+                : "wants a login: answer its challenge, or give the proxy a credential"
             : "answered CONNECT with \(statusCode): ask whoever runs it"
         return "the proxy \(proxy.host) port \(proxy.port) \(what)"
     }
