@@ -5,7 +5,9 @@ struct PeerLog: Sendable {
     let path: String
 
     var lines: [String] {
-        (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n").map(String.init) ?? []
+        // String(contentsOfFile:) loses memory when a file grows under it.
+        let bytes = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd()) ?? Data()
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
     /// Its lines, once `count` of them hold `text`: a server writes them after it has answered.

@@ -9,7 +9,7 @@ extension PinningPolicy {
     ///
     /// A server whose verified path has its pins is accepted, any other server with a rule is cancelled. Hosts without a
     /// rule and challenges other than server trust are left to default handling. There is always an answer. Prefer
-    /// ``URLSessionConfiguration/pinning``, which needs no delegate and which none can loosen.
+    /// ``URLSessionConfiguration/pinning``, which needs no delegate and which no answer can loosen.
     public func respond(
         to challenge: URLAuthenticationChallenge
     ) -> (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?) {

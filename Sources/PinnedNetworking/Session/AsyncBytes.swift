@@ -20,7 +20,7 @@ extension URLSession {
         }
 
         /// Reads the bytes.
-        public struct AsyncIterator: AsyncIteratorProtocol {
+        public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
             @usableFromInline var part: ArraySlice<UInt8> = []
             @usableFromInline var position = 0
             private let task: URLSessionDataTask
@@ -34,24 +34,31 @@ extension URLSession {
             /// The next byte; nil at the end.
             @inlinable
             public mutating func next() async throws -> UInt8? {
+                try await next(isolation: nil)
+            }
+
+            /// The next byte; nil at the end. Bytes that have come are given out where the caller is: to leave an actor
+            /// for each and to come back would take a thousand times as long.
+            @inlinable
+            public mutating func next(isolation actor: isolated (any Actor)?) async throws -> UInt8? {
                 if position == part.endIndex {
-                    guard try await read() else { return nil }
+                    part = try await read() ?? []
+                    position = part.startIndex
+                    if part.isEmpty { return nil }
                 }
                 defer { position += 1 }
                 return part[position]
             }
 
-            /// Reads the next bytes, at least one; false at the end.
+            /// The next bytes, at least one; nil at the end.
             @usableFromInline
-            mutating func read() async throws -> Bool {
+            func read() async throws -> ArraySlice<UInt8>? {
                 let transfer = transfer
                 do {
                     let next = try await task.limit.run { try await transfer.nextPart() }
                     task.limit.progress(to: .reader)
                     if next == nil { task.complete(with: nil) }
-                    part = next ?? []
-                    position = part.startIndex
-                    return next != nil
+                    return next
                 } catch {
                     throw transfer.session.fail(task, error)
                 }

@@ -51,6 +51,8 @@ final class ConnectionPool {
         self.limit = max(1, limit)
     }
 
+    deinit { sweep?.cancel() }
+
     /// Waits for a connection that holds for a request, or for leave to open one. What comes of the lease is to be told:
     /// ``keep(_:at:)`` or ``close(_:at:)``. `holding` is asked anew after every wait.
     func lease(_ place: Place, holding: () throws -> (PooledConnection) -> Bool) async throws -> Lease {

@@ -81,7 +81,8 @@ public final class URLSession: Sendable {
 
     /// The pins that hold from the next request on, redirects of running ones included; at first the configuration's.
     ///
-    /// A connection that was accepted under other pins is not used again.
+    /// A connection that was accepted under other pins is not used again. Whoever has the session can set them: keep one
+    /// that pins to yourself, and ``shared`` without.
     public var pinning: PinningPolicy? {
         get { trust.pinning }
         set { currentTrust.withLock { $0.pinning = newValue } }

@@ -1,7 +1,7 @@
 /// Methods that a session asks its delegate about all of its tasks.
 ///
 /// Implement either spelling of a method. A misspelt one compiles and is never called: what must hold belongs into
-/// ``URLSessionConfiguration/pinning``, which no delegate can loosen.
+/// ``URLSessionConfiguration/pinning``, which no answer can loosen.
 public protocol URLSessionDelegate: AnyObject, Sendable {
     /// Answers a challenge by calling the handler: once, from any thread, before the request's timeout.
     func urlSession(

@@ -118,6 +118,7 @@ private struct VerdictScene {
 
     func play() async throws {
         defer {
+            beforeRedirect.withLock { $0 = nil }
             server.stop()
             proxy?.stop()
         }
