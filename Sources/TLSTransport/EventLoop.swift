@@ -176,9 +176,9 @@ final class EventLoop: SerialExecutor {
 
     private func takeWork() -> [Work] {
         state.withLock { state in
-            let due = state.timers.takeDue(at: .now).map(Work.call)
+            let due = state.timers.takeDue(at: .now)
             defer { state.work = [] }
-            return state.work + due
+            return due.isEmpty ? state.work : state.work + due.map(Work.call)
         }
     }
 

@@ -53,14 +53,15 @@ struct Poller: ~Copyable, Sendable {
 
     /// What became ready, at the latest after `milliseconds`; -1 waits without end. Empty when woken or in time out.
     func wait(milliseconds: CInt) -> [(token: UInt64, readiness: Readiness)] {
-        var events = unsafe [epoll_event](repeating: epoll_event(), count: Self.batch)
-        let count = unsafe epoll_wait(epoll.number, &events, CInt(Self.batch), milliseconds)
-        // A signal is as good as nothing ready; there is no other error for descriptors of our own.
-        guard count > 0 else { return [] }
-        return unsafe events.prefix(Int(count)).compactMap { event in
-            let token = unsafe event.data.u64
-            guard token != Self.alarmToken else { return nil }
-            return unsafe (token, Readiness(events: event.events))
+        unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.batch) { events in
+            let count = unsafe epoll_wait(epoll.number, events.baseAddress, CInt(Self.batch), milliseconds)
+            // A signal is as good as nothing ready; there is no other error for descriptors of our own.
+            guard count > 0 else { return [] }
+            return unsafe events[..<Int(count)].compactMap { event in
+                let token = unsafe event.data.u64
+                guard token != Self.alarmToken else { return nil }
+                return unsafe (token, Readiness(events: event.events))
+            }
         }
     }
 }
