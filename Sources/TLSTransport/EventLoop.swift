@@ -151,6 +151,7 @@ final class EventLoop: SerialExecutor {
                 patience.waited(now - start)
                 return events
             }
+            yieldThread()
             now = .now
         }
         let events = shared.poller.wait(milliseconds: sleep())

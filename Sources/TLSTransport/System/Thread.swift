@@ -35,3 +35,6 @@ func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
 
 /// Which thread this is (`pthread_self`); unique among those that live.
 func currentThread() -> UInt { UInt(pthread_self()) }
+
+/// Lets another thread have the processor first, if one waits for it (`sched_yield`).
+func yieldThread() { sched_yield() }

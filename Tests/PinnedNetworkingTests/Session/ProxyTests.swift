@@ -39,6 +39,40 @@ struct ProxyTests {
     private static let closed = LoopbackServer.ProxyAnswer.respond(
         .init("407 Proxy Authentication Required", fields: [login], body: "<h1>log in</h1>"))
 
+    @Test("HA6: a redirect that leads through another proxy leaves the first one's login behind")
+    func otherProxy() async throws {
+        let site = try TestSite.shared.get()
+        let redirect = LoopbackServer.Script.answer { request in
+            request.values(of: "Host") == ["start.test"]
+                ? .init("302 Found", fields: ["Location: https://pinned.test/"]) : .init(body: "hello")
+        }
+        try await LoopbackServer(chain: site.chain, redirect).run { server in
+            let targets = ["pinned.test:443": server.port, "start.test:443": server.port]
+            let script = LoopbackServer.Script.proxy(to: targets) {
+                $0.values(of: "Proxy-Authorization").isEmpty ? Self.closed : .serve
+            }
+            try await LoopbackServer(plain: script).run { first in
+                try await LoopbackServer(plain: script).run { second in
+                    let session = try site.session(server) {
+                        $0.urlCredentialStorage = URLCredentialStorage()
+                        var own = try? first.configuration()
+                        own?.matchDomains = ["start.test"]
+                        own?.applyCredential(username: "open", password: "sesame")
+                        $0.proxyConfigurations = [own, try? second.configuration()].compactMap(\.self)
+                    }
+                    let error = try await session.failure("https://start.test/")
+                    #expect(error.code == .userAuthenticationRequired)
+                    await session.flush()
+                    let asked = await first.ended(first.records.count).flatMap(\.requests)
+                    #expect(asked.flatMap { $0.values(of: "Proxy-Authorization") } == [Self.sesame])
+                    let others = await second.ended(second.records.count).flatMap(\.requests)
+                    #expect(others.map(\.line) == ["CONNECT pinned.test:443 HTTP/1.1"])
+                    #expect(others.allSatisfy { $0.values(of: "Proxy-Authorization").isEmpty })
+                }
+            }
+        }
+    }
+
     @Test("HA5: the proxy's login goes to the proxy, the origin's to the origin", arguments: [false, true])
     func logins(usesTLS: Bool) async throws {
         let origin = LoopbackServer.Script.answer { request in
