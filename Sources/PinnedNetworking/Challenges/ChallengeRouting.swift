@@ -106,27 +106,21 @@ extension URLSession {
                 URLSession.AuthChallengeDisposition, URLCredential?
             )
     ) async throws -> ChallengeAnswer? {
-        let handled = OnceOnlyAnswer<ChallengeAnswer>()
-        let sent = URLAuthenticationChallenge(
-            authenticationChallenge: challenge, sender: ChallengeAnswerSender { handled.take($0) })
-        delegateQueue.addOperation {
-            completion(sent) { handled.take(ChallengeAnswer(disposition: $0, credential: $1)) }
+        try await ask { (box: OnceOnlyAnswer<ChallengeAnswer>) in
+            completion(challenge.answered(by: box)) { box.take(ChallengeAnswer(disposition: $0, credential: $1)) }
+        } async: { box in
+            let (disposition, credential) = await async(challenge.answered(by: box))
+            box.answer(ChallengeAnswer(disposition: disposition, credential: credential))
+        } isImplemented: {
+            $0.isImplemented
         }
-        guard let answer = await handled.value else { throw CancellationError() }
-        if answer.isImplemented { return answer }
+    }
+}
 
-        let returned = OnceOnlyAnswer<ChallengeAnswer>()
-        let resent = URLAuthenticationChallenge(
-            authenticationChallenge: challenge, sender: ChallengeAnswerSender { returned.take($0) })
-        let asking = Task {
-            let (disposition, credential) = await async(resent)
-            returned.answer(ChallengeAnswer(disposition: disposition, credential: credential))
-        }
-        guard let answer = await returned.value else {
-            asking.cancel()
-            throw CancellationError()
-        }
-        return answer.isImplemented ? answer : nil
+extension URLAuthenticationChallenge {
+    /// The same challenge with a sender whose answers go into the box.
+    fileprivate func answered(by box: OnceOnlyAnswer<ChallengeAnswer>) -> URLAuthenticationChallenge {
+        URLAuthenticationChallenge(authenticationChallenge: self, sender: ChallengeAnswerSender { box.take($0) })
     }
 }
 

@@ -10,20 +10,36 @@ extension URLSession {
     ) async throws -> Value? {
         for delegate in delegates(of: task, cast) {
             _ = task.takeUnimplementedMark()
-            let handled = OnceOnlyAnswer<Value>()
-            delegateQueue.addOperation { completion(delegate) { handled.answer($0) } }
-            guard let value = await handled.value else { throw CancellationError() }
-            if !task.takeUnimplementedMark() { return value }
-
-            let returned = OnceOnlyAnswer<Value>()
-            let asking = Task { returned.answer(await async(delegate)) }
-            guard let value = await returned.value else {
-                asking.cancel()
-                throw CancellationError()
+            let value: Value? = try await ask { answer in
+                completion(delegate) { answer.answer($0) }
+            } async: { answer in
+                answer.answer(await async(delegate))
+            } isImplemented: { _ in
+                !task.takeUnimplementedMark()
             }
-            if !task.takeUnimplementedMark() { return value }
+            if let value { return value }
         }
         return nil
+    }
+
+    /// Asks one method in its two spellings, each with a box of its own for the answer; nil when both answers stand for a
+    /// missing method. Throws `CancellationError` when the task ends first; whoever was asked is left behind then.
+    func ask<Value: Sendable>(
+        completion: @escaping @Sendable (OnceOnlyAnswer<Value>) -> Void,
+        async: @escaping @Sendable (OnceOnlyAnswer<Value>) async -> Void, isImplemented: (Value) -> Bool
+    ) async throws -> Value? {
+        let handled = OnceOnlyAnswer<Value>()
+        delegateQueue.addOperation { completion(handled) }
+        guard let value = await handled.value else { throw CancellationError() }
+        if isImplemented(value) { return value }
+
+        let returned = OnceOnlyAnswer<Value>()
+        let asking = Task { await async(returned) }
+        guard let value = await returned.value else {
+            asking.cancel()
+            throw CancellationError()
+        }
+        return isImplemented(value) ? value : nil
     }
 
     /// Calls a method that answers nothing, and returns behind it.

@@ -161,7 +161,6 @@ final class Transfer {
     }
 
     private func go(to next: URLRequest) async throws {
-        let next = next
         let target = try RequestTarget(next)
         try await discardBody()
         redirectCount += 1
