@@ -10,7 +10,6 @@ package struct PendingConnection: ~Copyable, Sendable {
     package let presented: PresentedChain
     /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
     package let remoteAddress: String
-
     /// Whether a session is being resumed: then this is what its first handshake presented.
     package let isResumed: Bool
 
@@ -55,8 +54,7 @@ package struct PendingConnection: ~Copyable, Sendable {
     ) async throws -> VerifiedConnection {
         let (connection, negotiated) = try await finish(path, identity)
         return VerifiedConnection(
-            connection, approval: approval(), presented: presented, path: path, remoteAddress: remoteAddress,
-            negotiated: negotiated)
+            connection, approval: approval(), path: path, remoteAddress: remoteAddress, negotiated: negotiated)
     }
 
     /// Goes on with a proxy, for the sake of the tunnel it is to make. No request can be sent to it.

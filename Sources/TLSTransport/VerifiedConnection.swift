@@ -5,8 +5,6 @@ import OpenSSLBridge
 package final class VerifiedConnection: RequestConnection {
     /// What it was approved under; a request may only use a connection whose approval holds for it.
     package let approval: Approval
-    /// What the server sent, leaf first, in this handshake or in the one that a resumed session began with.
-    package let presented: PresentedChain
     /// The accepted path; nil when a delegate accepted the server without one.
     package let path: VerifiedPath?
     /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
@@ -17,12 +15,11 @@ package final class VerifiedConnection: RequestConnection {
     private let connection: Connection
 
     init(
-        _ connection: Connection, approval: Approval, presented: PresentedChain, path: VerifiedPath?,
-        remoteAddress: String, negotiated: NegotiatedTLS
+        _ connection: Connection, approval: Approval, path: VerifiedPath?, remoteAddress: String,
+        negotiated: NegotiatedTLS
     ) {
         self.connection = connection
         self.approval = approval
-        self.presented = presented
         self.path = path
         self.remoteAddress = remoteAddress
         self.negotiated = negotiated
