@@ -32,6 +32,8 @@ actor Connection {
     private var fruitlessCount = 0
     /// Reads since a call last waited for the socket.
     private var readsInARow = 0
+    /// Bytes to ask the kernel for.
+    private var readSize = firstRead
 
     /// Plaintext encrypted between two waits for the kernel.
     private static let writeChunk = 64 * 1024
@@ -39,8 +41,10 @@ actor Connection {
     private static let outputLimit = 256 * 1024
     /// Bytes that may bring no plaintext: a Certificate message of 100 KiB, tickets, key updates.
     private static let fruitlessLimit = 256 * 1024
-    /// Bytes read at a time: two full records.
+    /// Bytes read at a time where much comes: two full records.
     private static let readChunk = 32 * 1024
+    /// Bytes read at a time else: most responses, in an allocation that is not given back to the kernel every time.
+    private static let firstRead = 4 * 1024
     /// Reads after which timers, cancellations and other connections have their turn.
     private static let turn = 16
 
@@ -287,13 +291,15 @@ actor Connection {
     /// Reads the socket when it is known to have something.
     private func take() -> Socket.Input {
         guard readiness.contains(.reading) else { return .wouldBlock }
-        guard let input = socket?.read(atMost: Self.readChunk) else { return .wouldBlock }
+        guard let input = socket?.read(atMost: readSize) else { return .wouldBlock }
         switch input {
         case .wouldBlock: readiness.remove(.reading)
-        // Less than was asked for is all there was, and more of it is another edge (epoll(7)); an end is not.
-        case .bytes(let bytes) where bytes.count < Self.readChunk && !readiness.contains(.hangUp):
-            readiness.remove(.reading)
-        case .bytes, .end, .failed: break
+        case .bytes(let bytes):
+            let isAll = bytes.count < readSize
+            readSize = isAll ? Self.firstRead : Self.readChunk
+            // Less than was asked for is all there was, and more of it is another edge (epoll(7)); an end is not.
+            if isAll, !readiness.contains(.hangUp) { readiness.remove(.reading) }
+        case .end, .failed: break
         }
         return input
     }
@@ -306,12 +312,25 @@ actor Connection {
     }
 
     private func ready(for wanted: Readiness) async throws(TransportError) {
-        if readiness.isDisjoint(with: wanted), end == nil {
+        if isWaiting(for: wanted) {
             readsInARow = 0
-            await withCheckedContinuation { waiting.append((wanted, $0)) }
+            // A continuation resumes on the task's preferred executor before it hops to its actor's: without this one
+            // that is the global pool, two thread changes for every wait.
+            await withTaskExecutorPreference(loop) {
+                await withCheckedContinuation { continuation in
+                    // The loop may have turned meanwhile.
+                    if isWaiting(for: wanted) {
+                        waiting.append((wanted, continuation))
+                    } else {
+                        continuation.resume()
+                    }
+                }
+            }
         }
         if let end { throw end }
     }
+
+    private func isWaiting(for wanted: Readiness) -> Bool { readiness.isDisjoint(with: wanted) && end == nil }
 
     private func becameReady(_ new: Readiness) {
         readiness.formUnion(new)

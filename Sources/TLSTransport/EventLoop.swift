@@ -3,10 +3,12 @@ import Synchronization
 
 /// One thread that waits for sockets and timers, and runs the actors that are bound to it.
 ///
+/// It is a task executor too, for waits alone: see ``Connection``. Nobody else's code is to run here.
+///
 /// Every call is safe from any thread; what they hand over runs on the loop's thread, one thing at a time. The thread
 /// starts with the first call and ends with the process, which it does not keep alive. Work is kept while it cannot be
 /// started; ``start()`` says why.
-final class EventLoop: SerialExecutor {
+final class EventLoop: SerialExecutor, TaskExecutor {
     /// The process's loop.
     static let shared = EventLoop()
 
