@@ -7,9 +7,10 @@ extension PinningPolicy {
     ///         policy.respond(to: challenge)
     ///     }
     ///
-    /// A server whose verified path has its pins is accepted, any other server with a rule is cancelled. Hosts without a
-    /// rule and challenges other than server trust are left to default handling. There is always an answer. Prefer
-    /// ``URLSessionConfiguration/pinning``, which needs no delegate and which no answer can loosen.
+    /// A server whose verified path has its pins is accepted. Any other server with a rule is rejected and the log says
+    /// why: the request ends with `URLError.serverCertificateUntrusted`, since programs pass over `.cancelled` in silence.
+    /// Hosts without a rule and challenges other than server trust are left to default handling. There is always an
+    /// answer. Prefer ``URLSessionConfiguration/pinning``, which needs no delegate and which no answer can loosen.
     public func respond(
         to challenge: URLAuthenticationChallenge
     ) -> (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?) {
@@ -17,14 +18,14 @@ extension PinningPolicy {
         guard space.authenticationMethod == NSURLAuthenticationMethodServerTrust else {
             return (.performDefaultHandling, nil)
         }
-        guard let trust = space.serverTrust else { return (.cancelAuthenticationChallenge, nil) }
+        guard let trust = space.serverTrust else { return (.rejectProtectionSpace, nil) }
         if isUnpinned(trust.name, port: space.port) { return (.performDefaultHandling, nil) }
         do throws(PinningError) {
             _ = try evaluate(trust, port: space.port, at: Date())
             return (.useCredential, URLCredential(trust: trust))
         } catch {
             NSLog("%@", "PinnedNetworking: \(error)")
-            return (.cancelAuthenticationChallenge, nil)
+            return (.rejectProtectionSpace, nil)
         }
     }
 }

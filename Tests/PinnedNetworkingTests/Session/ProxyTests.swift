@@ -144,6 +144,34 @@ struct ProxyTests {
         }
     }
 
+    @Test("HA6: a tunnel that one login opened carries nothing for another")
+    func otherLogin() async throws {
+        let first = "Basic Zmlyc3Q6c2VjcmV0"
+        let second = "Basic c2Vjb25kOnNlY3JldA=="
+        // For start.test the first login is not good enough.
+        try await withProxy {
+            let logins = $0.values(of: "Proxy-Authorization")
+            return logins == [second] || logins == [first] && $0.target == "pinned.test:443" ? .serve : Self.closed
+        } _: { (_, proxy, session) async throws in
+            let delegate = TaskHandlerDelegate { challenge in
+                guard challenge.protectionSpace.isProxy() else { return (.performDefaultHandling, nil) }
+                let name = challenge.previousFailureCount == 0 ? "first" : "second"
+                return (.useCredential, URLCredential(user: name, password: "secret", persistence: .forSession))
+            }
+            for url in ["https://pinned.test/", "https://start.test/", "https://pinned.test/", "https://pinned.test/"] {
+                #expect(try await session.get(url, delegate: delegate).body == "hello")
+            }
+            await session.flush()
+            let opened = await proxy.ended(proxy.records.count).flatMap(\.requests).map {
+                "\($0.target) \($0.values(of: "Proxy-Authorization").joined())"
+            }
+            #expect(opened.first == "pinned.test:443 ")
+            #expect(opened.dropFirst().first == "pinned.test:443 \(first)")
+            #expect(opened.filter { $0 == "pinned.test:443 \(second)" }.count == 1)
+            #expect(opened.last == "pinned.test:443 \(second)")
+        }
+    }
+
     /// What a proxy says to CONNECT in place of a tunnel.
     struct Refusal: Sendable, CustomTestStringConvertible {
         let testDescription: String
