@@ -7,7 +7,7 @@ public struct PolicyFile: Sendable {
     /// The file, as it was named.
     public let path: String
     /// The file's values with their places, free keys included.
-    let root: JSONValue
+    package let root: JSONValue
 
     /// Reads a file whole: JSON with comments and trailing commas, or strict JSON when the name ends in `.json`.
     ///

@@ -6,6 +6,11 @@ public struct PolicyProblem: Sendable, Hashable {
     public let location: PolicyLocation
     /// What, and what to do.
     public let message: String
+
+    package init(location: PolicyLocation, message: String) {
+        self.location = location
+        self.message = message
+    }
 }
 
 extension PolicyProblem: CustomStringConvertible {
@@ -17,6 +22,8 @@ extension PolicyProblem: CustomStringConvertible {
 public struct PolicyFileError: Error, Sendable, Hashable {
     /// At least one, in the order of the file.
     public let problems: [PolicyProblem]
+
+    package init(problems: [PolicyProblem]) { self.problems = problems }
 }
 
 extension PolicyFileError: CustomStringConvertible {
@@ -25,17 +32,17 @@ extension PolicyFileError: CustomStringConvertible {
 }
 
 /// Collects what is wrong with one file.
-struct PolicyProblems {
+package struct PolicyProblems {
     /// Problems that are told one by one: a file that breaks a rule at every byte stays bounded in memory.
-    static let limit = 1000
+    package static let limit = 1000
 
     private let path: String
     private var problems: [PolicyProblem] = []
     private var omitted = 0
 
-    init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
-    mutating func add(_ message: @autoclosure () -> String, at position: SourcePosition) {
+    package mutating func add(_ message: @autoclosure () -> String, at position: SourcePosition) {
         guard problems.count < Self.limit else {
             omitted += 1
             return
@@ -43,10 +50,10 @@ struct PolicyProblems {
         problems.append(PolicyProblem(location: PolicyLocation(path: path, position), message: message()))
     }
 
-    var isEmpty: Bool { problems.isEmpty }
+    package var isEmpty: Bool { problems.isEmpty }
 
     /// In the order of the file; how many were left out stands last.
-    var sorted: [PolicyProblem] {
+    package var sorted: [PolicyProblem] {
         var sorted = problems.sorted { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
         if omitted > 0 {
             sorted.append(
