@@ -1,3 +1,4 @@
+import CertificatePinning
 import PinDialects
 
 /// One flag. The parser and the help are made from these values and from nothing else.

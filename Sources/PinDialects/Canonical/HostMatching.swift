@@ -1,0 +1,1 @@
+extension PinDialect { func rules(for host: String, in policy: CanonicalPolicy) -> [CanonicalRule] { [] } }
