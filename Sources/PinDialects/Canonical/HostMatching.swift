@@ -1,1 +1,0 @@
-extension PinDialect { func rules(for host: String, in policy: CanonicalPolicy) -> [CanonicalRule] { [] } }
