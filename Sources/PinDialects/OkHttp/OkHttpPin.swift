@@ -19,7 +19,8 @@ enum OkHttpPin {
 
     /// The pin in `sha256/BASE64` or `sha1/BASE64`; nil where OkHttp throws. The length is not checked.
     static func pin(_ text: String) -> CanonicalPin? {
-        for (prefix, digest) in [("sha256/", CanonicalPin.Digest.sha256), ("sha1/", .sha1)] where text.hasPrefix(prefix) {
+        for (prefix, digest) in [("sha256/", CanonicalPin.Digest.sha256), ("sha1/", .sha1)] where text.hasPrefix(prefix)
+        {
             return decode(text.dropFirst(prefix.count).utf8).map { CanonicalPin(.publicKey, digest, $0) }
         }
         return nil

@@ -26,7 +26,8 @@ enum OkHttpWriter {
             case .exactAndOneLabelBelow, .every: nil as String?
             }
         // What is a pattern to OkHttp needs no escapes in Kotlin but for the dollar sign, which no host has.
-        guard let prefix, OkHttpPin.pattern(prefix + pattern.host) != nil, !pattern.host.contains(where: { "\"$".contains($0) })
+        guard let prefix, OkHttpPin.pattern(prefix + pattern.host) != nil,
+            !pattern.host.contains(where: { "\"$".contains($0) })
         else {
             throw DialectWriteError(
                 "OkHttp has no pattern for \(visibleText(pattern.host)): convert the policy to it first",

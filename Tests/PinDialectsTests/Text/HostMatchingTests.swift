@@ -1,5 +1,6 @@
-@testable import PinDialects
 import Testing
+
+@testable import PinDialects
 
 @Suite("Host matching", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
 struct HostMatchingTests {
@@ -45,7 +46,7 @@ struct HostMatchingTests {
                 #expect(column.dialect.rejects(host), "\(host)")
             } else {
                 let matches = hosts(column.dialect, host, policy) == ["example.com"]
-                #expect(matches == (try #require(expected.bool)), "\(host)")
+                #expect(expected.bool == matches, "\(host)")
                 #expect(!column.dialect.rejects(host))
             }
         }
@@ -159,7 +160,8 @@ struct HostMatchingTests {
     func ours() {
         let policy = policy([("example.com", true), ("foo.example.com", false)], .closest)
         for (host, expected) in [
-            ("example.com.", ["example.com"]), ("WWW.Example.COM", ["example.com"]), ("a.b.example.com", ["example.com"]),
+            ("example.com.", ["example.com"]), ("WWW.Example.COM", ["example.com"]),
+            ("a.b.example.com", ["example.com"]),
             ("foo.example.com", ["foo.example.com"]), ("x.foo.example.com", ["example.com"]), ("notexample.com", []),
             (".example.com", []), ("a..example.com", []), ("example.com..", []), ("192.0.2.1", []),
         ] {

@@ -33,7 +33,8 @@ struct PeerCases: Sendable {
 
     let value: Value?
 
-    static let path = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
+    static let path =
+        #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
         + "/../shared/conformance/peer-cases.json"
     static let all: PeerCases? = (try? Data(contentsOf: URL(filePath: path)))
         .flatMap { try? JSONDecoder().decode(Value.self, from: $0) }.map(PeerCases.init)
