@@ -65,6 +65,10 @@ let package = Package(
             dependencies: ["CertificatePinning", "CertificateTrust", "PinDialects", "TestPKI"],
             swiftSettings: modern),
         .testTarget(
+            name: "PinDialectsTests",
+            dependencies: ["PinDialects", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            swiftSettings: modern),
+        .testTarget(
             name: "HTTPMessagesTests", dependencies: ["HTTPMessages", "CertificateTrust"], swiftSettings: modern),
         .testTarget(
             name: "TLSTransportTests",

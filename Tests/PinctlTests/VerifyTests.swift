@@ -1,3 +1,4 @@
+import CertificatePinning
 import FoundationEssentials
 import TestPKI
 import Testing

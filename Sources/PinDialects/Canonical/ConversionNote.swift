@@ -35,6 +35,8 @@ public enum ConversionChange: String, Sendable, Hashable, CaseIterable {
     case roleLost = "role-lost"
     /// One match is enough where several were required.
     case requirementLost = "roles-and-lost"
+    /// A match in each of several places is required where one was enough.
+    case requirementAdded = "roles-and-added"
     /// A rule never ends.
     case expiryLost = "expiry-lost"
     /// A rule ends some hours earlier or later.
