@@ -32,6 +32,8 @@ struct PolicyProblems {
     private let path: String
     private var problems: [PolicyProblem] = []
     private var omitted = 0
+    /// Those of included files, file by file.
+    private var included: [PolicyProblem] = []
 
     init(path: String) { self.path = path }
 
@@ -43,9 +45,14 @@ struct PolicyProblems {
         problems.append(PolicyProblem(location: PolicyLocation(path: path, position), message: message()))
     }
 
-    var isEmpty: Bool { problems.isEmpty }
+    /// Adds the problems of an included file.
+    mutating func add(included problems: PolicyProblems) {
+        included += problems.sorted.prefix(Self.limit - included.count)
+    }
 
-    /// In the order of the file; how many were left out stands last.
+    var isEmpty: Bool { problems.isEmpty && included.isEmpty }
+
+    /// In the order of the file; how many were left out stands last, then what is wrong with included files.
     var sorted: [PolicyProblem] {
         var sorted = problems.sorted { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
         if omitted > 0 {
@@ -53,6 +60,6 @@ struct PolicyProblems {
                 PolicyProblem(
                     location: PolicyLocation(path: path), message: "\(omitted) problems more: mend those above first"))
         }
-        return sorted
+        return sorted + included
     }
 }
