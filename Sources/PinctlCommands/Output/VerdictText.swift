@@ -183,7 +183,7 @@ extension Pin {
 
 extension PinningRule {
     /// Where it is written.
-    fileprivate var origin: String { location.map { "policy \($0)" } ?? "--pin" }
+    var origin: String { location.map { "policy \($0)" } ?? "--pin" }
 }
 
 extension PinMismatch {
