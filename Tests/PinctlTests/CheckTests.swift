@@ -108,6 +108,53 @@ struct CheckTests {
         }
     }
 
+    @Test("checks the targets that a rule names, and says what it asks for beyond that")
+    func settings() async throws {
+        try await site.serve { server in
+            let policy = try site.policy(
+                "\"\(try site.root.key.pin)\"", rule: #""check": { "targets": ["\#(server.target())"] },"#)
+            let run = await check("--policy", policy)
+            #expect(run.lines.last == "1 checked: 1 ok")
+            #expect(run.status == 0)
+            let more = try site.policy(
+                "\"\(try site.root.key.pin)\"",
+                rule: #""check": { "targets": ["\#(server.target())"], "keys": "both", "allAddresses": true },"#)
+            let less = await check("--policy", more)
+            #expect(less.lines.last == "1 checked: 1 ok")
+            #expect(
+                less.errors == "pinctl: policy \(more):3:1: \"check\" asks for keys both and all addresses, which this "
+                    + "version does not do: look at it by other means\n")
+            #expect(less.status == 3)
+        }
+        let wrong = try site.policy("\"\(strangePin)\"", rule: #""check": { "targets": ["ftp://a.test"] },"#)
+        let run = await check("--policy", wrong)
+        #expect(run.errors.contains("\(wrong):3:1: the target \"ftp://a.test\" of \"check\": scheme \"ftp\""))
+        #expect(run.status == 2)
+    }
+
+    @Test("says that a rule has ended, or that a key is denied")
+    func ended() async throws {
+        try await site.serve { server in
+            let pin = "\"\(try site.root.key.pin)\""
+            for (action, text) in [("fail", "says to fail then"), ("stop-pinning", "PINNING IS OFF")] {
+                let rule = #""expires": "2026-01-02", "onExpiry": "\#(action)","#
+                let run = await check("--policy", try site.policy(pin, rule: rule), server.target())
+                #expect(run.lines.first?.hasPrefix("FAIL") == true)
+                #expect(run.lines.first?.contains(text) == true)
+                #expect(run.status == 1)
+                let json = await check("--json", "--policy", try site.policy(pin, rule: rule), server.target())
+                #expect(json.output.contains("\"verdict\":\"expired\",\"trusted\":true"))
+            }
+            let policy = try site.folder.add(
+                """
+                { "version": 1, "deny": [\(pin)], "domains": [{ "host": "api.test", "pins": ["\(strangePin)"] }] }
+                """)
+            let run = await check("--policy", policy, server.target())
+            #expect(run.lines.first?.contains("the policy denies \(try site.root.key.pin), which is the root") == true)
+            #expect(run.status == 1)
+        }
+    }
+
     @Test("finds the policy in pins/pins.jsonc, or says that there is none")
     func lookup() async throws {
         let none = try await shell("pinctl check", in: site.folder)
