@@ -38,6 +38,11 @@ package struct PropertyList: Sendable {
         self.range = range
     }
 
+    /// A value inside dictionaries of one key each.
+    init(nesting keys: some Sequence<String>, _ value: PropertyList) {
+        self = keys.reversed().reduce(value) { PropertyList(.dictionary([Member($1, $0)])) }
+    }
+
     package static let nowhere = SourcePosition(line: 0, column: 0)
 }
 
