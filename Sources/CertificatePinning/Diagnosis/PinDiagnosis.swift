@@ -21,6 +21,18 @@ public struct PinDiagnosis: Sendable, Hashable {
     }
 }
 
+extension PinDiagnosis {
+    /// Looks for the rule that was meant for a host which none reaches.
+    public init(ofUnlisted host: ServerName, in policy: PinningPolicy) {
+        var nearest: (miss: HostMiss, rule: PinningRule)?
+        for rule in policy.rules {
+            guard let miss = HostMiss(host, rule), nearest.map({ miss.rank < $0.miss.rank }) ?? true else { continue }
+            nearest = (miss, rule)
+        }
+        causes = nearest.map { [.hostMissed(host, $0.miss, $0.rule.identity)] } ?? []
+    }
+}
+
 extension PinDiagnosis: CustomStringConvertible {
     /// A line for each cause.
     public var description: String { causes.map(\.description).joined(separator: "\n") }
@@ -45,13 +57,13 @@ private struct Examination {
             case .matched(let matches, _):
                 return matches.allSatisfy(\.pin.isBackup) ? [.onlyBackup(matches.map(\.pin))] : []
             case .forgiven(let mismatch), .mismatch(let mismatch): return causes(of: mismatch)
-            case .unpinned(nil), .unlisted: return nearestRule()
+            case .unpinned(nil), .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
             case .unpinned: return []
             }
         } catch {
             switch error {
             case .mismatch(let mismatch): return causes(of: mismatch)
-            case .unlisted: return nearestRule()
+            case .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
             case .untrusted(.untrusted(let finding)): return causes(of: finding)
             case .untrusted: return []
             }
@@ -209,31 +221,27 @@ extension Examination {
 
 // MARK: - No rule reaches the host
 
-extension Examination {
-    private func nearestRule() -> [PinFailureCause] {
-        let host = trust.name
-        var nearest: (miss: HostMiss, rule: PinningRule)?
-        for rule in policy.rules {
-            guard let miss = Self.miss(host, rule), nearest.map({ miss.rank < $0.miss.rank }) ?? true else { continue }
-            nearest = (miss, rule)
-        }
-        return nearest.map { [.hostMissed(host, $0.miss, $0.rule.identity)] } ?? []
-    }
-
-    private static func miss(_ host: ServerName, _ rule: PinningRule) -> HostMiss? {
-        if rule.host == host || rule.includesSubdomains && host.isSubdomain(of: rule.host) { return .port }
-        if host.isSubdomain(of: rule.host) { return .parent }
-        guard !host.isIPAddress, !rule.host.isIPAddress else { return nil }
+extension HostMiss {
+    /// By what a rule that does not reach a host misses it; nil when it is not near.
+    fileprivate init?(_ host: ServerName, _ rule: PinningRule) {
         let (wanted, given) = (host.labels, rule.host.labels)
-        if wanted.joined() == given.joined() { return .dot }
-        if rule.host.isSubdomain(of: host) { return .child }
         // Below a single label everybody is a neighbour.
         let parent = wanted.dropFirst()
-        return parent.count > 1 && parent == given.dropFirst() ? .sibling : nil
+        if rule.host == host || rule.includesSubdomains && host.isSubdomain(of: rule.host) {
+            self = .port
+        } else if host.isSubdomain(of: rule.host) {
+            self = .parent
+        } else if !wanted.isEmpty, wanted.joined() == given.joined() {
+            self = .dot
+        } else if rule.host.isSubdomain(of: host) {
+            self = .child
+        } else if parent.count > 1, parent == given.dropFirst() {
+            self = .sibling
+        } else {
+            return nil
+        }
     }
-}
 
-extension HostMiss {
     /// The nearest first.
     fileprivate var rank: Int {
         switch self {
