@@ -56,18 +56,26 @@ private struct Examination {
             switch accepted.decision {
             case .matched(let matches, _):
                 return matches.allSatisfy(\.pin.isBackup) ? [.onlyBackup(matches.map(\.pin))] : []
-            case .forgiven(let mismatch), .mismatch(let mismatch): return causes(of: mismatch)
+            case .forgiven(let mismatch), .bypassed(let mismatch), .mismatch(let mismatch):
+                return causes(of: mismatch)
+            case .stopped(let rule): return ended(rule)
             case .unpinned(nil), .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
-            case .unpinned: return []
+            case .unpinned, .denied, .expired: return []
             }
         } catch {
             switch error {
+            case .denied(let match, _, _): return [.denied(match.pin)]
+            case .expired(let rule, _, _): return ended(rule)
             case .mismatch(let mismatch): return causes(of: mismatch)
             case .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
             case .untrusted(.untrusted(let finding)): return causes(of: finding)
             case .untrusted: return []
             }
         }
+    }
+
+    private func ended(_ rule: PinningRule) -> [PinFailureCause] {
+        rule.expiry.map { [.ruleEnded(rule.identity, $0)] } ?? []
     }
 
     private var presented: [X509Certificate] { Array(trust.presented.certificates.prefix(Self.limit)) }
@@ -103,7 +111,7 @@ extension Examination {
     private func cause(of pin: Pin, in mismatch: PinMismatch, _ attempts: [TrustAttempt]) -> PinFailureCause? {
         let path = mismatch.path.certificates
         func holdsPin(_ certificate: X509Certificate) -> Bool {
-            mismatch.rule.objects(of: certificate).contains(pin.object)
+            mismatch.rule.pins.objects(of: certificate).contains(pin.object)
         }
         if let index = path.firstIndex(where: holdsPin) {
             return .wrongPosition(pin, PinRole(index: index, of: path.count))
@@ -209,7 +217,7 @@ extension Examination {
     private func unknownIssuer(_ finding: TrustFinding) -> [PinFailureCause] {
         let rule = policy.rule(for: trust.name, port: port)
         let pinned = presented.contains { certificate in
-            rule?.pins.contains { rule?.objects(of: certificate).contains($0.object) == true } == true
+            rule.map { rule in rule.pins.contains { rule.pins.objects(of: certificate).contains($0.object) } } == true
         }
         guard let last = finding.certificate ?? presented.last else { return [] }
         let isAlone = presented.count == 1 && !last.isSelfIssued
