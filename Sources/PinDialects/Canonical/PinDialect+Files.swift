@@ -38,6 +38,9 @@ extension PinDialect {
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
         switch self {
+        case .android: try AndroidNetworkSecurityConfig.replacing(bytes, path: path, with: policy)
+        case .apple: try ApplePinnedDomains.replacing(bytes, path: path, with: policy)
+        case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
         default:
             throw DialectWriteError("\(title) is no part of a bigger file: write it with --output")
         }
