@@ -1,3 +1,4 @@
+import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import TLSTransport
@@ -27,8 +28,10 @@ struct ServerProbe: Sendable {
     func judge(_ endpoint: Endpoint, expecting expectation: Expectation) async -> VerdictText {
         var presented: [X509Certificate] = []
         let verdict: Verdict
-        if case .unlisted(let policy) = expectation {
-            verdict = .unlisted(policy: policy)
+        var causes: [PinFailureCause] = []
+        if case .unlisted(let file) = expectation {
+            verdict = .unlisted(policy: file.path)
+            causes = PinDiagnosis(ofUnlisted: endpoint.name, in: file.policy).causes
         } else {
             do throws(TransportError) {
                 let connection = try await Transport.shared.dial(endpoint, options: options)
@@ -37,11 +40,13 @@ struct ServerProbe: Sendable {
                 presented = chain.certificates
                 let trust = ServerTrust(presented: chain, name: endpoint.name, store: store, policy: policy)
                 verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)
+                causes = expectation.causes(of: trust, port: endpoint.port, at: time)
             } catch {
                 verdict = .unreachable(error.description)
             }
         }
         return VerdictText(
-            verdict: verdict, subject: endpoint.description, source: "served", presented: presented, now: time)
+            verdict: verdict, subject: endpoint.description, source: "served", presented: presented, now: time,
+            causes: causes)
     }
 }

@@ -5,14 +5,14 @@ extension PinDialect {
     /// A policy file of a policy that was converted to one: JSON with comments, the same policy the same text.
     static func policyText(_ policy: CanonicalPolicy) -> String {
         var names = PinNames(policy)
-        var object: [(String, JSONCText)] = [("version", .number(1))]
+        var object: [(String, JSON)] = [("version", .integer(1))]
         if policy.unlisted == .refuse { object.append(("unlisted", .string("refuse"))) }
         let domains = policy.rules.map { $0.json(&names) }
         let denied = policy.denied.map { names.json($0) }
-        if !names.named.isEmpty { object.append(("pins", .object(names.named, isLong: true))) }
-        if !denied.isEmpty { object.append(("deny", .array(denied, isLong: true))) }
-        object.append(("domains", .array(domains, isLong: true)))
-        return JSONCText.object(object, isLong: true).text(indent: 0) + "\n"
+        if !names.named.isEmpty { object.append(("pins", .object(names.named))) }
+        if !denied.isEmpty { object.append(("deny", .array(denied))) }
+        object.append(("domains", .array(domains)))
+        return JSON.object(object).lines(commas: true) + "\n"
     }
 }
 
@@ -20,7 +20,7 @@ extension PinDialect {
 private struct PinNames {
     /// Names that mean one pin only, whatever else stands in the policy.
     private let meanings: [String: CanonicalPin]
-    private(set) var named: [(String, JSONCText)] = []
+    private(set) var named: [(String, JSON)] = []
     private var written: Set<String> = []
 
     init(_ policy: CanonicalPolicy) {
@@ -34,16 +34,16 @@ private struct PinNames {
         self.meanings = meanings.filter { !twofold.contains($0.key) }
     }
 
-    mutating func json(_ pin: CanonicalPin) -> JSONCText {
+    mutating func json(_ pin: CanonicalPin) -> JSON {
         guard let name = pin.name, meanings[name] == pin else { return Self.value(pin) }
         if written.insert(name).inserted { named.append((name, Self.value(pin))) }
         return .string(name)
     }
 
-    private static func value(_ pin: CanonicalPin) -> JSONCText {
+    private static func value(_ pin: CanonicalPin) -> JSON {
         let text = (pin.content == .certificate ? "cert-sha256/" : "sha256/") + Base64.encode(pin.value.span)
         guard pin.role != .any || pin.isBackup else { return .string(text) }
-        var members: [(String, JSONCText)] = [("pin", .string(text))]
+        var members: [(String, JSON)] = [("pin", .string(text))]
         if pin.role != .any { members.append(("role", .string(pin.role.rawValue))) }
         if pin.isBackup { members.append(("backup", .bool(true))) }
         return .object(members)
@@ -51,12 +51,12 @@ private struct PinNames {
 }
 
 extension CanonicalRule {
-    fileprivate func json(_ names: inout PinNames) -> JSONCText {
-        var members: [(String, JSONCText)] = [("host", .string(patterns[0].host))]
+    fileprivate func json(_ names: inout PinNames) -> JSON {
+        var members: [(String, JSON)] = [("host", .string(patterns[0].host))]
         if patterns[0].scope == .exactAndBelow { members.append(("subdomains", .bool(true))) }
-        if let ports { members.append(("ports", .array(ports.sorted().map { .number(Int64($0)) }))) }
+        if let ports { members.append(("ports", .array(ports.sorted().map { .integer($0) }))) }
         let pins = pins.map { names.json($0) }
-        members.append(("pins", .array(pins, isLong: pins.count > 1)))
+        members.append(("pins", .array(pins)))
         if case .eachOf(let roles) = requirement {
             members.append(("require", .array(PinRole.allCases.filter(roles.contains).map { .string($0.rawValue) })))
         }
@@ -66,63 +66,14 @@ extension CanonicalRule {
             members += [("expires", .string(end)), ("onExpiry", .string(expiry.effect.rawValue))]
         }
         if let anchors {
-            let files = anchors.filter { $0.source != "system" }.map { JSONCText.string($0.source) }
-            var object: [(String, JSONCText)] = files.isEmpty ? [] : [("files", .array(files))]
+            let files = anchors.filter { $0.source != "system" }.map { JSON.string($0.source) }
+            var object: [(String, JSON)] = files.isEmpty ? [] : [("files", .array(files))]
             if anchors.contains(where: { $0.source == "system" }) { object.append(("system", .bool(true))) }
             members.append(("anchors", .object(object)))
             if anchors.contains(where: \.bypassesPins) { members.append(("localAnchorsBypassPins", .bool(true))) }
         }
         if !reports.isEmpty { members.append(("reports", .array(reports.map { .string($0) }))) }
         if let note { members.append(("note", .string(note))) }
-        return .object(members, isLong: true)
-    }
-}
-
-/// JSON as people lay it out.
-private indirect enum JSONCText {
-    case string(String)
-    case number(Int64)
-    case bool(Bool)
-    case array([JSONCText], isLong: Bool = false)
-    case object([(String, JSONCText)], isLong: Bool = false)
-
-    func text(indent: Int) -> String {
-        switch self {
-        case .string(let text): Self.quoted(text)
-        case .number(let number): String(number)
-        case .bool(let bool): String(bool)
-        case .array(let elements, let isLong):
-            Self.list("[", elements.map { $0.text(indent: isLong ? indent + 2 : indent) }, "]", isLong, indent)
-        case .object(let members, let isLong):
-            Self.list(
-                "{", members.map { "\(Self.quoted($0.0)): \($0.1.text(indent: isLong ? indent + 2 : indent))" }, "}",
-                isLong, indent)
-        }
-    }
-
-    private static func list(
-        _ open: String, _ parts: [String], _ close: String, _ isLong: Bool, _ indent: Int
-    ) -> String {
-        guard isLong, !parts.isEmpty else {
-            let space = open == "{" && !parts.isEmpty ? " " : ""
-            return open + space + parts.joined(separator: ", ") + space + close
-        }
-        let margin = String(repeating: " ", count: indent)
-        return "\(open)\n" + parts.map { "\(margin)  \($0),\n" }.joined() + margin + close
-    }
-
-    /// A string of RFC 8259, section 7.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": quoted += "\\" + String(scalar)
-            case "\u{0}"..."\u{1F}", "\u{7F}":
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
+        return .object(members)
     }
 }

@@ -1,3 +1,4 @@
+import CertificatePinning
 import CertificateTrust
 
 /// What a command says, and how its outcome is kept. The rules, for every command:

@@ -1,0 +1,41 @@
+public import CertificatePinning
+
+extension PinDialect {
+    /// Reads a file of this dialect as its own system does. What that rejects is an error, all of it in one; what it
+    /// passes over or takes otherwise than it looks is a note.
+    public func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
+        switch self {
+        case .policy: DialectReading(CanonicalPolicy(try PolicyFile(bytes: bytes, path: path).policy))
+        case .android: try AndroidNetworkSecurityConfig.read(bytes, path: path)
+        case .okhttp: try OkHttpReader.read(bytes, path: path)
+        default:
+            throw PolicyFileError(problems: [
+                PolicyProblem(
+                    location: PolicyLocation(path: path),
+                    message: "Swift is only written here: read the policy that it was made from")
+            ])
+        }
+    }
+
+    /// Writes a policy that was converted to this dialect, as a file of its own.
+    public func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> [UInt8] {
+        let text =
+            switch self {
+            case .policy: Self.policyText(policy)
+            case .android: try AndroidNetworkSecurityConfig.write(policy)
+            case .okhttp: try OkHttpWriter.write(policy)
+            default: throw DialectWriteError("x")
+            }
+        return Array(text.utf8)
+    }
+
+    /// A file with its pinning part replaced by that of a converted policy, and every other byte as it was.
+    public func replacing(
+        _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
+    ) throws(DialectWriteError) -> [UInt8] {
+        switch self {
+        default:
+            throw DialectWriteError("\(title) is no part of a bigger file: write it with --output")
+        }
+    }
+}
