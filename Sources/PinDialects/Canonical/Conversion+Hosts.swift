@@ -159,7 +159,7 @@ extension HostPattern {
         guard other.host.hasSuffix("." + host) || other.host == host else { return false }
         let depth = other.host == host ? 0 : other.host.dropLast(host.count + 1).split(separator: ".").count
         return switch scope {
-        case .exact: depth == 0
+        case .exact: depth == 0 && other.scope != .oneLabelBelow
         case .oneLabelBelow: depth == 1 || depth == 0 && other.scope != .exact
         case .exactAndOneLabelBelow: depth <= 1
         case .exactAndBelow, .every: true

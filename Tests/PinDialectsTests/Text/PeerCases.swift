@@ -1,5 +1,4 @@
 import FoundationEssentials
-import TestPKI
 
 /// What the tests of other systems expect, gathered in `peer-cases.json`; read when the tests run, and no part of the
 /// project.
@@ -31,7 +30,7 @@ struct PeerCases: Sendable {
         }
     }
 
-    let value: Value?
+    let json: Value?
 
     static let path =
         #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
@@ -44,18 +43,18 @@ struct PeerCases: Sendable {
     subscript(dynamicMember key: String) -> PeerCases { self[key] }
 
     subscript(key: String) -> PeerCases {
-        guard case .object(let members)? = value else { return PeerCases(value: nil) }
-        return PeerCases(value: members[key])
+        guard case .object(let members)? = json else { return PeerCases(json: nil) }
+        return PeerCases(json: members[key])
     }
 
-    var string: String? { if case .string(let string)? = value { string } else { nil } }
-    var bool: Bool? { if case .bool(let bool)? = value { bool } else { nil } }
-    var integer: Int? { if case .number(let number)? = value { Int(number) } else { nil } }
+    var string: String? { if case .string(let string)? = json { string } else { nil } }
+    var bool: Bool? { if case .bool(let bool)? = json { bool } else { nil } }
+    var integer: Int? { if case .number(let number)? = json { Int(number) } else { nil } }
     var elements: [PeerCases] {
-        if case .array(let elements)? = value { elements.map { PeerCases(value: $0) } } else { [] }
+        if case .array(let elements)? = json { elements.map { PeerCases(json: $0) } } else { [] }
     }
     var members: [(key: String, value: PeerCases)] {
-        guard case .object(let members)? = value else { return [] }
-        return members.sorted { $0.key < $1.key }.map { ($0.key, PeerCases(value: $0.value)) }
+        guard case .object(let members)? = json else { return [] }
+        return members.sorted { $0.key < $1.key }.map { ($0.key, PeerCases(json: $0.value)) }
     }
 }
