@@ -12,7 +12,6 @@ func lookups(_ report: inout Report) throws {
                 host: try ServerName("h\(number).example.com"), includesSubdomains: number.isMultiple(of: 2),
                 pins: [pin]))
     }
-    // A long host lets the search for a parent begin far from the end of a name.
     let long = [String](repeating: "a", count: 120).joined(separator: ".")
     rules.append(PinningRule(host: try ServerName("x.\(long)"), includesSubdomains: true, pins: [pin]))
     let policy = try PinningPolicy(rules: rules)
