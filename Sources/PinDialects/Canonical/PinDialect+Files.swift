@@ -10,6 +10,9 @@ extension PinDialect {
         case .apple: try ApplePinnedDomains.read(bytes, path: path)
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)
         case .okhttp: try OkHttpReader.read(bytes, path: path)
+        case .hpkp: try HPKPReader.read(bytes, path: path)
+        case .curl: try CurlPins.read(bytes, path: path)
+        case .tlsa: try TLSAZone.read(bytes, path: path)
         default:
             throw PolicyFileError(problems: [
                 PolicyProblem(
@@ -28,6 +31,9 @@ extension PinDialect {
             case .apple: try ApplePinnedDomains.write(policy)
             case .trustkit: try TrustKitConfiguration.write(policy)
             case .okhttp: try OkHttpWriter.write(policy)
+            case .hpkp: try HPKPWriter.write(policy)
+            case .curl: try CurlPins.write(policy)
+            case .tlsa: try TLSAZone.write(policy)
             default: throw DialectWriteError("x")
             }
         return Array(text.utf8)
