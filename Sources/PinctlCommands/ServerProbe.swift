@@ -24,6 +24,14 @@ struct ServerProbe: Sendable {
         policy = try arguments.trustPolicy()
     }
 
+    /// Connects, takes the chain, and hangs up without having sent more than the handshake.
+    func presentedChain(of endpoint: Endpoint) async throws(TransportError) -> PresentedChain {
+        let connection = try await Transport.shared.dial(endpoint, options: options)
+        let chain = connection.presented
+        await connection.refuse()
+        return chain
+    }
+
     /// Connects, takes the chain, hangs up without having sent more than the handshake, and judges.
     func judge(_ endpoint: Endpoint, expecting expectation: Expectation) async -> VerdictText {
         var presented: [X509Certificate] = []
@@ -34,9 +42,7 @@ struct ServerProbe: Sendable {
             causes = PinDiagnosis(ofUnlisted: endpoint.name, in: file.policy).causes
         } else {
             do throws(TransportError) {
-                let connection = try await Transport.shared.dial(endpoint, options: options)
-                let chain = connection.presented
-                await connection.refuse()
+                let chain = try await presentedChain(of: endpoint)
                 presented = chain.certificates
                 let trust = ServerTrust(presented: chain, name: endpoint.name, store: store, policy: policy)
                 verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)

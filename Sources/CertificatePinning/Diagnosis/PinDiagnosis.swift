@@ -56,18 +56,25 @@ private struct Examination {
             switch accepted.decision {
             case .matched(let matches, _):
                 return matches.allSatisfy(\.pin.isBackup) ? [.onlyBackup(matches.map(\.pin))] : []
-            case .forgiven(let mismatch), .mismatch(let mismatch): return causes(of: mismatch)
+            case .forgiven(let mismatch), .bypassed(let mismatch), .mismatch(let mismatch):
+                return causes(of: mismatch)
+            case .stopped(let rule), .expired(let rule, _, _): return expiry(of: rule)
             case .unpinned(nil), .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
-            case .unpinned: return []
+            case .unpinned, .denied: return []
             }
         } catch {
             switch error {
             case .mismatch(let mismatch): return causes(of: mismatch)
+            case .expired(let rule, _, _): return expiry(of: rule)
             case .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
             case .untrusted(.untrusted(let finding)): return causes(of: finding)
-            case .untrusted: return []
+            case .untrusted, .denied: return []
             }
         }
+    }
+
+    private func expiry(of rule: PinningRule) -> [PinFailureCause] {
+        rule.expiry.map { [.policyExpired(rule.identity, $0)] } ?? []
     }
 
     private var presented: [X509Certificate] { Array(trust.presented.certificates.prefix(Self.limit)) }
@@ -79,8 +86,9 @@ extension Examination {
     private func causes(of mismatch: PinMismatch) -> [PinFailureCause] {
         let rule = mismatch.rule
         let path = mismatch.path
-        var causes: [PinFailureCause] = []
-        let isInspected = rule.anchors == nil && systemRoots?.contains(path.anchor) == false
+        var causes = mismatch.expiry == nil ? [] : expiry(of: rule)
+        let roots = systemRoots ?? rule.pinsBypassedOutside
+        let isInspected = rule.anchors == nil && roots?.contains(path.anchor) == false
         if isInspected { causes.append(.inspected(by: path.anchor.subject)) }
         let missing = rule.pins.filter { pin in
             !mismatch.matches.contains { $0.pin == pin } && mismatch.unmetRoles.contains { $0.overlaps(pin.role) }
@@ -103,7 +111,7 @@ extension Examination {
     private func cause(of pin: Pin, in mismatch: PinMismatch, _ attempts: [TrustAttempt]) -> PinFailureCause? {
         let path = mismatch.path.certificates
         func holdsPin(_ certificate: X509Certificate) -> Bool {
-            mismatch.rule.objects(of: certificate).contains(pin.object)
+            mismatch.rule.pins.objects(of: certificate).contains(pin.object)
         }
         if let index = path.firstIndex(where: holdsPin) {
             return .wrongPosition(pin, PinRole(index: index, of: path.count))
@@ -147,9 +155,10 @@ extension Examination {
     private static func ordered(_ causes: [PinFailureCause]) -> [PinFailureCause] {
         func rank(_ cause: PinFailureCause) -> Int {
             switch cause {
-            case .wrongPosition: 0
-            case .wrongBytes: 1
-            default: 2
+            case .policyExpired: 0
+            case .wrongPosition: 1
+            case .wrongBytes: 2
+            default: 3
             }
         }
         return causes.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
@@ -209,7 +218,7 @@ extension Examination {
     private func unknownIssuer(_ finding: TrustFinding) -> [PinFailureCause] {
         let rule = policy.rule(for: trust.name, port: port)
         let pinned = presented.contains { certificate in
-            rule?.pins.contains { rule?.objects(of: certificate).contains($0.object) == true } == true
+            rule.map { rule in rule.pins.contains { rule.pins.objects(of: certificate).contains($0.object) } } ?? false
         }
         guard let last = finding.certificate ?? presented.last else { return [] }
         let isAlone = presented.count == 1 && !last.isSelfIssued

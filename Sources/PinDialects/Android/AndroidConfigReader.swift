@@ -47,6 +47,8 @@ struct AndroidConfigReader {
         let children = distinct(root.elements, once: ["base-config", "debug-overrides"])
         var base = Inheritance()
         for child in children where child.localName == "base-config" { base = config(child, .base, Inheritance()) }
+        // The usual way, written out.
+        if base.anchors == [AnchorSet("system")] { base.anchors = nil }
         for child in children {
             switch child.localName {
             case "base-config": break

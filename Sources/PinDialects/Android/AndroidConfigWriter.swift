@@ -3,20 +3,29 @@ import CertificateTrust
 
 /// Writes rules as domain-configs.
 enum AndroidConfigWriter {
+    /// What a domain-config says that is not about pins, as it stands in a file.
+    struct Rest {
+        /// Attributes with a blank in front of each.
+        var attributes = ""
+        var elements: [String] = []
+    }
+
     /// A domain-config for each rule, indented by one step.
-    static func domainConfigs(_ policy: CanonicalPolicy) throws(DialectWriteError) -> [String] {
+    static func domainConfigs(
+        _ policy: CanonicalPolicy, rest: (CanonicalRule) -> Rest = { _ in Rest() }
+    ) throws(DialectWriteError) -> [String] {
         guard policy.combination == .closest, policy.denied.isEmpty, policy.unlisted == .trust else {
             throw DialectWriteError("the policy is not one that Android's config can say: convert it first")
         }
-        return try policy.rules.map(domainConfig)
+        return try policy.rules.map { rule throws(DialectWriteError) in try domainConfig(rule, rest(rule)) }
     }
 
-    private static func domainConfig(_ rule: CanonicalRule) throws(DialectWriteError) -> String {
+    private static func domainConfig(_ rule: CanonicalRule, _ rest: Rest) throws(DialectWriteError) -> String {
         guard rule.ports == nil, rule.requirement == .any, rule.mode != .report, !rule.patterns.isEmpty else {
             throw DialectWriteError(
                 "the rule is not one that Android's config can say: convert it first", at: rule.location)
         }
-        var lines = ["    <domain-config>"]
+        var lines = ["    <domain-config\(rest.attributes)>"]
         for pattern in rule.patterns { lines.append("        " + (try domain(pattern, rule))) }
         lines += try pinSet(rule).map { "        " + $0 }
         if let anchors = rule.anchors {
@@ -34,6 +43,7 @@ enum AndroidConfigWriter {
             for address in rule.reports { lines.append("            <report-uri>\(escapedXML(address))</report-uri>") }
             if !rule.reports.isEmpty { lines.append("        </trustkit-config>") }
         }
+        lines += rest.elements.map { "        " + $0 }
         return (lines + ["    </domain-config>"]).joined(separator: "\n")
     }
 

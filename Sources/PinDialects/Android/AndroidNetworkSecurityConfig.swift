@@ -35,4 +35,24 @@ public enum AndroidNetworkSecurityConfig {
 
         """
     }
+
+    /// A config with the domain-configs that hold pins replaced by those of the policy, and every other byte as it was.
+    ///
+    /// What a replaced one says besides of its hosts, cleartext traffic for example, its successor says too.
+    public static func replacing(
+        _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
+    ) throws(DialectWriteError) -> [UInt8] {
+        let result = try AndroidConfigReplacement(bytes, path: path).result(policy)
+        let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
+        try PinDialect.android.check(result, path: path, says: try write(policy)) { rules in
+            rules.filter { rule in
+                let isKept = rule.mode == .off && rule.patterns.allSatisfy { !hosts.contains($0.host) }
+                let isPinned = policy.rules.contains { pinned in
+                    pinned.mode != .off && pinned.patterns.contains { rule.patterns.contains(where: $0.covers) }
+                }
+                return !isKept || isPinned
+            }
+        }
+        return result
+    }
 }

@@ -19,4 +19,14 @@ public enum ApplePinnedDomains {
         let domains = try ApplePinWriter.domains(policy)
         return PropertyList(nesting: ApplePinReader.path, domains).xmlDocument
     }
+
+    /// An Info.plist, XML, whose pinned domains are those of the policy, and every other byte as it was.
+    public static func replacing(
+        _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
+    ) throws(DialectWriteError) -> [UInt8] {
+        let domains = try ApplePinWriter.domains(policy)
+        let result = try PropertyList.replacing(bytes, path: path, at: ApplePinReader.path, with: domains)
+        try PinDialect.apple.check(result, path: path, says: try write(policy))
+        return result
+    }
 }

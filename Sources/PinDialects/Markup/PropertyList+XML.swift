@@ -135,9 +135,9 @@ extension PropertyList {
         """
     }
 
-    /// The element of this value, its lines behind the first indented by `indent`.
-    func xml(indent: String) -> String {
-        let inner = indent + "\t"
+    /// The element of this value, its lines behind the first indented by `indent`, and one `step` more for each container.
+    func xml(indent: String, step: String = "\t") -> String {
+        let inner = indent + step
         func container(_ name: String, _ lines: [String]) -> String {
             lines.isEmpty
                 ? "<\(name)/>" : "<\(name)>\n" + lines.map { inner + $0 + "\n" }.joined() + indent + "</\(name)>"
@@ -145,8 +145,9 @@ extension PropertyList {
         switch kind {
         case .dictionary(let members):
             return container(
-                "dict", members.flatMap { ["<key>\(escapedXML($0.key))</key>", $0.value.xml(indent: inner)] })
-        case .array(let elements): return container("array", elements.map { $0.xml(indent: inner) })
+                "dict",
+                members.flatMap { ["<key>\(escapedXML($0.key))</key>", $0.value.xml(indent: inner, step: step)] })
+        case .array(let elements): return container("array", elements.map { $0.xml(indent: inner, step: step) })
         case .string(let string): return "<string>\(escapedXML(string))</string>"
         case .integer(let number): return "<integer>\(number)</integer>"
         case .bool(let bool): return "<\(bool)/>"

@@ -22,4 +22,17 @@ public enum TrustKitConfiguration {
         let domains = try TrustKitWriter.domains(policy)
         return PropertyList(nesting: [TrustKitReader.rootKey, TrustKitReader.domainsKey], domains).xmlDocument
     }
+
+    /// A property list, XML, whose pinned domains are those of the policy, and every other byte as it was. One that has
+    /// neither TSKConfiguration nor TSKPinnedDomains gets the former.
+    public static func replacing(
+        _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
+    ) throws(DialectWriteError) -> [UInt8] {
+        let domains = try TrustKitWriter.domains(policy)
+        let isAlone = (try? PropertyList.read(bytes, path: path))?[TrustKitReader.domainsKey] != nil
+        let keys = (isAlone ? [] : [TrustKitReader.rootKey]) + [TrustKitReader.domainsKey]
+        let result = try PropertyList.replacing(bytes, path: path, at: keys, with: domains)
+        try PinDialect.trustkit.check(result, path: path, says: try write(policy))
+        return result
+    }
 }
