@@ -65,6 +65,12 @@ let package = Package(
             dependencies: ["CertificatePinning", "CertificateTrust", "PinDialects", "TestPKI"],
             swiftSettings: modern),
         .testTarget(
+            name: "PinDialectsTests",
+            dependencies: ["PinDialects", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            // Run by the tests beside the libraries that they ask.
+            exclude: ["Peers"],
+            swiftSettings: modern),
+        .testTarget(
             name: "HTTPMessagesTests", dependencies: ["HTTPMessages", "CertificateTrust"], swiftSettings: modern),
         .testTarget(
             name: "TLSTransportTests",

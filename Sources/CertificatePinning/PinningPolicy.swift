@@ -131,7 +131,7 @@ extension PinningPolicy {
 
 extension ServerTrust {
     /// The same claim under other anchors.
-    fileprivate func replacingStore(_ store: TrustStore) -> ServerTrust {
+    func replacingStore(_ store: TrustStore) -> ServerTrust {
         ServerTrust(presented: presented, name: name, store: store, policy: policy, revocation: revocation)
     }
 }

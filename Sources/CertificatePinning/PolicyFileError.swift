@@ -6,6 +6,11 @@ public struct PolicyProblem: Sendable, Hashable {
     public let location: PolicyLocation
     /// What, and what to do.
     public let message: String
+
+    package init(location: PolicyLocation, message: String) {
+        self.location = location
+        self.message = message
+    }
 }
 
 extension PolicyProblem: CustomStringConvertible {
@@ -17,6 +22,8 @@ extension PolicyProblem: CustomStringConvertible {
 public struct PolicyFileError: Error, Sendable, Hashable {
     /// At least one, in the order of the file.
     public let problems: [PolicyProblem]
+
+    package init(problems: [PolicyProblem]) { self.problems = problems }
 }
 
 extension PolicyFileError: CustomStringConvertible {
@@ -25,9 +32,9 @@ extension PolicyFileError: CustomStringConvertible {
 }
 
 /// Collects what is wrong with one file.
-struct PolicyProblems {
+package struct PolicyProblems {
     /// Problems that are told one by one: a file that breaks a rule at every byte stays bounded in memory.
-    static let limit = 1000
+    package static let limit = 1000
 
     private let path: String
     private var problems: [PolicyProblem] = []
@@ -35,9 +42,9 @@ struct PolicyProblems {
     /// Those of included files, file by file.
     private var included: [PolicyProblem] = []
 
-    init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
-    mutating func add(_ message: @autoclosure () -> String, at position: SourcePosition) {
+    package mutating func add(_ message: @autoclosure () -> String, at position: SourcePosition) {
         guard problems.count < Self.limit else {
             omitted += 1
             return
@@ -50,10 +57,10 @@ struct PolicyProblems {
         included += problems.sorted.prefix(Self.limit - included.count)
     }
 
-    var isEmpty: Bool { problems.isEmpty && included.isEmpty }
+    package var isEmpty: Bool { problems.isEmpty && included.isEmpty }
 
     /// In the order of the file; how many were left out stands last, then what is wrong with included files.
-    var sorted: [PolicyProblem] {
+    package var sorted: [PolicyProblem] {
         var sorted = problems.sorted { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
         if omitted > 0 {
             sorted.append(

@@ -16,7 +16,7 @@ public struct PolicyLocation: Sendable, Hashable {
         self.column = column
     }
 
-    init(path: String, _ position: SourcePosition) {
+    package init(path: String, _ position: SourcePosition) {
         self.init(path: path, line: Int(position.line), column: Int(position.column))
     }
 }

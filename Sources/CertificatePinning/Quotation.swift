@@ -2,7 +2,7 @@ import CertificateTrust
 
 /// A stranger's text inside a message: in quotes, escaped for display, at most 80 characters of it. Nothing is shown of
 /// a private key that stands where it does not belong.
-func quoted(_ text: String) -> String {
+package func quoted(_ text: String) -> String {
     guard !text.contains("PRIVATE KEY-----") else { return "a private key" }
     let head = text.unicodeScalars.prefix(80)
     let isWhole = head.endIndex == text.unicodeScalars.endIndex
@@ -10,7 +10,7 @@ func quoted(_ text: String) -> String {
 }
 
 /// `"a"`, `"a" or "b"`, `"a", "b" or "c"`.
-func alternatives(_ choices: [String]) -> String {
+package func alternatives(_ choices: [String]) -> String {
     let names = choices.map { "\"\($0)\"" }
     guard let last = names.last, names.count > 1 else { return names.first ?? "" }
     return names.dropLast().joined(separator: ", ") + " or " + last

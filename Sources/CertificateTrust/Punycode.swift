@@ -1,7 +1,7 @@
 /// U-labels to A-labels (RFC 3492, section 6.3), for names that are normalised already.
-enum Punycode {
+package enum Punycode {
     /// `xn--` and the encoded label; the label itself when it is ASCII; nil when a number grows too large.
-    static func aLabel(_ label: some StringProtocol) -> String? {
+    package static func aLabel(_ label: some StringProtocol) -> String? {
         let scalars = label.unicodeScalars.map(\.value)
         let basic = scalars.filter { $0 < 0x80 }
         guard basic.count < scalars.count else { return String(label) }

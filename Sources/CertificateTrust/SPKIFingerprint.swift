@@ -102,3 +102,9 @@ package func sha256Digest(_ bytes: Span<UInt8>) -> [UInt8] {
     let digest = sha256(bytes)
     return digest.indices.map { digest[$0] }
 }
+
+/// SHA-1 of any bytes, 20 bytes: to recognise what people have hashed, never to trust it.
+package func sha1Digest(_ bytes: Span<UInt8>) -> [UInt8] { sha1(bytes) }
+
+/// SHA-512 of any bytes, 64 bytes; nil where OpenSSL's configuration does not offer it.
+package func sha512Digest(_ bytes: Span<UInt8>) -> [UInt8]? { namedDigest("SHA2-512", of: bytes) }

@@ -39,9 +39,18 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
     }
 
     /// The octets of the key, without algorithm and wrapping; none when malformed.
-    var keyOctets: [UInt8] {
+    package var keyOctets: [UInt8] {
         guard let fields = try? Fields(derBytes.span) else { return [] }
         return Array(derBytes[fields.key.dropFirst()])
+    }
+
+    /// The magnitude of an RSA key's modulus, big-endian; nil for other keys.
+    package var rsaModulus: [UInt8]? {
+        guard let fields = try? Fields(derBytes.span),
+            var integers = PublicKeyKind.rsaIntegers(derBytes.span, fields.key),
+            let modulus = try? integers.next(DERTag.integer, derBytes.span)
+        else { return nil }
+        return Array(derBytes[modulus.contents].drop { $0 == 0 })
     }
 
     /// The algorithm and size; an algorithm nobody here knows keeps its identifier.
@@ -154,7 +163,7 @@ extension PublicKeyKind {
     }
 
     /// Modulus and exponent of an RSAPublicKey inside the BIT STRING (RFC 8017, appendix A.1.1).
-    private static func rsaIntegers(_ bytes: Span<UInt8>, _ bitString: Range<Int>) -> DERCursor? {
+    fileprivate static func rsaIntegers(_ bytes: Span<UInt8>, _ bitString: Range<Int>) -> DERCursor? {
         guard bitString.count > 1 else { return nil }
         var key = DERCursor(bitString.lowerBound + 1..<bitString.upperBound)
         return (try? key.next(DERTag.sequence, bytes)).map { DERCursor($0.contents) }

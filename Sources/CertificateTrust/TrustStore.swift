@@ -68,7 +68,7 @@ public final class TrustStore: Sendable {
     private static let systemDirectories = ["/etc/ssl/certs", "/etc/pki/tls/certs"]
 
     /// Anchors that bear the name of this certificate's issuer.
-    func issuers(of certificate: X509Certificate) -> [X509Certificate] {
+    package func issuers(of certificate: X509Certificate) -> [X509Certificate] {
         anchors(named: certificate.canonicalIssuer, derName: certificate.issuer.derBytes)
     }
 

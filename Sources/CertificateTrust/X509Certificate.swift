@@ -56,6 +56,9 @@ public struct X509Certificate: Sendable {
     /// Whether subject and issuer are the same name; the signature is not looked at.
     public var isSelfIssued: Bool { canonicalSubject == canonicalIssuer }
 
+    /// The DER of what the issuer signed, the TBSCertificate.
+    package var signedPart: [UInt8] { bytes(layout.signed) }
+
     /// Seconds since 1970, both inclusive.
     package var validity: ClosedRange<Int64> { storage.contents.validity }
 

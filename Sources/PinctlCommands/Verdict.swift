@@ -60,7 +60,7 @@ extension Verdict {
     /// Judges a presented chain: first its trust, then its pins.
     init(on trust: ServerTrust, port: UInt16, expecting expectation: Expectation, time: Date) {
         switch expectation {
-        case .unlisted(let policy): self = .unlisted(policy: policy)
+        case .unlisted(let file): self = .unlisted(policy: file.path)
         case .trust:
             do throws(TrustError) {
                 self = .trusted(try trust.evaluate(at: time), nil)

@@ -1,3 +1,4 @@
+import CertificatePinning
 import FoundationEssentials
 import TestPKI
 import Testing
@@ -56,6 +57,11 @@ struct CheckTests {
                     "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), served",
                     "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), served",
                     "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
+                    "  cause: the key of backup-27 is there as root, and the pin counts as leaf only: "
+                        + "give the pin the role root, or pin the key of its own place",
+                    "  cause: the server has another key, in a certificate since 2026-01-01: if the key is yours, serve a "
+                        + "pinned one or a backup again and renew with the same key from then on, or ship "
+                        + "\(try site.leaf.key.pin)",
                     "  if the served keys are yours: serve a pinned key (backup: backup-27) again, "
                         + "or pin one of the keys served and ship that first",
                     "  if they are not: somebody stands between you and the server; do not pin them",

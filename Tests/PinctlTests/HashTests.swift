@@ -1,3 +1,4 @@
+import CertificatePinning
 import FoundationEssentials
 import PinctlCommands
 import TestPKI

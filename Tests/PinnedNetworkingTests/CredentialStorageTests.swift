@@ -235,8 +235,9 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
     func tasks() async throws {
         let site = try TestSite()
         let tasks = Collected<URLSessionTask>()
-        let delegate = DeferringDelegate { task, _, handler in
-            tasks.append(task)
+        // The task holds its delegate.
+        let delegate = DeferringDelegate { [weak tasks] task, _, handler in
+            tasks?.append(task)
             handler(.cancelAuthenticationChallenge, nil)
         }
         try await LoopbackServer(chain: site.chain).run { server in

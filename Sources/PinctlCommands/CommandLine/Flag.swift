@@ -1,3 +1,4 @@
+import CertificatePinning
 import PinDialects
 
 /// One flag. The parser and the help are made from these values and from nothing else.
@@ -60,4 +61,16 @@ extension Flag {
     static let connectTimeout = Flag("connect-timeout", value: "SECONDS", "time to connect to a target (5)")
     static let timeout = Flag("timeout", value: "SECONDS", "time for a whole target (10)")
     static let output = Flag("output", short: "o", value: "FILE", "write to FILE, which must not exist yet")
+
+    private static let dialects = PinDialect.allCases.map(\.rawValue).joined(separator: ", ")
+    static let from = Flag("from", value: "DIALECT", "the dialect of FILE, where it is not to be guessed")
+    static let to = Flag("to", value: "DIALECT", "write \(dialects)")
+    static let importedHost = Flag("host", value: "NAME", "the host that the pins are for, where FILE names none")
+    static let exportedHost = Flag("host", value: "NAME", "export the rule of this host alone")
+    static let into = Flag("into", value: "FILE", "replace the pins in this file and nothing else")
+    static let check = Flag("check", "write nothing: exit with 1 if the file means something else")
+    static let lossy = Flag("lossy", "write although something is lost, which is told")
+    static let asDialect = Flag("as", value: "DIALECT", "judge as the system of this dialect does")
+    static let among = Flag(
+        "in", value: "FILE", repeatable: true, "look among the keys and certificates of FILE, or of a server")
 }

@@ -1,3 +1,4 @@
+import CertificatePinning
 import CertificateTrust
 
 /// What a command says, and how its outcome is kept. The rules, for every command:
@@ -68,6 +69,21 @@ package struct Console {
     mutating func text(_ lines: [String]) {
         guard format == .text else { return }
         for line in lines { output.write(visibleText(line) + "\n") }
+    }
+
+    /// Prints a file that was asked for, or an element of the document's `results`. Its tabs stay, nothing else that
+    /// acts on a terminal does.
+    mutating func file(_ text: String, _ json: @autoclosure () -> JSON) {
+        switch format {
+        case .quiet: break
+        case .text:
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+                line.split(separator: "\t", omittingEmptySubsequences: false).map { visibleText(String($0)) }
+                    .joined(separator: "\t")
+            }
+            output.write(lines.joined(separator: "\n") + (text.hasSuffix("\n") ? "" : "\n"))
+        case .json: writeElement(json())
+        }
     }
 
     /// Prints the line that ends a list, and keeps what the document's `summary` says besides the exit code.

@@ -12,6 +12,8 @@ struct VerdictText {
     let source: String
     let presented: [X509Certificate]
     let now: Date
+    /// What may be behind it.
+    var causes: [PinFailureCause] = []
 
     /// The first line: the verdict in a word, what it is about, and why.
     var headline: String {
@@ -66,11 +68,18 @@ struct VerdictText {
             + expiry(certificate, now: now)
     }
 
-    /// Below the headline of a mismatch; empty for the other verdicts.
+    /// Below the headline of what failed; empty for the other verdicts.
     var explanation: [String] {
-        guard case .mismatch(let mismatch) = verdict else { return [] }
-        return sideBySide(mismatch) + certificates(mismatch) + advice(mismatch)
+        guard case .mismatch(let mismatch) = verdict else { return verdict.status == .good ? [] : causeLines }
+        return sideBySide(mismatch) + certificates(mismatch) + causeLines + advice(mismatch)
     }
+
+    /// The same with the chain, where the explanation does not show it.
+    var details: [String] {
+        if case .mismatch = verdict { explanation } else { chain + explanation }
+    }
+
+    private var causeLines: [String] { causes.map { "  cause: \($0)" } }
 
     private func sideBySide(_ mismatch: PinMismatch) -> [String] {
         let served = mismatch.path.roles.map { role, certificate in
@@ -121,6 +130,7 @@ extension VerdictText {
         case .unlisted(let policy): members.append(("policy", .string(policy)))
         case .trusted: break
         }
+        if !causes.isEmpty { members.append(("diagnosis", .array(causes.map(Self.element)))) }
         if let path = verdict.path { members.append(("chain", .array(path.roles.map(element)))) }
         return .object(members)
     }
@@ -139,6 +149,12 @@ extension VerdictText {
             "role": .string(role.rawValue), "pin": .string(certificate.spkiFingerprint.description),
             "subject": .string(certificate.subject.description), "source": .string(origin(of: certificate)),
             "not_after": .string(certificate.notAfter.rfc3339),
+        ]
+    }
+
+    private static func element(_ cause: PinFailureCause) -> JSON {
+        [
+            "cause": .string(cause.identifier), "finding": .string(cause.finding), "remedy": .string(cause.remedy),
         ]
     }
 

@@ -3,19 +3,41 @@ import Glibc
 
 /// Writes a file that did not exist: whole or not at all, and never over another one.
 func writeNewFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
+    try withTemporaryFile(beside: path, mode: 0o644, bytes) { temporary throws(NewFileError) in
+        // Unlike rename(2), link(2) does not replace what is there, be it a symbolic link.
+        guard unsafe link(temporary, path) == 0 else { throw NewFileError(errno: errno) }
+    }
+}
+
+/// Writes another text to a file that exists, with its permissions: whole or not at all.
+func replaceFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
+    // rename(2) would replace a symbolic link, not what it leads to.
+    guard let target = unsafe realpath(path, nil) else { throw NewFileError(errno: errno) }
+    defer { unsafe free(target) }
+    let file = unsafe String(cString: target)
+    var status = stat()
+    guard unsafe stat(file, &status) == 0 else { throw NewFileError(errno: errno) }
+    try withTemporaryFile(beside: file, mode: status.st_mode & 0o777, bytes) { temporary throws(NewFileError) in
+        guard unsafe rename(temporary, file) == 0 else { throw NewFileError(errno: errno) }
+    }
+}
+
+/// A file that is written and on the disk, until the call returns.
+private func withTemporaryFile(
+    beside path: String, mode: mode_t, _ bytes: [UInt8], _ body: (String) throws(NewFileError) -> Void
+) throws(NewFileError) {
     let temporary = "\(path).\(getpid()).new"
-    let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw NewFileError(errno: errno) }
     defer { _ = unsafe unlink(temporary) }
     var code = StandardStreams.write(bytes, to: descriptor)
     if code == 0, fsync(descriptor) != 0 { code = errno }
     if close(descriptor) != 0, code == 0 { code = errno }
     guard code == 0 else { throw NewFileError(errno: code) }
-    // Unlike rename(2), link(2) does not replace what is there, be it a symbolic link.
-    guard unsafe link(temporary, path) == 0 else { throw NewFileError(errno: errno) }
+    try body(temporary)
 }
 
-/// Why a new file was not written.
+/// Why a file was not written.
 struct NewFileError: Error {
     let errno: Int32
 }

@@ -15,7 +15,38 @@ package enum JSON: Sendable {
         return output
     }
 
-    private func write(to output: inout String) {
+    /// The text over several lines: what is longer than a line, and what holds that, is opened up. `commas` puts one
+    /// behind the last of a list too, as people write JSON with comments.
+    package func lines(width: Int = 100, commas: Bool = false) -> String {
+        lines(indent: 0, width, commas)
+    }
+
+    private func lines(indent: Int, _ width: Int, _ commas: Bool) -> String {
+        let whole = text(spaced: true)
+        guard indent == 0 || whole.utf8.count + indent > width else { return whole }
+        let (open, parts, close): (String, [String], String)
+        switch self {
+        case .array(let elements):
+            (open, close) = ("[", "]")
+            parts = elements.map { $0.lines(indent: indent + 2, width, commas) }
+        case .object(let members):
+            (open, close) = ("{", "}")
+            parts = members.map { "\(JSON.string($0.0).text): \($0.1.lines(indent: indent + 2, width, commas))" }
+        default: return whole
+        }
+        guard !parts.isEmpty else { return open + close }
+        let margin = String(repeating: " ", count: indent)
+        let list = parts.map { margin + "  " + $0 }.joined(separator: ",\n")
+        return "\(open)\n\(list)\(commas ? "," : "")\n\(margin)\(close)"
+    }
+
+    private func text(spaced: Bool) -> String {
+        var output = ""
+        write(to: &output, spaced: spaced)
+        return output
+    }
+
+    private func write(to output: inout String, spaced: Bool = false) {
         switch self {
         case .string(let text): Self.quote(text, to: &output)
         case .integer(let number): output += String(number)
@@ -24,19 +55,19 @@ package enum JSON: Sendable {
         case .array(let elements):
             output += "["
             for (index, element) in elements.enumerated() {
-                if index > 0 { output += "," }
-                element.write(to: &output)
+                if index > 0 { output += spaced ? ", " : "," }
+                element.write(to: &output, spaced: spaced)
             }
             output += "]"
         case .object(let members):
-            output += "{"
+            output += spaced && !members.isEmpty ? "{ " : "{"
             for (index, member) in members.enumerated() {
-                if index > 0 { output += "," }
+                if index > 0 { output += spaced ? ", " : "," }
                 Self.quote(member.0, to: &output)
-                output += ":"
-                member.1.write(to: &output)
+                output += spaced ? ": " : ":"
+                member.1.write(to: &output, spaced: spaced)
             }
-            output += "}"
+            output += spaced && !members.isEmpty ? " }" : "}"
         }
     }
 

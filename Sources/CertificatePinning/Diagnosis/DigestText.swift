@@ -1,0 +1,81 @@
+import CertificateTrust
+
+/// A digest as somebody may have written it: base64 (standard or URL-safe, padded or not) or hexadecimal (with colons,
+/// blanks or neither), with any of the marks that pins bear in front of it and quotes around it.
+public struct DigestText: Sendable, Hashable {
+    /// The digest, 20, 32 or 64 bytes.
+    public let bytes: [UInt8]
+    /// The algorithm that makes as many bytes.
+    public let algorithm: Algorithm
+
+    /// Reads a text; nil when it is no digest.
+    public init?(_ text: String) {
+        // No mark and digest are longer than SHA-512 in pairs with colons.
+        guard text.utf8.count <= 256 else { return nil }
+        var core = text[...]
+        var isMarked = true
+        while isMarked {
+            core = core.trimming { $0.isWhitespace || "\"';,".contains($0) }
+            isMarked = false
+            for mark in Self.marks where core.lowercased().hasPrefix(mark) {
+                core = core.dropFirst(mark.count)
+                isMarked = true
+                break
+            }
+        }
+        let characters = Array(core.utf8)
+        guard let bytes = Self.hexadecimal(characters) ?? Self.base64(characters),
+            let algorithm = Algorithm(byteCount: bytes.count)
+        else { return nil }
+        self.bytes = bytes
+        self.algorithm = algorithm
+    }
+
+    init(sha256 digest: [32 of UInt8]) {
+        bytes = digest.indices.map { digest[$0] }
+        algorithm = .sha256
+    }
+
+    /// In lower case; one that begins another comes behind it.
+    private static let marks = [
+        "pin-", "cert-", "sha256//", "sha256/", "sha256:", "sha256-", "sha256=", "sha256 fingerprint=", "sha1//",
+        "sha1/", "sha1:", "sha1=", "sha1 fingerprint=", "sha512/", "sha512:", "sha512-", "sha512=", "b'",
+    ]
+
+    private static func hexadecimal(_ text: [UInt8]) -> [UInt8]? {
+        let digits = text.filter { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: " ") }
+        guard digits.count % 2 == 0 else { return nil }
+        let values = digits.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard values.count == digits.count, Algorithm(byteCount: values.count / 2) != nil else { return nil }
+        return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
+    }
+
+    private static func base64(_ text: [UInt8]) -> [UInt8]? {
+        var digits = text.prefix { $0 != UInt8(ascii: "=") }.map(standardDigit)
+        guard text[digits.count...].allSatisfy({ $0 == UInt8(ascii: "=") }) else { return nil }
+        // Bits that are cut off are set in made-up digests, BBBB…, and in those that were typed.
+        if let last = digits.last, let value = alphabet.firstIndex(of: last) {
+            let unused = [0, 0, 0b1111, 0b11][digits.count % 4]
+            digits[digits.count - 1] = alphabet[value & ~unused]
+        }
+        return Base64.decodeCanonical(digits + [UInt8](repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4))
+    }
+
+    private static func standardDigit(_ digit: UInt8) -> UInt8 {
+        switch digit {
+        case UInt8(ascii: "-"): UInt8(ascii: "+")
+        case UInt8(ascii: "_"): UInt8(ascii: "/")
+        default: digit
+        }
+    }
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+}
+
+extension Substring {
+    fileprivate func trimming(_ isBlank: (Character) -> Bool) -> Substring {
+        var rest = drop(while: isBlank)
+        while let last = rest.last, isBlank(last) { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,171 @@
+public import CertificateTrust
+import FoundationEssentials
+
+/// Why pins did not do what their owner meant.
+@nonexhaustive
+public enum PinFailureCause: Sendable, Hashable {
+    /// The clock shows a time before the server's certificates begin: the first of them begins here.
+    case clockBehind(X509Certificate)
+    /// The clock shows a time at which all of the server's certificates are long over; this one ends last.
+    case clockAhead(X509Certificate)
+    /// Somebody between client and server signs certificates of his own: an inspecting proxy, an antivirus program, an
+    /// attacker. The chain leads to this name, which is none of the system's roots.
+    case inspected(by: X509Name)
+    /// The server does not send the certificate of its issuer.
+    case issuerMissing(X509Name)
+    /// The pinned key is on the verified path, but in this role, which is not the pin's.
+    case wrongPosition(Pin, PinRole)
+    /// The pin is a digest of other bytes than it says of this certificate.
+    case wrongBytes(Pin, DigestInput, of: X509Certificate)
+    /// The pinned key is served, in this certificate, but on no valid path; the finding says why, where one was tried.
+    case offPath(Pin, X509Certificate, TrustFinding?)
+    /// The server's certificate is issued under another authority than the pinned ones: this anchor.
+    case authorityChanged(to: X509Certificate)
+    /// Intermediates alone are pinned, and this one issues now.
+    case intermediateChanged(to: X509Certificate)
+    /// The server has another key than the pinned ones; this is its certificate.
+    case leafRekeyed(X509Certificate)
+    /// The rule has ended.
+    case policyExpired(PinningRule.Identity, PinningExpiry)
+    /// No rule reaches the host, and the one that was meant stands here.
+    case hostMissed(ServerName, HostMiss, PinningRule.Identity)
+    /// The pins hold, but on backups alone: the key that was in use is gone.
+    case onlyBackup([Pin])
+}
+
+/// By what a rule misses a host.
+@nonexhaustive
+public enum HostMiss: String, Sendable, Hashable {
+    /// It reaches other ports.
+    case port
+    /// It is for a parent, without the names below it.
+    case parent
+    /// It is for a name below the host.
+    case child
+    /// It is for another name below the same parent.
+    case sibling
+    /// Its host is the same but for dots.
+    case dot
+}
+
+extension PinningRule {
+    /// What tells a rule from others, for messages.
+    public struct Identity: Sendable, Hashable {
+        /// The host.
+        public let host: ServerName
+        /// Where the rule stands in a file.
+        public let location: PolicyLocation?
+    }
+
+    var identity: Identity { Identity(host: host, location: location) }
+}
+
+extension PinFailureCause {
+    /// A word that stays the same across versions: `authority-changed`.
+    public var identifier: String {
+        switch self {
+        case .clockBehind: "clock-behind"
+        case .clockAhead: "clock-ahead"
+        case .inspected: "inspected"
+        case .issuerMissing: "issuer-missing"
+        case .wrongPosition: "wrong-position"
+        case .wrongBytes: "wrong-bytes"
+        case .offPath: "off-path"
+        case .authorityChanged: "authority-changed"
+        case .intermediateChanged: "intermediate-changed"
+        case .leafRekeyed: "leaf-rekeyed"
+        case .policyExpired: "policy-expired"
+        case .hostMissed: "host-missed"
+        case .onlyBackup: "only-backup"
+        }
+    }
+
+    /// What to do about it, in one line.
+    public var remedy: String {
+        switch self {
+        case .clockBehind, .clockAhead: "set the clock, and look at who serves the time"
+        case .inspected:
+            "do not pin that key; take the host out of the inspection, or look for who stands between"
+        case .issuerMissing: "have the server send its intermediates"
+        case .wrongPosition(_, let role): "give the pin the role \(role.rawValue), or pin the key of its own place"
+        case .wrongBytes(let pin, let input, let certificate):
+            if case .certificate = pin.object, input == .publicKey {
+                "write \(certificate.spkiFingerprint), or \(certificate.fingerprint) for the certificate"
+            } else {
+                "write \(certificate.spkiFingerprint)"
+            }
+        case .offPath(_, _, let finding?) where finding.rule == .expired:
+            "pin the authority that took its place, and ship that before the next one ends"
+        case .offPath: "pin a key that is on the verified path: what is only sent counts for nothing"
+        case .authorityChanged(let anchor):
+            "have the certificate issued by a pinned authority or for a backup key, then ship the pin of its new root, "
+                + "\(anchor.spkiFingerprint)"
+        case .intermediateChanged:
+            "authorities change these as they like: pin their roots, and a backup key that you keep"
+        case .leafRekeyed(let leaf):
+            "if the key is yours, serve a pinned one or a backup again and renew with the same key from then on, or "
+                + "ship \(leaf.spkiFingerprint)"
+        case .policyExpired: "ship a policy with a later end; if none is over, set the clock"
+        case .hostMissed(_, .port, _): "add the port to the rule, or leave its ports out to reach all"
+        case .hostMissed(_, .parent, _): "add \"subdomains\": true to it, or a rule for the host"
+        case .hostMissed(let host, .dot, _): "write \(host) there, if that is what was meant"
+        case .hostMissed: "add a rule for the host"
+        case .onlyBackup: "make the next backup key now, and ship its pin"
+        }
+    }
+
+    /// What is the case, in one line.
+    public var finding: String {
+        switch self {
+        case .clockBehind(let first): "the clock is behind: the server's certificates begin on \(first.notBefore.day)"
+        case .clockAhead(let last):
+            "the clock is ahead: all of the server's certificates were over on \(last.notAfter.day)"
+        case .inspected(let name):
+            "somebody between signs certificates of his own: the chain leads to \(name), which is no root of the system"
+        case .issuerMissing(let issuer): "the server sends no certificate of its issuer, \(issuer)"
+        case .wrongPosition(let pin, let role):
+            "the key of \(pin.title) is there as \(role.rawValue), and the pin counts as \(pin.role.rawValue) only"
+        case .wrongBytes(let pin, let input, let certificate):
+            "\(pin.title) is the SHA-256 of \(input) of \(certificate.subject)\(Self.wanted(by: pin))"
+        case .offPath(let pin, let certificate, let finding):
+            "the key of \(pin.title) is served in \(certificate.subject), but on no valid path"
+                + (finding.map { " (\($0))" } ?? "")
+        case .authorityChanged(let anchor): "the authority changed: the chain ends at \(anchor.subject)"
+        case .intermediateChanged(let issuer): "the intermediate changed: \(issuer.subject) issues now"
+        case .leafRekeyed(let leaf): "the server has another key, in a certificate since \(leaf.notBefore.day)"
+        case .policyExpired(let rule, let expiry):
+            "the rule for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") ended on \(expiry.end.rfc3339), and "
+                + (expiry.action == .fail ? "refuses every server since" : "its pins refuse nobody since")
+        case .hostMissed(let host, let miss, let rule):
+            "no rule reaches \(host): the one for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") \(miss.words)"
+        case .onlyBackup(let pins):
+            "only backups match: \(pins.map(\.title).joined(separator: ", "))"
+        }
+    }
+
+    private static func wanted(by pin: Pin) -> String {
+        if case .certificate = pin.object { ", not of the whole certificate" } else { ", not of its key" }
+    }
+}
+
+extension PinFailureCause: CustomStringConvertible {
+    /// What is the case, then what to do, in one line that is safe to print.
+    public var description: String { visibleText("\(finding): \(remedy)") }
+}
+
+extension HostMiss {
+    fileprivate var words: String {
+        switch self {
+        case .port: "reaches other ports"
+        case .parent: "does not include subdomains"
+        case .child: "is for a name below it"
+        case .sibling: "is for its neighbour"
+        case .dot: "differs by a dot"
+        }
+    }
+}
+
+extension Pin {
+    /// Its name, or itself.
+    var title: String { name ?? object.description }
+}

@@ -1,0 +1,360 @@
+import CertificatePinning
+import CertificateTrust
+
+/// Takes a document as AOSP's XmlConfigSource does.
+struct AndroidConfigReader {
+    let path: String
+    var problems: PolicyProblems
+    var rules: [CanonicalRule] = []
+    var notes: [ConversionNote] = []
+    private var hosts: [String: SourcePosition] = [:]
+
+    init(path: String, problems: PolicyProblems) {
+        self.path = path
+        self.problems = problems
+    }
+
+    /// What a config hands down to those inside it.
+    private struct Inheritance {
+        var pinSet: PinSet?
+        var anchors: [AnchorSet]?
+        var trustKit: TrustKit?
+    }
+
+    private struct PinSet {
+        var pins: [CanonicalPin]
+        var expiry: RuleExpiry?
+    }
+
+    private struct TrustKit {
+        var reports: [String]
+        var usesDefaultReport: Bool
+    }
+
+    /// Whom the elements of a config are for.
+    private enum ConfigKind: String {
+        case base = "base-config"
+        case domain = "domain-config"
+        case debug = "debug-overrides"
+    }
+
+    mutating func read(_ root: XMLElement) {
+        guard root.localName == "network-security-config" else {
+            problems.add("the first element is no network-security-config: give it that name", at: root.position)
+            return
+        }
+        noteExtras(of: root, besides: [])
+        let children = distinct(root.elements, once: ["base-config", "debug-overrides"])
+        var base = Inheritance()
+        for child in children where child.localName == "base-config" { base = config(child, .base, Inheritance()) }
+        // The usual way, written out.
+        if base.anchors == [AnchorSet("system")] { base.anchors = nil }
+        for child in children {
+            switch child.localName {
+            case "base-config": break
+            case "domain-config": _ = config(child, .domain, base)
+            case "debug-overrides": readDebug(child)
+            default: noteUnknown(child, in: root)
+            }
+        }
+    }
+
+    /// The elements, those that may stand once checked to do so.
+    private mutating func distinct(_ elements: [XMLElement], once names: Set<String>) -> [XMLElement] {
+        var seen: Set<String> = []
+        return elements.filter { element in
+            guard names.contains(element.localName), !seen.insert(element.localName).inserted else { return true }
+            problems.add("a second \(element.localName) here: keep one", at: element.position)
+            return false
+        }
+    }
+}
+
+// MARK: - Configs
+
+extension AndroidConfigReader {
+    /// Reads a config and adds the rules of it and of those inside it.
+    private mutating func config(_ element: XMLElement, _ kind: ConfigKind, _ parent: Inheritance) -> Inheritance {
+        var own = parent
+        var patterns: [HostPattern] = []
+        noteExtras(of: element, besides: [])
+        let children = distinct(element.elements, once: ["pin-set", "trust-anchors", "trustkit-config"])
+        for child in children {
+            switch child.localName {
+            case "domain" where kind == .domain: if let pattern = domain(child) { patterns.append(pattern) }
+            case "pin-set" where kind == .domain: own.pinSet = pinSet(child)
+            case "domain-config" where kind == .domain: break
+            case "domain", "pin-set", "domain-config":
+                problems.add(
+                    "\(child.localName) may not stand in \(kind.rawValue): put it into a domain-config",
+                    at: child.position)
+            case "trust-anchors": own.anchors = anchors(child, overridesByDefault: kind == .debug)
+            case "trustkit-config" where kind == .domain: own.trustKit = trustKit(child)
+            case "certificateTransparency": note(.unchanged, "certificateTransparency says nothing of pins", child)
+            default: noteUnknown(child, in: element)
+            }
+        }
+        guard kind == .domain else { return own }
+        if !element.elements.contains(where: { $0.localName == "domain" }) {
+            problems.add("a domain-config has a domain: add one", at: element.position)
+        }
+        addRule(patterns, own, element)
+        noteTrustKitDifferences(children, own)
+        for child in children where child.localName == "domain-config" { _ = config(child, .domain, own) }
+        return own
+    }
+
+    private mutating func addRule(_ patterns: [HostPattern], _ own: Inheritance, _ element: XMLElement) {
+        let pins = own.pinSet?.pins ?? []
+        rules.append(
+            CanonicalRule(
+                patterns: patterns, pins: pins, mode: pins.isEmpty ? .off : .enforce,
+                expiry: pins.isEmpty ? nil : own.pinSet?.expiry, anchors: own.anchors,
+                reports: own.trustKit?.reports ?? [], usesDefaultReport: own.trustKit?.usesDefaultReport ?? false,
+                location: PolicyLocation(path: path, element.position)))
+        if own.anchors?.isEmpty == true {
+            note(.stricter, "trust-anchors names no roots, so every chain is refused", element)
+        }
+    }
+
+    private mutating func domain(_ element: XMLElement) -> HostPattern? {
+        noteExtras(of: element, besides: ["includeSubdomains"])
+        guard let text = content(of: element) else { return nil }
+        let host = text.lowercased()
+        if let earlier = hosts[host] {
+            problems.add(
+                "\(quoted(host)) stands at \(earlier.line):\(earlier.column) already, and a host may stand once: "
+                    + "keep one", at: element.position)
+            return nil
+        }
+        hosts[host] = element.position
+        let includes = boolean("includeSubdomains", of: element, default: false)
+        return HostPattern(host, includes ? .exactAndBelow : .exact)
+    }
+
+    /// The text of an element that holds nothing else, trimmed as Java does.
+    private mutating func content(of element: XMLElement) -> String? {
+        guard let text = element.text else {
+            problems.add("a \(element.localName) holds text alone: remove the elements in it", at: element.position)
+            return nil
+        }
+        let trimmed = text.unicodeScalars.drop { $0.value <= 0x20 }
+        guard let last = trimmed.lastIndex(where: { $0.value > 0x20 }) else {
+            problems.add("this \(element.localName) is empty: fill it or remove it", at: element.position)
+            return nil
+        }
+        return String(Substring(trimmed[...last]))
+    }
+
+    /// A boolean as resources have them: numbers count too.
+    private mutating func boolean(_ name: String, of element: XMLElement, default usual: Bool) -> Bool {
+        guard let attribute = element[name] else { return usual }
+        let text = attribute.value
+        if ["true", "TRUE", "True"].contains(text) { return true }
+        if ["false", "FALSE", "False"].contains(text) { return false }
+        let number = text.hasPrefix("0x") ? Int32(text.dropFirst(2), radix: 16) : Int32(text)
+        let value = number.map { $0 != 0 } ?? usual
+        note(
+            number == nil && name == "includeSubdomains" ? .weaker : .either,
+            "\(name)=\(quoted(text)) counts as \(value): write true or false", attribute.position)
+        return value
+    }
+}
+
+// MARK: - Pins
+
+extension AndroidConfigReader {
+    private mutating func pinSet(_ element: XMLElement) -> PinSet {
+        noteExtras(of: element, besides: ["expiration"])
+        var set = PinSet(pins: [], expiry: element["expiration"].flatMap { expiry($0) })
+        for child in element.elements {
+            guard child.localName == "pin" else {
+                noteUnknown(child, in: element)
+                continue
+            }
+            noteExtras(of: child, besides: ["digest"])
+            if let pin = pin(child), !set.pins.contains(pin) { set.pins.append(pin) }
+        }
+        return set
+    }
+
+    private mutating func pin(_ element: XMLElement) -> CanonicalPin? {
+        guard let digest = element["digest"] else {
+            problems.add("this pin names no digest: write digest=\"SHA-256\"", at: element.position)
+            return nil
+        }
+        guard digest.value.uppercased() == "SHA-256" else {
+            problems.add(
+                "Android has no digest \(quoted(digest.value)) for pins: write SHA-256 and hash the key with it",
+                at: digest.position)
+            return nil
+        }
+        guard let text = content(of: element) else { return nil }
+        // Android's decoder passes over white space and does without padding.
+        let digits = text.utf8.filter { !isXMLSpace($0) }
+        let padding = [UInt8](repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
+        guard let value = Base64.decodeCanonical(digits + padding) else {
+            problems.add("\(quoted(text)) is not base64: a SHA-256 has 44 characters", at: element.position)
+            return nil
+        }
+        guard value.count == 32 else {
+            problems.add(
+                "\(quoted(text)) holds \(value.count) bytes where SHA-256 has 32: hash the key again",
+                at: element.position)
+            return nil
+        }
+        return CanonicalPin(.publicKey, .sha256, value)
+    }
+
+    /// SimpleDateFormat of "yyyy-MM-dd", not lenient: the numbers may be shorter, and what follows is passed over.
+    private mutating func expiry(_ attribute: XMLElement.Attribute) -> RuleExpiry? {
+        let parts = attribute.value.split(separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
+        let digits = parts.map { $0.prefix { ("0"..."9").contains($0) } }
+        let numbers = digits.compactMap { $0.utf8.count <= 4 ? Int($0) : nil }
+        guard numbers.count == 3, digits[0] == parts[0], digits[1] == parts[1],
+            let day = CivilTime(year: numbers[0], month: numbers[1], day: numbers[2], hour: 0, minute: 0, second: 0)
+        else {
+            problems.add(
+                "\(quoted(attribute.value)) is no day of the calendar: write it as 2026-12-31", at: attribute.position)
+            return nil
+        }
+        let text = String(day.description.prefix(10))
+        if text != attribute.value {
+            note(.weaker, "\(quoted(attribute.value)) is taken as \(text): write all of it", attribute.position)
+        }
+        return RuleExpiry(.localDay(text), .stopPinning)
+    }
+}
+
+// MARK: - Roots
+
+extension AndroidConfigReader {
+    private mutating func anchors(_ element: XMLElement, overridesByDefault: Bool) -> [AnchorSet] {
+        noteExtras(of: element, besides: [])
+        var anchors: [AnchorSet] = []
+        for child in element.elements {
+            guard child.localName == "certificates" else {
+                noteUnknown(child, in: element)
+                continue
+            }
+            noteExtras(of: child, besides: ["src", "overridePins"])
+            guard let source = child["src"] else {
+                problems.add("certificates names no roots: give it src", at: child.position)
+                continue
+            }
+            guard ["system", "user", "wfa"].contains(source.value) || source.value.hasPrefix("@") else {
+                problems.add(
+                    "\(quoted(source.value)) names no roots: write system, user or @raw/NAME", at: source.position)
+                continue
+            }
+            let bypasses = boolean("overridePins", of: child, default: overridesByDefault)
+            anchors.append(AnchorSet(source.value, bypassesPins: bypasses))
+        }
+        return anchors
+    }
+
+    private mutating func readDebug(_ element: XMLElement) {
+        let overrides = config(element, .debug, Inheritance())
+        let bypasses = (overrides.anchors ?? []).filter(\.bypassesPins).map { quoted($0.source) }
+        if bypasses.isEmpty {
+            note(.unchanged, "debug-overrides holds in builds that can be debugged alone", element)
+        } else {
+            note(
+                .weaker,
+                "in builds that can be debugged, no pin counts for chains that end at "
+                    + bypasses.joined(separator: ", "), element)
+        }
+    }
+}
+
+// MARK: - TrustKit-Android
+
+extension AndroidConfigReader {
+    private mutating func trustKit(_ element: XMLElement) -> TrustKit {
+        noteExtras(of: element, besides: ["enforcePinning", "disableDefaultReportUri"])
+        if !boolean("enforcePinning", of: element, default: false) {
+            note(.stricter, "Android 7 and later refuse a mismatch, whatever trustkit-config says", element)
+        }
+        var reports: [String] = []
+        for child in element.elements {
+            if child.localName == "report-uri" {
+                if let address = content(of: child) { reports.append(address) }
+            } else {
+                noteUnknown(child, in: element)
+            }
+        }
+        return TrustKit(
+            reports: reports,
+            usesDefaultReport: !boolean("disableDefaultReportUri", of: element, default: false))
+    }
+
+    /// TrustKit-Android has a parser of its own, which takes the same file otherwise.
+    private mutating func noteTrustKitDifferences(_ children: [XMLElement], _ own: Inheritance) {
+        guard own.trustKit != nil else { return }
+        let domains = children.filter { $0.localName == "domain" }
+        for domain in domains.dropLast() {
+            note(
+                .weaker,
+                "TrustKit-Android keeps the last domain of a domain-config, and this is not it: "
+                    + "give it a domain-config of its own", domain)
+        }
+        let pinSets = children.filter { $0.localName == "pin-set" }
+        if own.pinSet == nil { note(.unchanged, "TrustKit-Android passes over a config without pins", domains.last) }
+        let pins = pinSets.flatMap(\.elements).filter { $0.localName == "pin" }
+        for element in domains + pins where element.text.map({ $0.utf8.contains(where: isXMLSpace) }) == true {
+            note(
+                .either, "TrustKit-Android keeps the white space in this \(element.localName): write it without",
+                element)
+        }
+        for pin in pins where pin["digest"].map({ $0.value != "SHA-256" }) == true {
+            note(.either, "TrustKit-Android knows no digest but SHA-256, in capitals", pin)
+        }
+    }
+}
+
+// MARK: - Notes
+
+extension AndroidConfigReader {
+    private static let elementNames = [
+        "base-config", "domain-config", "debug-overrides", "domain", "pin-set", "pin", "trust-anchors", "certificates",
+        "trustkit-config", "report-uri", "certificateTransparency",
+    ]
+
+    private mutating func note(_ direction: SecurityDirection, _ message: String, _ position: SourcePosition) {
+        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position)))
+    }
+
+    private mutating func note(_ direction: SecurityDirection, _ message: String, _ element: XMLElement?) {
+        if let element { note(direction, message, element.position) }
+    }
+
+    /// An element that Android passes over with all that it holds; it may have been meant for one that counts.
+    private mutating func noteUnknown(_ element: XMLElement, in parent: XMLElement) {
+        let name = element.localName
+        let isMisplaced = Self.elementNames.contains(name)
+        let meant = isMisplaced ? nil : suggestion(for: name, among: Self.elementNames)
+        let remedy = meant.map { "did you mean \($0)?" } ?? (isMisplaced ? "put it where it belongs" : "remove it")
+        note(
+            isMisplaced || meant != nil ? .weaker : .unchanged,
+            "\(quoted(name)) in \(parent.localName) is passed over with all that it holds: \(remedy)", element)
+    }
+
+    /// Notes attributes and text that Android passes over.
+    private mutating func noteExtras(of element: XMLElement, besides known: Set<String>) {
+        if element.hasLooseText, !["domain", "pin", "report-uri"].contains(element.localName) {
+            note(.weaker, "the text in this \(element.localName) is passed over: put it into an element", element)
+        }
+        for attribute in element.attributes where !known.contains(attribute.name) && !isPlumbing(attribute.name) {
+            let isOther = ["cleartextTrafficPermitted", "hstsEnforced"].contains(attribute.name)
+            let meant = isOther ? nil : suggestion(for: attribute.name, among: known)
+            let what = isOther ? "says nothing of pins" : "is passed over"
+            note(
+                meant == nil ? .unchanged : .weaker,
+                "\(quoted(attribute.name)) \(what)" + (meant.map { ": did you mean \($0)?" } ?? ""), attribute.position)
+        }
+    }
+
+    private func isPlumbing(_ name: String) -> Bool {
+        name == "xmlns" || name.hasPrefix("xmlns:") || name.hasPrefix("tools:")
+    }
+}

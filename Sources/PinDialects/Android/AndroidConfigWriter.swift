@@ -1,0 +1,85 @@
+import CertificatePinning
+import CertificateTrust
+
+/// Writes rules as domain-configs.
+enum AndroidConfigWriter {
+    /// What a domain-config says that is not about pins, as it stands in a file.
+    struct Rest {
+        /// Attributes with a blank in front of each.
+        var attributes = ""
+        var elements: [String] = []
+    }
+
+    /// A domain-config for each rule, indented by one step.
+    static func domainConfigs(
+        _ policy: CanonicalPolicy, rest: (CanonicalRule) -> Rest = { _ in Rest() }
+    ) throws(DialectWriteError) -> [String] {
+        guard policy.combination == .closest, policy.denied.isEmpty, policy.unlisted == .trust else {
+            throw DialectWriteError("the policy is not one that Android's config can say: convert it first")
+        }
+        return try policy.rules.map { rule throws(DialectWriteError) in try domainConfig(rule, rest(rule)) }
+    }
+
+    private static func domainConfig(_ rule: CanonicalRule, _ rest: Rest) throws(DialectWriteError) -> String {
+        guard rule.ports == nil, rule.requirement == .any, rule.mode != .report, !rule.patterns.isEmpty else {
+            throw DialectWriteError(
+                "the rule is not one that Android's config can say: convert it first", at: rule.location)
+        }
+        var lines = ["    <domain-config\(rest.attributes)>"]
+        for pattern in rule.patterns { lines.append("        " + (try domain(pattern, rule))) }
+        lines += try pinSet(rule).map { "        " + $0 }
+        if let anchors = rule.anchors {
+            lines.append(anchors.isEmpty ? "        <trust-anchors />" : "        <trust-anchors>")
+            for anchor in anchors {
+                let overrides = anchor.bypassesPins ? " overridePins=\"true\"" : ""
+                lines.append("            <certificates src=\"\(escapedXML(anchor.source))\"\(overrides) />")
+            }
+            if !anchors.isEmpty { lines.append("        </trust-anchors>") }
+        }
+        if !rule.reports.isEmpty || rule.usesDefaultReport {
+            let disables = rule.usesDefaultReport ? "" : " disableDefaultReportUri=\"true\""
+            let tag = "        <trustkit-config enforcePinning=\"true\"\(disables)"
+            lines.append(tag + (rule.reports.isEmpty ? " />" : ">"))
+            for address in rule.reports { lines.append("            <report-uri>\(escapedXML(address))</report-uri>") }
+            if !rule.reports.isEmpty { lines.append("        </trustkit-config>") }
+        }
+        lines += rest.elements.map { "        " + $0 }
+        return (lines + ["    </domain-config>"]).joined(separator: "\n")
+    }
+
+    private static func domain(_ pattern: HostPattern, _ rule: CanonicalRule) throws(DialectWriteError) -> String {
+        let includes: String
+        switch pattern.scope {
+        case .exact: includes = "false"
+        case .exactAndBelow: includes = "true"
+        default:
+            throw DialectWriteError("Android's config has no such scope: convert the policy first", at: rule.location)
+        }
+        return "<domain includeSubdomains=\"\(includes)\">\(escapedXML(pattern.host))</domain>"
+    }
+
+    /// The pin-set; an empty one pins nothing, which takes hosts out of the configs around.
+    private static func pinSet(_ rule: CanonicalRule) throws(DialectWriteError) -> [String] {
+        guard rule.mode == .enforce else { return ["<pin-set />"] }
+        guard !rule.pins.isEmpty else {
+            throw DialectWriteError(
+                "a rule without pins would pin nothing: give it pins, or mode off", at: rule.location)
+        }
+        var expiration = ""
+        if let expiry = rule.expiry {
+            guard case .localDay(let day) = expiry.moment, expiry.effect == .stopPinning else {
+                throw DialectWriteError("Android's config has no such end: convert the policy first", at: rule.location)
+            }
+            expiration = " expiration=\"\(escapedXML(day))\""
+        }
+        var lines = ["<pin-set\(expiration)>"]
+        for pin in rule.pins {
+            guard pin.content == .publicKey, pin.digest == .sha256, pin.role == .any, pin.trust == .chain else {
+                throw DialectWriteError(
+                    "Android's config cannot pin \(pin): convert the policy first", at: rule.location)
+            }
+            lines.append("    <pin digest=\"SHA-256\">\(Base64.encode(pin.value.span))</pin>")
+        }
+        return lines + ["</pin-set>"]
+    }
+}

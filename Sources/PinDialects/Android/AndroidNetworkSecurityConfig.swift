@@ -1,0 +1,58 @@
+public import CertificatePinning
+
+/// Android's network security config, an XML resource of an app (developer.android.com, "Network security
+/// configuration"), with the elements that TrustKit-Android adds to it.
+public enum AndroidNetworkSecurityConfig {
+    /// Reads a config as Android's own parser does: what that rejects is an error, what it passes over or takes
+    /// otherwise than it looks is a note.
+    ///
+    /// Each domain-config is a rule with all that it inherits. A config that pins no host is an error.
+    public static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
+        var problems = PolicyProblems(path: path)
+        let root: XMLElement
+        do throws(MarkupProblem) {
+            root = try XMLReader.read(bytes)
+        } catch {
+            problems.add(error.message, at: error.position)
+            throw PolicyFileError(problems: problems.sorted)
+        }
+        var reader = AndroidConfigReader(path: path, problems: problems)
+        reader.read(root)
+        if reader.problems.isEmpty, !reader.rules.contains(where: { $0.mode != .off }) {
+            reader.problems.add("the config pins no host: give a domain-config a pin-set", at: root.position)
+        }
+        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        return DialectReading(CanonicalPolicy(rules: reader.rules, combination: .closest), notes: reader.notes.inOrder)
+    }
+
+    /// Writes a whole config. The policy is one that was converted to this dialect.
+    public static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
+        """
+        <?xml version="1.0" encoding="utf-8"?>
+        <network-security-config>
+        \(try AndroidConfigWriter.domainConfigs(policy).joined(separator: "\n"))
+        </network-security-config>
+
+        """
+    }
+
+    /// A config with the domain-configs that hold pins replaced by those of the policy, and every other byte as it was.
+    ///
+    /// What a replaced one says besides of its hosts, cleartext traffic for example, its successor says too.
+    public static func replacing(
+        _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
+    ) throws(DialectWriteError) -> [UInt8] {
+        let result = try AndroidConfigReplacement(bytes, path: path).result(policy)
+        let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
+        try PinDialect.android.check(result, path: path, says: try write(policy)) { rules in
+            rules.filter { rule in
+                let isKept = rule.mode == .off && rule.patterns.allSatisfy { !hosts.contains($0.host) }
+                let isPinned = policy.rules.contains { pinned in
+                    pinned.mode != .off && pinned.patterns.contains { rule.patterns.contains(where: $0.covers) }
+                }
+                return !isKept || isPinned
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,152 @@
+import CertificatePinning
+import CertificateTrust
+
+/// One thing that two policies say differently, told host by host.
+public struct CanonicalDifference: Sendable, Hashable {
+    /// The hosts, as one of the two writes them.
+    public var host: String
+    /// What differs, in one line: what is expected, and what is there.
+    public var message: String
+}
+
+extension CanonicalDifference: CustomStringConvertible {
+    public var description: String { "\(visibleText(host)): \(message)" }
+}
+
+extension CanonicalPolicy {
+    /// What another policy says differently from this one, which is what is expected. Order, names, notes and places
+    /// mean nothing.
+    public func differences(in other: CanonicalPolicy) -> [CanonicalDifference] {
+        var differences: [CanonicalDifference] = []
+        func tell(_ host: String, _ message: String) {
+            differences.append(CanonicalDifference(host: host, message: message))
+        }
+        if unlisted != other.unlisted {
+            tell("hosts without a rule", "\(other.unlisted.rawValue), expected \(unlisted.rawValue)")
+        }
+        if Set(denied.map(\.bare)) != Set(other.denied.map(\.bare)) { tell("denied pins", "are others") }
+        let expected = byHost
+        let found = other.byHost
+        for host in Set(expected.keys).union(found.keys).sorted() {
+            let title = host.title
+            guard let wanted = expected[host] else {
+                tell(title, "is pinned, and has no rule in the policy")
+                continue
+            }
+            guard let there = found[host] else {
+                tell(title, "is missing")
+                continue
+            }
+            for message in wanted.differences(from: there) { tell(title, message) }
+        }
+        return differences
+    }
+
+    /// What holds for each pattern, over the rules that name it.
+    private var byHost: [PlacedPattern: RuleMeaning] {
+        var meanings: [PlacedPattern: RuleMeaning] = [:]
+        for rule in rules {
+            for pattern in rule.patterns {
+                meanings[PlacedPattern(pattern: pattern, ports: rule.ports), default: RuleMeaning(rule)].pins
+                    .formUnion(rule.pins.map(\.bare))
+            }
+        }
+        return meanings
+    }
+}
+
+private struct PlacedPattern: Hashable, Comparable {
+    let pattern: HostPattern
+    let ports: Set<Int>?
+
+    var title: String {
+        let ports = ports.map { ":" + $0.sorted().map(String.init).joined(separator: ",") } ?? ""
+        return switch pattern.scope {
+        case .exact: pattern.host + ports
+        case .oneLabelBelow: "*." + pattern.host + ports
+        case .exactAndOneLabelBelow: "\(pattern.host)\(ports) and one label below"
+        case .exactAndBelow: "\(pattern.host)\(ports) and all below"
+        case .every: "every host\(ports)"
+        }
+    }
+
+    static func < (left: PlacedPattern, right: PlacedPattern) -> Bool { left.title < right.title }
+}
+
+/// What a rule decides by.
+private struct RuleMeaning {
+    var pins: Set<CanonicalPin> = []
+    let requirement: PinRequirement
+    let mode: PinningMode
+    let expiry: RuleExpiry?
+    let anchors: Set<AnchorSet>
+    let reports: Set<String>
+    let usesDefaultReport: Bool
+
+    init(_ rule: CanonicalRule) {
+        requirement = rule.requirement
+        mode = rule.mode
+        expiry = rule.expiry
+        anchors = Set(rule.anchors ?? [])
+        reports = Set(rule.reports)
+        usesDefaultReport = rule.usesDefaultReport
+    }
+
+    func differences(from other: RuleMeaning) -> [String] {
+        var messages: [String] = []
+        func list(_ pins: Set<CanonicalPin>) -> String {
+            pins.map { "\($0)\($0.role == .any ? "" : " (\($0.role.rawValue))")" }.sorted().joined(separator: ", ")
+        }
+        let missing = pins.subtracting(other.pins)
+        let strange = other.pins.subtracting(pins)
+        if !missing.isEmpty { messages.append("misses \(list(missing))") }
+        if !strange.isEmpty { messages.append("has \(list(strange)), which the policy has not") }
+        if requirement != other.requirement { messages.append("requires other roles") }
+        if mode != other.mode { messages.append("is in mode \(other.mode.rawValue), expected \(mode.rawValue)") }
+        if expiry != other.expiry {
+            messages.append("ends \(other.expiry?.title ?? "never"), expected \(expiry?.title ?? "never")")
+        }
+        if anchors != other.anchors { messages.append("trusts other roots") }
+        if reports != other.reports || usesDefaultReport != other.usesDefaultReport {
+            messages.append("reports to other addresses")
+        }
+        return messages
+    }
+}
+
+extension CanonicalPin {
+    /// The pin without what only people read.
+    fileprivate var bare: CanonicalPin {
+        var pin = self
+        (pin.name, pin.isBackup) = (nil, false)
+        return pin
+    }
+}
+
+extension RuleExpiry {
+    /// `2026-12-31T23:59:59Z (stop-pinning)`.
+    package var title: String {
+        let text =
+            switch moment {
+            case .instant(let seconds): CivilTime(secondsSince1970: seconds)?.description ?? "in no year"
+            case .localDay(let day): day
+            case .age(let seconds): "after \(seconds) s"
+            }
+        return "\(text) (\(effect.rawValue))"
+    }
+}
+
+extension CanonicalPolicy {
+    /// The same policy with one pattern for each rule.
+    public var split: CanonicalPolicy {
+        var policy = self
+        policy.rules = rules.flatMap { rule in
+            rule.patterns.map { pattern in
+                var rule = rule
+                rule.patterns = [pattern]
+                return rule
+            }
+        }
+        return policy
+    }
+}

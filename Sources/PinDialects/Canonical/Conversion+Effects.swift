@@ -1,0 +1,131 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+
+extension Conversion {
+    /// Converts the mode; false when the rule is to be left out, which a rule that is off mostly can.
+    mutating func keepsMode(_ rule: inout CanonicalRule, among rules: [CanonicalRule]) -> Bool {
+        guard !traits.modes.contains(rule.mode) else { return true }
+        guard rule.mode == .off else {
+            note(
+                .modeLost, .stricter,
+                "\(rule.title) is refused from now on where it was only reported: \(name) enforces",
+                rule.location)
+            rule.mode = .enforce
+            return true
+        }
+        let patterns = rule.patterns
+        let isCovered = rules.contains { other in
+            other.mode != .off && other.patterns.contains { parent in patterns.contains { parent.covers($0) } }
+        }
+        if isCovered {
+            note(
+                .exclusionForm, .stricter, "\(rule.title) is pinned by the rule above it: \(name) can take no host out",
+                rule.location)
+        }
+        return false
+    }
+
+    mutating func convertExpiry(_ rule: inout CanonicalRule) {
+        guard var expiry = rule.expiry else {
+            if traits.expiry == .age, rule.mode == .enforce {
+                rule.expiry = RuleExpiry(.age(Self.usualAge), .stopPinning)
+            }
+            return
+        }
+        guard traits.expiry != .none else {
+            note(
+                .expiryLost, .stricter,
+                "the pins of \(rule.title) hold for ever: \(name) knows no end, ship new ones in time",
+                rule.location)
+            rule.expiry = nil
+            return
+        }
+        convertMoment(&expiry, rule)
+        if !traits.effects.contains(expiry.effect) {
+            note(
+                .expiryEffect, .weaker, "behind its end \(rule.title) is not pinned at all, without a word",
+                rule.location)
+            expiry.effect = .stopPinning
+        }
+        rule.expiry = expiry
+    }
+
+    /// Two months: as long as browsers took a header's word (RFC 7469, section 4.1).
+    private static let usualAge: Int64 = 5_184_000
+
+    private mutating func convertMoment(_ expiry: inout RuleExpiry, _ rule: CanonicalRule) {
+        let now = Int64(time.timeIntervalSince1970)
+        let instant: Int64
+        switch expiry.moment {
+        case .instant(let seconds): instant = seconds
+        case .localDay(let day):
+            if traits.expiry == .localDay { return }
+            guard let seconds = CivilTime(day: day)?.secondsSince1970 else {
+                note(.expiryZone, .impossible, "\(visibleText(day)) is no day: write 2026-12-31", rule.location)
+                return
+            }
+            note(
+                .expiryZone, .either, "the end of \(rule.title) is that day's midnight in UTC, not where the device is",
+                rule.location)
+            instant = seconds
+        case .age(let age):
+            if traits.expiry == .age { return }
+            note(
+                .expiryZone, .either,
+                "the end of \(rule.title) is reckoned from now, once: no visit to the server puts it off", rule.location
+            )
+            instant = now.addingReportingOverflow(age).overflow ? Int64.max : now + age
+        }
+        switch traits.expiry {
+        case .none, .instant: expiry.moment = .instant(instant)
+        case .age: expiry.moment = .age(max(0, instant - now))
+        case .utcDay:
+            let start = CivilTime(secondsSince1970: instant)?.midnight ?? instant
+            if start != instant {
+                note(.expiryZone, .weaker, "\(rule.title) ends up to a day earlier, at midnight in UTC", rule.location)
+            }
+            expiry.moment = .instant(start)
+        case .localDay:
+            note(
+                .expiryZone, .either, "the end of \(rule.title) is a day's midnight where the device is", rule.location)
+            expiry.moment = .localDay(CivilTime(secondsSince1970: instant)?.dayText ?? "9999-12-31")
+        }
+    }
+
+    mutating func convertReports(_ rule: inout CanonicalRule) {
+        let count = rule.reports.count
+        switch traits.reports {
+        case .many: break
+        case .one where count <= 1: break
+        case .one:
+            note(
+                .reportsLost, .unchanged, "failures of \(rule.title) are reported to the first address alone",
+                rule.location)
+            rule.reports = Array(rule.reports.prefix(1))
+        case .none:
+            if count > 0 {
+                note(.reportsLost, .unchanged, "failures of \(rule.title) are reported to nobody", rule.location)
+            }
+            rule.reports = []
+        }
+    }
+
+    mutating func convertAnchors(_ rule: inout CanonicalRule) {
+        guard let anchors = rule.anchors, anchors != [AnchorSet("system")] else {
+            rule.anchors = nil
+            return
+        }
+        let isKept =
+            switch traits.anchors {
+            case .none: false
+            case .named: anchors.allSatisfy { ["system", "user"].contains($0.source) || $0.source.hasPrefix("@") }
+            case .files: anchors.allSatisfy { $0.source != "user" && !$0.source.hasPrefix("@") }
+            }
+        guard !isKept else { return }
+        let names = anchors.map { visibleText($0.source) }.joined(separator: ", ")
+        note(
+            .anchorsLost, .either, "\(rule.title) is verified against the system's roots, not \(names)", rule.location)
+        rule.anchors = nil
+    }
+}

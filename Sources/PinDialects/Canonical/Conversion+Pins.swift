@@ -1,0 +1,138 @@
+import CertificatePinning
+
+extension Conversion {
+    mutating func convertPins(_ rule: inout CanonicalRule) {
+        let hadPins = !rule.pins.isEmpty
+        rule.pins = rule.pins.filter { keeps($0, of: rule) }
+        convertRequirement(&rule)
+        noteRoles(of: rule)
+        rule.pins = rule.pins.flatMap { placed($0) }
+        dropTwins(&rule)
+        guard rule.mode != .off else { return }
+        if rule.pins.isEmpty, hadPins {
+            note(.splitLost, .impossible, "no pin of \(rule.title) is left that \(name) can hold", rule.location)
+        } else if !hadPins, rule.mode == .enforce, traits.matching != .everyPlace {
+            note(
+                .exclusionForm, .impossible,
+                "\(rule.title) has no pins and refuses every server, which \(name) cannot say: give it pins, or mode off",
+                rule.location)
+        } else if rule.mode == .enforce, rule.pins.count < traits.minimumPins, hadPins {
+            note(
+                .backupMissing, .impossible,
+                "\(name) wants \(traits.minimumPins) pins for \(rule.title): add the pin of a backup key", rule.location
+            )
+        }
+    }
+
+    /// Whether the dialect has this kind of pin; what it has not is left out, and told.
+    private mutating func keeps(_ pin: CanonicalPin, of rule: CanonicalRule) -> Bool {
+        guard traits.contents.contains(pin.content) else {
+            note(
+                .certificatePin, .stricter,
+                "\(pin) pins a certificate and is left out, since \(name) pins keys: pin the key in it", rule.location)
+            return false
+        }
+        guard traits.digests.contains(pin.digest) else {
+            note(
+                .digestLost, .stricter,
+                "\(pin) is left out, since \(name) has no \(pin.digest.rawValue): make the pin from the certificate",
+                rule.location)
+            return false
+        }
+        guard pin.trust == .chain || traits.holdsPinsAlone else {
+            note(
+                .roleLost, .stricter, "\(pin) counted without a trusted chain, and needs one from now on", rule.location
+            )
+            return true
+        }
+        return true
+    }
+
+    private mutating func convertRequirement(_ rule: inout CanonicalRule) {
+        switch traits.matching {
+        case .asRequired: return
+        case .anyPin:
+            guard rule.requirement != .any else { return }
+            note(
+                .requirementLost, .weaker, "one match is enough for \(rule.title), where several roles were required",
+                rule.location)
+            rule.requirement = .any
+        case .everyPlace:
+            let places: Set<PinRole> = Set(rule.pins.map { $0.role == .leaf ? .leaf : .ca })
+            if rule.requirement == .any, places.count > 1 {
+                note(
+                    .requirementAdded, .stricter,
+                    "\(name) wants a match as leaf and another as ca for \(rule.title), where one was enough: "
+                        + "leave one of the two kinds out", rule.location)
+            } else if case .eachOf(let roles) = rule.requirement, roles.contains(.root), roles.contains(.intermediate) {
+                note(
+                    .requirementLost, .weaker, "\(name) does not tell a root from an intermediate: one is enough",
+                    rule.location)
+            }
+            rule.requirement = .eachOf(places)
+        }
+    }
+
+    /// The pin in the places that there are; none for one that has no place.
+    private func placed(_ pin: CanonicalPin) -> [CanonicalPin] {
+        places(for: pin.role).map { role in
+            var pin = pin
+            pin.role = role
+            if !traits.holdsPinsAlone { pin.trust = .chain }
+            return pin
+        }
+    }
+
+    private func places(for role: PinRole) -> [PinRole] {
+        let roles = traits.roles
+        if roles.contains(role) { return [role] }
+        if roles.contains(.any) { return [.any] }
+        switch role {
+        case .root, .intermediate: return roles.contains(.ca) ? [.ca] : []
+        case .any: return traits.matching == .everyPlace ? [] : [.leaf, .ca].filter(roles.contains)
+        default: return []
+        }
+    }
+
+    /// Says what becomes of the pins of each role, once for all of them.
+    private mutating func noteRoles(of rule: CanonicalRule) {
+        for role in PinRole.allCases where !traits.roles.contains(role) {
+            let pins = rule.pins.filter { $0.role == role }
+            guard let first = pins.first else { continue }
+            let title = pins.count == 1 ? "\(first)" : "\(pins.count) pins of \(rule.title)"
+            switch places(for: role) {
+            case [.any]:
+                note(
+                    .roleLost, .weaker,
+                    "\(title) counted as \(role.rawValue) alone, and from now on anywhere on the path", rule.location)
+            case [.ca]:
+                note(
+                    .roleLost, .weaker, "\(title) counted as \(role.rawValue) alone, and from now on as any issuer",
+                    rule.location)
+            case [.leaf]:
+                note(.roleLost, .stricter, "\(title) counted anywhere, and from now on as leaf alone", rule.location)
+            case [] where role == .any:
+                note(
+                    .roleLost, .impossible,
+                    "\(title) counted anywhere, and \(name) must know whose key it is: give it the role leaf or ca",
+                    rule.location)
+            case []:
+                note(
+                    .roleLost, .stricter,
+                    "\(title) counted as \(role.rawValue), where \(name) does not look, and is left out",
+                    rule.location)
+            default: break
+            }
+        }
+    }
+
+    /// Two pins can have become one.
+    private func dropTwins(_ rule: inout CanonicalRule) {
+        var seen: Set<CanonicalPin> = []
+        rule.pins = rule.pins.filter { pin in
+            var bare = pin
+            (bare.name, bare.isBackup) = (nil, false)
+            return seen.insert(bare).inserted
+        }
+    }
+}

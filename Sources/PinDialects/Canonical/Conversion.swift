@@ -1,0 +1,92 @@
+import CertificatePinning
+import CertificateTrust
+public import FoundationEssentials
+
+extension CanonicalPolicy {
+    /// The policy as a dialect can say it, and everything that changes on the way there.
+    ///
+    /// Each of its rules has one pattern, and where the dialect wants that, each host one rule. A note whose direction is
+    /// `impossible` means that nothing is to be written. `host` chooses the rules of one host,
+    /// by this policy's own way of finding them; `time` is when a rule's end is reckoned from.
+    public func converted(
+        to dialect: PinDialect, host: String? = nil, at time: Date
+    ) -> (policy: CanonicalPolicy, notes: [ConversionNote]) {
+        var conversion = Conversion(traits: dialect.traits, name: dialect.title, time: time)
+        return (conversion.convert(self, host: host), conversion.notes)
+    }
+}
+
+/// One policy on its way to what a dialect can say. The steps take hosts first, then what a rule says of them.
+struct Conversion {
+    let traits: DialectTraits
+    /// What messages call the dialect.
+    let name: String
+    let time: Date
+    var notes: [ConversionNote] = []
+
+    init(traits: DialectTraits, name: String, time: Date) {
+        self.traits = traits
+        self.name = name
+        self.time = time
+    }
+
+    mutating func convert(_ policy: CanonicalPolicy, host: String?) -> CanonicalPolicy {
+        var policy = policy
+        if let host { choose(host, &policy) }
+        checkHosts(policy)
+        policy.rules = policy.rules.flatMap { scoped($0) }
+        combine(&policy)
+        if !traits.repeatsHosts { mergeTwins(&policy.rules) }
+        policy.rules = policy.rules.compactMap { rule in
+            var rule = rule
+            guard keepsMode(&rule, among: policy.rules) else { return nil }
+            convertPorts(&rule)
+            convertPins(&rule)
+            convertExpiry(&rule)
+            convertReports(&rule)
+            convertAnchors(&rule)
+            return rule
+        }
+        if !policy.denied.isEmpty, !traits.denies {
+            note(
+                .denyLost, .weaker, "\(name) has no list of denied keys: \(policy.denied.count) would be accepted", nil)
+            policy.denied = []
+        }
+        if policy.unlisted == .refuse, !traits.refusesUnlisted {
+            note(.unlistedLost, .weaker, "\(name) trusts hosts without a rule, which this policy refuses", nil)
+            policy.unlisted = .trust
+        }
+        if policy.rules.isEmpty { note(.splitLost, .impossible, "no rule is left: nothing would be pinned", nil) }
+        return policy
+    }
+
+    mutating func note(
+        _ change: ConversionChange, _ direction: SecurityDirection, _ message: String, _ location: PolicyLocation?
+    ) {
+        notes.append(ConversionNote(change, direction, message, at: location))
+    }
+}
+
+extension CanonicalRule {
+    /// What messages call it.
+    var title: String {
+        patterns.map { $0.scope == .every ? "the server" : visibleText($0.host) }.joined(separator: ", ")
+    }
+}
+
+extension PinDialect {
+    /// What messages call it.
+    public var title: String {
+        switch self {
+        case .policy: "the policy file"
+        case .android: "Android's network security config"
+        case .apple: "NSPinnedDomains"
+        case .trustkit: "TrustKit"
+        case .okhttp: "OkHttp"
+        case .hpkp: "Public-Key-Pins"
+        case .curl: "curl"
+        case .tlsa: "TLSA"
+        case .swift: "Swift"
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import CertificatePinning
+
+/// What a dialect can say: the table by which policies are converted.
+struct DialectTraits {
+    var scopes: Set<HostPattern.Scope>
+    var combination: RuleCombination
+    /// Whether it is told of one server only.
+    var isForOneHost = false
+    /// Whether one host may stand in several rules for the same port.
+    var repeatsHosts = false
+    var reachesPorts = false
+    /// Where its pins count; with more than one place, `matching` says how the places combine.
+    var roles: Set<PinRole>
+    var matching = Matching.anyPin
+    var contents: Set<CanonicalPin.Content> = [.publicKey]
+    var digests: Set<CanonicalPin.Digest> = [.sha256]
+    var holdsPinsAlone = false
+    /// The fewest pins of an enforced rule.
+    var minimumPins = 1
+    var modes: Set<PinningMode>
+    var expiry: Expiry = .none
+    var effects: Set<RuleExpiry.Effect> = []
+    var reports = Reports.none
+    var anchors = Anchors.none
+    var denies = false
+    var refusesUnlisted = false
+
+    /// How many pins of a rule must match.
+    enum Matching {
+        /// One, wherever it stands.
+        case anyPin
+        /// One in each place that has any.
+        case everyPlace
+        /// Whatever the rule says.
+        case asRequired
+    }
+
+    /// How it says the end of a rule.
+    enum Expiry { case none, instant, utcDay, localDay, age }
+    enum Reports { case none, one, many }
+    enum Anchors { case none, named, files }
+}
+
+extension PinDialect {
+    var traits: DialectTraits {
+        switch self {
+        case .policy, .swift:
+            DialectTraits(
+                scopes: [.exact, .exactAndBelow], combination: .closest, reachesPorts: true,
+                roles: Set(PinRole.allCases), matching: .asRequired, contents: [.publicKey, .certificate],
+                modes: Set(PinningMode.allCases), expiry: .instant, effects: Set(RuleExpiry.Effect.allCases),
+                reports: .many, anchors: .files, denies: true, refusesUnlisted: true)
+        case .android:
+            DialectTraits(
+                scopes: [.exact, .exactAndBelow], combination: .closest, roles: [.any], modes: [.enforce, .off],
+                expiry: .localDay, effects: [.stopPinning], reports: .many, anchors: .named)
+        case .apple:
+            DialectTraits(
+                scopes: [.exact, .exactAndOneLabelBelow], combination: .union, roles: [.leaf, .ca],
+                matching: .everyPlace, modes: [.enforce])
+        case .trustkit:
+            DialectTraits(
+                scopes: [.exact, .exactAndBelow], combination: .closest, roles: [.any], minimumPins: 2,
+                modes: Set(PinningMode.allCases), expiry: .utcDay, effects: [.stopPinning], reports: .many)
+        case .okhttp:
+            DialectTraits(
+                scopes: [.exact, .oneLabelBelow, .exactAndBelow], combination: .union, repeatsHosts: true,
+                roles: [.any], digests: [.sha256, .sha1], modes: [.enforce])
+        case .hpkp:
+            DialectTraits(
+                scopes: [.exact, .exactAndBelow], combination: .carveOut, isForOneHost: true, roles: [.any],
+                minimumPins: 2, modes: [.enforce, .report], expiry: .age, effects: [.stopPinning], reports: .one)
+        case .curl:
+            DialectTraits(
+                scopes: [.every], combination: .closest, isForOneHost: true, roles: [.leaf], modes: [.enforce])
+        case .tlsa:
+            DialectTraits(
+                scopes: [.exact], combination: .union, repeatsHosts: true, reachesPorts: true, roles: [.leaf, .ca],
+                contents: [.publicKey, .certificate], digests: [.sha256, .sha512, .full], holdsPinsAlone: true,
+                modes: [.enforce])
+        }
+    }
+}

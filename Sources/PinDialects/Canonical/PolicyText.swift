@@ -1,0 +1,79 @@
+import CertificatePinning
+import CertificateTrust
+
+extension PinDialect {
+    /// A policy file of a policy that was converted to one: JSON with comments, the same policy the same text.
+    static func policyText(_ policy: CanonicalPolicy) -> String {
+        var names = PinNames(policy)
+        var object: [(String, JSON)] = [("version", .integer(1))]
+        if policy.unlisted == .refuse { object.append(("unlisted", .string("refuse"))) }
+        let domains = policy.rules.map { $0.json(&names) }
+        let denied = policy.denied.map { names.json($0) }
+        if !names.named.isEmpty { object.append(("pins", .object(names.named))) }
+        if !denied.isEmpty { object.append(("deny", .array(denied))) }
+        object.append(("domains", .array(domains)))
+        return JSON.object(object).lines(commas: true) + "\n"
+    }
+}
+
+/// Pins that have names are written once, under their names.
+private struct PinNames {
+    /// Names that mean one pin only, whatever else stands in the policy.
+    private let meanings: [String: CanonicalPin]
+    private(set) var named: [(String, JSON)] = []
+    private var written: Set<String> = []
+
+    init(_ policy: CanonicalPolicy) {
+        var meanings: [String: CanonicalPin] = [:]
+        var twofold: Set<String> = []
+        for pin in policy.rules.flatMap(\.pins) + policy.denied {
+            guard let name = pin.name, !name.isEmpty, !name.contains("/"), !name.hasPrefix("x-") else { continue }
+            if let known = meanings[name], known != pin { twofold.insert(name) }
+            meanings[name] = pin
+        }
+        self.meanings = meanings.filter { !twofold.contains($0.key) }
+    }
+
+    mutating func json(_ pin: CanonicalPin) -> JSON {
+        guard let name = pin.name, meanings[name] == pin else { return Self.value(pin) }
+        if written.insert(name).inserted { named.append((name, Self.value(pin))) }
+        return .string(name)
+    }
+
+    private static func value(_ pin: CanonicalPin) -> JSON {
+        let text = (pin.content == .certificate ? "cert-sha256/" : "sha256/") + Base64.encode(pin.value.span)
+        guard pin.role != .any || pin.isBackup else { return .string(text) }
+        var members: [(String, JSON)] = [("pin", .string(text))]
+        if pin.role != .any { members.append(("role", .string(pin.role.rawValue))) }
+        if pin.isBackup { members.append(("backup", .bool(true))) }
+        return .object(members)
+    }
+}
+
+extension CanonicalRule {
+    fileprivate func json(_ names: inout PinNames) -> JSON {
+        var members: [(String, JSON)] = [("host", .string(patterns[0].host))]
+        if patterns[0].scope == .exactAndBelow { members.append(("subdomains", .bool(true))) }
+        if let ports { members.append(("ports", .array(ports.sorted().map { .integer($0) }))) }
+        let pins = pins.map { names.json($0) }
+        members.append(("pins", .array(pins)))
+        if case .eachOf(let roles) = requirement {
+            members.append(("require", .array(PinRole.allCases.filter(roles.contains).map { .string($0.rawValue) })))
+        }
+        if mode != .enforce { members.append(("mode", .string(mode.rawValue))) }
+        if let expiry, case .instant(let seconds) = expiry.moment {
+            let end = CivilTime(secondsSince1970: seconds)?.description ?? "9999-12-31T23:59:59Z"
+            members += [("expires", .string(end)), ("onExpiry", .string(expiry.effect.rawValue))]
+        }
+        if let anchors {
+            let files = anchors.filter { $0.source != "system" }.map { JSON.string($0.source) }
+            var object: [(String, JSON)] = files.isEmpty ? [] : [("files", .array(files))]
+            if anchors.contains(where: { $0.source == "system" }) { object.append(("system", .bool(true))) }
+            members.append(("anchors", .object(object)))
+            if anchors.contains(where: \.bypassesPins) { members.append(("localAnchorsBypassPins", .bool(true))) }
+        }
+        if !reports.isEmpty { members.append(("reports", .array(reports.map { .string($0) }))) }
+        if let note { members.append(("note", .string(note))) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,94 @@
+import CertificatePinning
+
+/// Changes to a text with markup that leave every other byte as it is.
+struct MarkupEdit {
+    private let bytes: [UInt8]
+    private let lineEnd: String
+    private var replacements: [(range: Range<Int>, text: String)] = []
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        let firstEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? 0
+        lineEnd = firstEnd > 0 && bytes[firstEnd - 1] == UInt8(ascii: "\r") ? "\r\n" : "\n"
+    }
+
+    /// Puts text in the place of a range; ranges do not overlap.
+    mutating func replace(_ range: Range<Int>, with text: String) {
+        replacements.append((range, text))
+    }
+
+    /// Removes an element, and its line when nothing else stands there.
+    mutating func remove(_ range: Range<Int>) {
+        let end = bytes[range.upperBound...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+        guard let indent = indentation(at: range.lowerBound), end < bytes.count,
+            bytes[range.upperBound..<end].allSatisfy(isXMLSpace)
+        else { return replace(range, with: "") }
+        replace(range.lowerBound - indent.utf8.count..<end + 1, with: "")
+    }
+
+    /// Puts lines in front of the end tag of an element, or makes it one that has an end tag. `lines` are told how far
+    /// they are indented and how far those inside them are to be against them, and hold no line end at their end.
+    mutating func append(to element: Range<Int>, name: String, lines: (_ indent: String, _ step: String) -> String) {
+        let isEmptyTag = bytes[..<element.upperBound].suffix(2).elementsEqual("/>".utf8)
+        let start = isEmptyTag ? element.lowerBound : endTag(of: element)
+        let indent = indentation(at: start)
+        let step = step(in: element, from: indent ?? "")
+        let text = lines((indent ?? "") + step, step)
+        if isEmptyTag {
+            let slash = element.upperBound - 2
+            replace(slash..<element.upperBound, with: ">\n\(text)\n\(indent ?? "")</\(name)>")
+        } else if let indent {
+            replace(start - indent.utf8.count..<start - indent.utf8.count, with: text + "\n")
+        } else {
+            replace(start..<start, with: "\n\(text)\n")
+        }
+    }
+
+    /// The text with all replacements.
+    var result: [UInt8] {
+        var result: [UInt8] = []
+        var index = 0
+        for (range, text) in replacements.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
+            result += bytes[index..<range.lowerBound]
+            result += text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: lineEnd).utf8
+            index = range.upperBound
+        }
+        return result + bytes[index...]
+    }
+
+    /// The blanks between the start of the line and an offset; nil when something else stands there.
+    func indentation(at offset: Int) -> String? {
+        let lineStart = (bytes[..<offset].lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
+        let blanks = bytes[lineStart..<offset]
+        guard blanks.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) else { return nil }
+        return String(decoding: blanks, as: UTF8.self)
+    }
+
+    /// How far the lines inside an element are indented against its own.
+    func step(in element: Range<Int>, from indent: String) -> String {
+        var index = element.lowerBound
+        while let end = bytes[index..<element.upperBound].firstIndex(of: UInt8(ascii: "\n")) {
+            index = end + 1
+            let blanks = bytes[index..<element.upperBound].prefix {
+                $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t")
+            }
+            let line = String(decoding: blanks, as: UTF8.self)
+            if line.utf8.count > indent.utf8.count, line.hasPrefix(indent) {
+                return String(line.dropFirst(indent.count))
+            }
+        }
+        return indent.hasPrefix(" ") ? "    " : "\t"
+    }
+
+    private func endTag(of element: Range<Int>) -> Int {
+        bytes[element].lastIndex(of: UInt8(ascii: "<")) ?? element.upperBound
+    }
+}
+
+extension DialectWriteError {
+    /// A file that is to be changed and cannot be read.
+    init(_ error: PolicyFileError) {
+        let first = error.problems.first
+        self.init(first?.message ?? "the file cannot be read", at: first?.location)
+    }
+}

@@ -1,0 +1,96 @@
+package import CertificatePinning
+
+/// A value of a property list, which knows where it stands.
+///
+/// A binary list has no lines: everything in it stands at line 0, which is the whole file.
+package struct PropertyList: Sendable {
+    package enum Kind: Sendable {
+        /// Members in the order they stand; no key twice.
+        case dictionary([Member])
+        case array([PropertyList])
+        case string(String)
+        case integer(Int64)
+        case bool(Bool)
+        /// A real number, a date, data or a reference, which no dialect has: what a message calls it.
+        case other(String)
+    }
+
+    package struct Member: Sendable {
+        package let key: String
+        package let position: SourcePosition
+        package let value: PropertyList
+
+        package init(_ key: String, _ value: PropertyList, at position: SourcePosition = PropertyList.nowhere) {
+            self.key = key
+            self.position = position
+            self.value = value
+        }
+    }
+
+    package let kind: Kind
+    package let position: SourcePosition
+    /// The bytes of its element; empty in a binary list.
+    package let range: Range<Int>
+
+    package init(_ kind: Kind, at position: SourcePosition = nowhere, range: Range<Int> = 0..<0) {
+        self.kind = kind
+        self.position = position
+        self.range = range
+    }
+
+    /// A value inside dictionaries of one key each.
+    init(nesting keys: some Sequence<String>, _ value: PropertyList) {
+        self = keys.reversed().reduce(value) { PropertyList(.dictionary([Member($1, $0)])) }
+    }
+
+    package static let nowhere = SourcePosition(line: 0, column: 0)
+}
+
+extension PropertyList {
+    /// Reads a property list, XML or binary.
+    package static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> PropertyList {
+        var problems = PolicyProblems(path: path)
+        do throws(MarkupProblem) {
+            if bytes.starts(with: "bplist".utf8) { return try BinaryPropertyListReader.read(bytes) }
+            let root = try XMLReader.read(bytes, allowsPropertyListType: true)
+            let list = PropertyList(document: root, &problems)
+            if let list, problems.isEmpty { return list }
+        } catch {
+            problems.add(error.message, at: error.position)
+        }
+        throw PolicyFileError(problems: problems.sorted)
+    }
+
+    package var members: [Member]? {
+        if case .dictionary(let members) = kind { members } else { nil }
+    }
+
+    package var elements: [PropertyList]? {
+        if case .array(let elements) = kind { elements } else { nil }
+    }
+
+    package var string: String? {
+        if case .string(let string) = kind { string } else { nil }
+    }
+
+    package var bool: Bool? {
+        if case .bool(let bool) = kind { bool } else { nil }
+    }
+
+    /// The value of this key.
+    package subscript(key: String) -> PropertyList? {
+        members?.first { $0.key == key }?.value
+    }
+
+    /// What a message calls this kind of value.
+    package var kindName: String {
+        switch kind {
+        case .dictionary: "a dictionary"
+        case .array: "an array"
+        case .string: "a string"
+        case .integer: "a number"
+        case .bool: "a Boolean"
+        case .other(let name): name
+        }
+    }
+}

@@ -1,0 +1,436 @@
+package import CertificatePinning
+import CertificateTrust
+
+/// Something wrong at one place of a text with markup.
+package struct MarkupProblem: Error, Hashable, Sendable {
+    package let position: SourcePosition
+    package let message: String
+}
+
+/// Reads the part of XML 1.0 that configuration files use: elements, attributes, text, CDATA, comments, and the
+/// references that XML itself defines. UTF-8 only.
+///
+/// There are no document types, no entities and no processing instructions, so a document cannot name another file, and
+/// its text is never longer than the document. Time is linear in the document; no input traps.
+package struct XMLReader {
+    /// Bytes a document may have: 8 MiB.
+    package static let maximumSize = 8 << 20
+    /// Elements inside one another.
+    package static let maximumDepth = 64
+    /// Elements of a document: a bound on memory far above what an app's Info.plist holds.
+    package static let maximumElements = 1 << 16
+    /// Attributes of an element.
+    package static let maximumAttributes = 64
+    /// Bytes of a name or an attribute's value.
+    package static let maximumTokenSize = 1 << 16
+
+    private let bytes: [UInt8]
+    private let allowsPropertyListType: Bool
+    private var index = 0
+    private var elementCount = 0
+    /// The last place that was asked for: places are asked for from front to back.
+    private var place = (offset: 0, line: Int32(1), column: Int32(1))
+
+    private init(_ bytes: [UInt8], allowsPropertyListType: Bool) {
+        self.bytes = bytes
+        self.allowsPropertyListType = allowsPropertyListType
+    }
+
+    /// Reads a whole document and returns its root. The one document type that can be allowed is that of Apple's property
+    /// lists, which is passed over.
+    package static func read(
+        _ bytes: [UInt8], allowsPropertyListType: Bool = false
+    ) throws(MarkupProblem) -> XMLElement {
+        var reader = XMLReader(bytes, allowsPropertyListType: allowsPropertyListType)
+        return try reader.document()
+    }
+}
+
+// MARK: - Places
+
+extension XMLReader {
+    private var byte: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+    private func starts(with text: String) -> Bool {
+        byte == text.utf8.first && bytes[index...].starts(with: text.utf8)
+    }
+
+    /// Where the next byte stands.
+    private mutating func position() -> SourcePosition {
+        while place.offset < index {
+            let byte = bytes[place.offset]
+            place.offset += 1
+            let isReturn = byte == UInt8(ascii: "\r") && !(place.offset < bytes.count && bytes[place.offset] == 10)
+            if byte == UInt8(ascii: "\n") || isReturn {
+                place.line += 1
+                place.column = 1
+            } else if byte & 0xC0 != 0x80 {
+                place.column += 1
+            }
+        }
+        return SourcePosition(line: place.line, column: place.column)
+    }
+
+    private mutating func problem(_ message: String, at position: SourcePosition? = nil) -> MarkupProblem {
+        MarkupProblem(position: position ?? self.position(), message: message)
+    }
+
+    /// What a message calls the next character.
+    private func found() -> String {
+        guard let byte else { return "the end of the document" }
+        guard byte < 0x80 else { return "a character that is not ASCII" }
+        return (0x21...0x7E).contains(byte) ? "\"\(Unicode.Scalar(byte))\"" : "byte \(byte)"
+    }
+}
+
+// MARK: - The document
+
+extension XMLReader {
+    private mutating func document() throws(MarkupProblem) -> XMLElement {
+        try checkEncoding()
+        try skipDeclaration()
+        var hasType = false
+        while true {
+            try skipSpaceAndComments()
+            guard starts(with: "<!DOCTYPE") else { break }
+            guard allowsPropertyListType, !hasType else {
+                throw problem("a document type can name other files and is not read: remove the <!DOCTYPE …>")
+            }
+            try skipPropertyListType()
+            hasType = true
+        }
+        guard byte == UInt8(ascii: "<") else { throw problem("\(found()) where the first element belongs") }
+        let root = try element(depth: 1)
+        try skipSpaceAndComments()
+        guard index == bytes.count else { throw problem("\(found()) behind the last element: remove it") }
+        return root
+    }
+
+    /// Holds the bytes to UTF-8 and to the characters of XML (production 2).
+    private mutating func checkEncoding() throws(MarkupProblem) {
+        guard bytes.count <= Self.maximumSize else {
+            throw problem("the document has \(bytes.count) bytes: \(Self.maximumSize) is the most, split it")
+        }
+        let signatures: [([UInt8], String)] = [
+            ([0, 0, 0xFE, 0xFF], "UTF-32"), ([0xFF, 0xFE, 0, 0], "UTF-32"), ([0, 0, 0, 0x3C], "UTF-32"),
+            ([0x3C, 0, 0, 0], "UTF-32"), ([0xFE, 0xFF], "UTF-16"), ([0xFF, 0xFE], "UTF-16"), ([0, 0x3C], "UTF-16"),
+            ([0x3C, 0], "UTF-16"), (Array("+/v".utf8), "UTF-7"), ([0x4C, 0x6F, 0xA7, 0x94], "EBCDIC"),
+        ]
+        if let (_, name) = signatures.first(where: { bytes.starts(with: $0.0) }) {
+            throw problem("the document is \(name): save it as UTF-8")
+        }
+        let input = bytes
+        let span = input.span
+        do throws(UTF8.ValidationError) {
+            _ = try UTF8Span(validating: span)
+        } catch {
+            index = error.byteOffsets.lowerBound
+            throw problem("this is not UTF-8: save the document as UTF-8")
+        }
+        for offset in span.indices {
+            let byte = span[offset]
+            guard byte < 0x20 && ![9, 10, 13].contains(byte) || byte == 0xEF else { continue }
+            // U+FFFE and U+FFFF, EF BF BE and EF BF BF.
+            if byte == 0xEF, span[offset + 1] != 0xBF || span[offset + 2] < 0xBE { continue }
+            index = offset
+            throw problem("XML has no such character: remove it")
+        }
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            index = 3
+            place = (3, 1, 1)
+        }
+    }
+
+    private mutating func skipDeclaration() throws(MarkupProblem) {
+        guard starts(with: "<?xml"), index + 5 < bytes.count, isXMLSpace(bytes[index + 5]) else { return }
+        index += 5
+        for attribute in try attributes() {
+            switch attribute.name {
+            case "version" where attribute.value == "1.0": break
+            case "version":
+                throw problem("this is XML \(quoted(attribute.value)): write version=\"1.0\"", at: attribute.position)
+            case "encoding" where attribute.value.lowercased() == "utf-8": break
+            case "encoding":
+                throw problem(
+                    "the document says that it is \(quoted(attribute.value)): save it as UTF-8, and say so",
+                    at: attribute.position)
+            case "standalone" where ["yes", "no"].contains(attribute.value): break
+            default:
+                throw problem(
+                    "\(quoted(attribute.name)) does not belong here: a declaration has version and encoding",
+                    at: attribute.position)
+            }
+        }
+        guard starts(with: "?>") else { throw problem("\(found()) in the declaration: end it with \"?>\"") }
+        index += 2
+    }
+
+    private mutating func skipSpaceAndComments() throws(MarkupProblem) {
+        while true {
+            skipSpace()
+            guard try skipComment() else { return }
+        }
+    }
+
+    private mutating func skipSpace() {
+        while let byte, isXMLSpace(byte) { index += 1 }
+    }
+
+    /// Steps over a comment, if one stands here.
+    private mutating func skipComment() throws(MarkupProblem) -> Bool {
+        guard starts(with: "<!--") else {
+            guard starts(with: "<?") else { return false }
+            throw problem("a processing instruction has no meaning here: remove the <?…?>")
+        }
+        let start = position()
+        index += 4
+        while index < bytes.count {
+            if starts(with: "--") {
+                guard starts(with: "-->") else { throw problem("a comment holds no \"--\": remove it") }
+                index += 3
+                return true
+            }
+            index += 1
+        }
+        throw problem("this comment does not end: close it with \"-->\"", at: start)
+    }
+
+    /// Steps over the document type of Apple's property lists. The address in it is never opened.
+    private mutating func skipPropertyListType() throws(MarkupProblem) {
+        let start = position()
+        var words: [String] = []
+        index += "<!DOCTYPE".utf8.count
+        while words.count <= 4 {
+            skipSpace()
+            guard let byte, byte != UInt8(ascii: ">") else { break }
+            let isQuoted = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
+            let first = index
+            index += 1
+            while let next = self.byte, isQuoted ? next != byte : !isXMLSpace(next) && next != UInt8(ascii: ">") {
+                index += 1
+            }
+            words.append(String(decoding: bytes[(isQuoted ? first + 1 : first)..<index], as: UTF8.self))
+            if isQuoted { index += 1 }
+        }
+        let owners = ["-//Apple//DTD PLIST 1.0//EN", "-//Apple Computer//DTD PLIST 1.0//EN"]
+        let addresses = ["http", "https"].map { "\($0)://www.apple.com/DTDs/PropertyList-1.0.dtd" }
+        guard byte == UInt8(ascii: ">"), words.count == 4, words[0] == "plist", words[1] == "PUBLIC",
+            owners.contains(words[2]), addresses.contains(words[3])
+        else {
+            throw problem(
+                "a document type can name other files, and only that of Apple's property lists is passed over: "
+                    + "remove the <!DOCTYPE …>", at: start)
+        }
+        index += 1
+    }
+}
+
+// MARK: - Elements
+
+extension XMLReader {
+    private mutating func element(depth: Int) throws(MarkupProblem) -> XMLElement {
+        let start = index
+        let position = position()
+        guard depth <= Self.maximumDepth else {
+            throw problem("elements are nested deeper than \(Self.maximumDepth): flatten them")
+        }
+        elementCount += 1
+        guard elementCount <= Self.maximumElements else {
+            throw problem("the document has over \(Self.maximumElements) elements: split it")
+        }
+        index += 1
+        let name = try name()
+        let attributes = try attributes()
+        var nodes: [XMLElement.Node] = []
+        if starts(with: "/>") {
+            index += 2
+        } else if byte == UInt8(ascii: ">") {
+            index += 1
+            nodes = try content(of: name, from: position, depth: depth)
+        } else {
+            throw problem("\(found()) in a tag: end it with \">\"")
+        }
+        return XMLElement(
+            name: name, attributes: attributes, nodes: nodes, position: position, range: start..<index)
+    }
+
+    /// Reads up to behind the end tag.
+    private mutating func content(
+        of name: String, from start: SourcePosition, depth: Int
+    ) throws(MarkupProblem) -> [XMLElement.Node] {
+        var nodes: [XMLElement.Node] = []
+        var text: [UInt8] = []
+        func flush() {
+            guard !text.isEmpty else { return }
+            nodes.append(.text(String(decoding: text, as: UTF8.self)))
+            text.removeAll(keepingCapacity: true)
+        }
+        while let byte {
+            if byte != UInt8(ascii: "<") {
+                guard !starts(with: "]]>") else { throw problem("\"]]>\" closes nothing here: write \"]]&gt;\"") }
+                try character(into: &text)
+            } else if starts(with: "</") {
+                flush()
+                try endTag(of: name, from: start)
+                return nodes
+            } else if starts(with: "<![CDATA[") {
+                try section(into: &text)
+            } else if starts(with: "<!DOCTYPE") || starts(with: "<!ENTITY") {
+                throw problem("declarations are not read: remove it")
+            } else if try !skipComment() {
+                flush()
+                nodes.append(.element(try element(depth: depth + 1)))
+            }
+        }
+        throw problem("<\(quotedName(name))> does not end: close it with </\(quotedName(name))>", at: start)
+    }
+
+    private mutating func endTag(of name: String, from start: SourcePosition) throws(MarkupProblem) {
+        let position = position()
+        index += 2
+        let found = try self.name()
+        guard found == name else {
+            throw problem(
+                "</\(quotedName(found))> where </\(quotedName(name))> belongs, "
+                    + "which was opened at \(start.line):\(start.column)", at: position)
+        }
+        skipSpace()
+        guard byte == UInt8(ascii: ">") else { throw problem("\(self.found()) in an end tag: end it with \">\"") }
+        index += 1
+    }
+
+    private func quotedName(_ name: String) -> String { String(quoted(name).dropFirst().dropLast()) }
+
+    private mutating func section(into text: inout [UInt8]) throws(MarkupProblem) {
+        let start = position()
+        index += "<![CDATA[".utf8.count
+        while index < bytes.count {
+            if starts(with: "]]>") {
+                index += 3
+                return
+            }
+            literal(into: &text)
+        }
+        throw problem("this CDATA section does not end: close it with \"]]>\"", at: start)
+    }
+
+    private mutating func name() throws(MarkupProblem) -> String {
+        let first = index
+        while let byte, Self.isNameByte(byte) { index += 1 }
+        let isStart = bytes[first..<index].first.map {
+            !(UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "."))
+        }
+        guard isStart == true, index - first <= Self.maximumTokenSize else {
+            index = first
+            throw problem("\(found()) where a name belongs: write \"<\" in text as \"&lt;\"")
+        }
+        return String(decoding: bytes[first..<index], as: UTF8.self)
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: ":"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "."), 0x80...: true
+        default: false
+        }
+    }
+
+    private mutating func attributes() throws(MarkupProblem) -> [XMLElement.Attribute] {
+        var attributes: [XMLElement.Attribute] = []
+        while let byte, isXMLSpace(byte) {
+            skipSpace()
+            guard let byte = self.byte, Self.isNameByte(byte) else { break }
+            let position = position()
+            let name = try name()
+            guard attributes.count < Self.maximumAttributes else {
+                throw problem("an element has over \(Self.maximumAttributes) attributes", at: position)
+            }
+            guard !attributes.contains(where: { $0.name == name }) else {
+                throw problem("duplicate attribute \(quoted(name)): keep one", at: position)
+            }
+            skipSpace()
+            guard self.byte == UInt8(ascii: "=") else { throw problem("\(found()) where \"=\" belongs") }
+            index += 1
+            skipSpace()
+            let value = try quotedValue()
+            attributes.append(XMLElement.Attribute(name: name, value: value, position: position))
+        }
+        return attributes
+    }
+
+    private mutating func quotedValue() throws(MarkupProblem) -> String {
+        guard let quote = byte, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
+            throw problem("\(found()) where a value belongs: write it in double quotes")
+        }
+        let start = position()
+        index += 1
+        var value: [UInt8] = []
+        while let byte, byte != quote {
+            guard byte != UInt8(ascii: "<") else { throw problem("\"<\" in a value: write it as \"&lt;\"") }
+            guard value.count <= Self.maximumTokenSize else {
+                throw problem("a value has over \(Self.maximumTokenSize) bytes: shorten it", at: start)
+            }
+            let isReference = byte == UInt8(ascii: "&")
+            try character(into: &value)
+            // White space that is no reference is a blank (section 3.3.3).
+            if !isReference, let last = value.last, isXMLSpace(last) { value[value.count - 1] = UInt8(ascii: " ") }
+        }
+        guard byte == quote else { throw problem("this value does not end: close the quotes", at: start) }
+        index += 1
+        return String(decoding: value, as: UTF8.self)
+    }
+}
+
+// MARK: - Characters
+
+extension XMLReader {
+    /// Steps over a byte or a reference.
+    private mutating func character(into text: inout [UInt8]) throws(MarkupProblem) {
+        if byte == UInt8(ascii: "&") { try reference(into: &text) } else { literal(into: &text) }
+    }
+
+    /// Steps over a byte; every line end is a line feed (section 2.11).
+    private mutating func literal(into text: inout [UInt8]) {
+        let byte = bytes[index]
+        index += 1
+        guard byte == UInt8(ascii: "\r") else {
+            text.append(byte)
+            return
+        }
+        text.append(UInt8(ascii: "\n"))
+        if self.byte == UInt8(ascii: "\n") { index += 1 }
+    }
+
+    private mutating func reference(into text: inout [UInt8]) throws(MarkupProblem) {
+        let head = bytes[(index + 1)...].prefix(12)
+        guard let end = head.firstIndex(of: UInt8(ascii: ";")) else {
+            throw problem("\"&\" begins no reference: write it as \"&amp;\"")
+        }
+        let name = String(decoding: bytes[(index + 1)..<end], as: UTF8.self)
+        let scalar: Unicode.Scalar? =
+            switch name {
+            case "lt": "<"
+            case "gt": ">"
+            case "amp": "&"
+            case "quot": "\""
+            case "apos": "'"
+            default: Self.numbered(name)
+            }
+        guard let scalar else { throw problem("&\(quotedName(name)); stands for nothing: write what it means") }
+        text += String(scalar).utf8
+        index = end + 1
+    }
+
+    /// The character of `#10` or `#xA`; nil for those XML has not.
+    private static func numbered(_ name: String) -> Unicode.Scalar? {
+        guard name.hasPrefix("#") else { return nil }
+        let isHexadecimal = name.hasPrefix("#x")
+        let digits = name.dropFirst(isHexadecimal ? 2 : 1)
+        guard digits.utf8.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
+            let code = UInt32(digits, radix: isHexadecimal ? 16 : 10), let scalar = Unicode.Scalar(code),
+            code >= 0x20 || code == 9 || code == 10 || code == 13, code != 0xFFFE, code != 0xFFFF
+        else { return nil }
+        return scalar
+    }
+}

@@ -1,0 +1,76 @@
+import CertificateTrust
+
+/// Patterns and pins as OkHttp's CertificatePinner checks them when it is built.
+enum OkHttpPin {
+    /// The hosts of `host`, `*.host` or `**.host`; nil where OkHttp throws.
+    static func pattern(_ text: String) -> HostPattern? {
+        let (scope, rest): (HostPattern.Scope, Substring) =
+            text.hasPrefix("**.")
+            ? (.exactAndBelow, text.dropFirst(3))
+            : text.hasPrefix("*.") ? (.oneLabelBelow, text.dropFirst(2)) : (.exact, text[...])
+        let host = PinDialect.canonicalHost(String(rest))
+        let isAddress = (try? ServerName(host))?.isIPAddress ?? false
+        let isName =
+            !host.isEmpty
+            && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"*#%/:?@[\\]".utf8.contains($0) }
+        guard isName || isAddress && scope == .exact else { return nil }
+        return HostPattern(host, scope)
+    }
+
+    /// The pin in `sha256/BASE64` or `sha1/BASE64`; nil where OkHttp throws. The length is not checked.
+    static func pin(_ text: String) -> CanonicalPin? {
+        for (prefix, digest) in [("sha256/", CanonicalPin.Digest.sha256), ("sha1/", .sha1)] where text.hasPrefix(prefix)
+        {
+            return decode(text.dropFirst(prefix.count).utf8).map { CanonicalPin(.publicKey, digest, $0) }
+        }
+        return nil
+    }
+
+    /// Base64 as Okio reads it: with or without padding, URL-safe or not, white space and unused bits passed over.
+    private static func decode(_ text: Substring.UTF8View) -> [UInt8]? {
+        var word: UInt32 = 0
+        var count = 0
+        var bytes: [UInt8] = []
+        let isBlank: (UInt8) -> Bool = { $0.isBlank || $0.isLineEnd }
+        let end = text.lastIndex { $0 != UInt8(ascii: "=") && !isBlank($0) }
+        guard let end else { return [] }
+        for character in text[...end] where !isBlank(character) {
+            guard let value = value(character) else { return nil }
+            word = word << 6 | UInt32(value)
+            count += 1
+            guard count % 4 == 0 else { continue }
+            bytes += [UInt8(truncatingIfNeeded: word >> 16), UInt8(truncatingIfNeeded: word >> 8)]
+            bytes.append(UInt8(truncatingIfNeeded: word))
+        }
+        switch count % 4 {
+        case 1: return nil
+        case 2: bytes.append(UInt8(truncatingIfNeeded: word >> 4))
+        case 3: bytes += [UInt8(truncatingIfNeeded: word >> 10), UInt8(truncatingIfNeeded: word >> 2)]
+        default: break
+        }
+        return bytes
+    }
+
+    private static func value(_ character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
+        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
+        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
+}
+
+extension CanonicalPin.Digest {
+    /// Bytes of a digest; nil for the content itself.
+    var length: Int? {
+        switch self {
+        case .sha1: 20
+        case .sha256: 32
+        case .sha512: 64
+        case .full: nil
+        }
+    }
+}

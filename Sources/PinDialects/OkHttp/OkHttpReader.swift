@@ -1,0 +1,143 @@
+import CertificatePinning
+import CertificateTrust
+
+/// Reads what is told to OkHttp's CertificatePinner: a program in Kotlin or Java, lines of a pattern and its pins, or
+/// the text of the exception that a mismatch throws.
+struct OkHttpReader {
+    private let path: String
+    private var problems: PolicyProblems
+    private var notes: [ConversionNote] = []
+    private var rules: [CanonicalRule] = []
+    /// Where the rule of a pattern is: the pins of several calls for one count together.
+    private var indices: [HostPattern: Int] = [:]
+
+    private init(path: String) {
+        self.path = path
+        problems = PolicyProblems(path: path)
+    }
+
+    static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
+        let cursor = try TextCursor(checking: bytes, path: path)
+        let text = String(decoding: bytes, as: UTF8.self)
+        var reader = OkHttpReader(path: path)
+        if !text.contains("CertificatePinner.Builder"), let failure = PinningFailureText(text) {
+            reader.take(failure)
+        } else if text.contains("CertificatePinner") || text.contains("add(") {
+            reader.takeProgram(cursor)
+        } else {
+            reader.takeLines(cursor)
+        }
+        if reader.rules.isEmpty, reader.problems.isEmpty {
+            reader.problems.add(
+                "nothing is pinned here: give CertificatePinner.Builder().add(…), or lines of a pattern and its pins",
+                at: SourcePosition(line: 1, column: 1))
+        }
+        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        return DialectReading(CanonicalPolicy(rules: reader.rules, combination: .union), notes: reader.notes)
+    }
+
+    private mutating func takeProgram(_ cursor: TextCursor) {
+        let lexer = SourceLexer(cursor)
+        var constants = SourceConstants(lexer)
+        let calls = SourceCalls(lexer)
+        for position in calls.openStrings { problems.add("the string has no end: close it on its line", at: position) }
+        for call in calls.calls {
+            var texts: [(String, SourcePosition)] = []
+            for argument in call.arguments {
+                switch constants.text(argument.parts) {
+                case .success(let text): texts.append((text, argument.position))
+                case .failure(let unresolved): problems.add(unresolved.description, at: argument.position)
+                }
+            }
+            guard texts.count == call.arguments.count, let pattern = texts.first else { continue }
+            add(pattern.0, at: pattern.1, pins: texts.dropFirst())
+        }
+        for position in calls.strayPins {
+            notes.append(
+                ConversionNote(
+                    .quirk, .either, "a pin that stands in no call of add is not read: name it in a call",
+                    at: PolicyLocation(path: path, position)))
+        }
+    }
+
+    private mutating func takeLines(_ cursor: TextCursor) {
+        var cursor = cursor
+        var words: [(String, SourcePosition)] = []
+        while true {
+            let byte = cursor.byte
+            if byte == UInt8(ascii: "#") { _ = cursor.take { !$0.isLineEnd } }
+            if byte.map(\.isLineEnd) ?? true {
+                if let pattern = words.first { add(pattern.0, at: pattern.1, pins: words.dropFirst()) }
+                words = []
+                guard byte != nil else { return }
+                cursor.step()
+            } else if byte.map(\.isBlank) ?? false {
+                cursor.step()
+            } else if cursor.byte.map({ !$0.isLineEnd }) ?? false {
+                let position = cursor.position
+                words.append((String(decoding: cursor.take { !$0.isBlank && !$0.isLineEnd }, as: UTF8.self), position))
+            }
+        }
+    }
+
+    private mutating func take(_ failure: PinningFailureText) {
+        rules = [
+            CanonicalRule(
+                patterns: [HostPattern(failure.host, .exact)], pins: failure.pinned,
+                location: PolicyLocation(path: path))
+        ]
+        notes = [
+            ConversionNote(
+                .quirk, .weaker,
+                "the exception names the host \(visibleText(failure.host)), not the pattern: subdomains are not read",
+                at: PolicyLocation(path: path))
+        ]
+    }
+
+    private mutating func add(
+        _ text: String, at position: SourcePosition, pins: ArraySlice<(String, SourcePosition)>
+    ) {
+        guard let pattern = OkHttpPin.pattern(text) else {
+            problems.add(
+                "OkHttp refuses the pattern \(quoted(text)): write a host, *.host or **.host, without scheme, port or path",
+                at: position)
+            return
+        }
+        let location = PolicyLocation(path: path, position)
+        guard !pins.isEmpty else {
+            let message = "no pin is given for \(quoted(text)), so nothing is pinned by this: add its pins"
+            notes.append(ConversionNote(.quirk, .weaker, message, at: location))
+            return
+        }
+        var values: [CanonicalPin] = []
+        for (text, position) in pins {
+            guard let pin = OkHttpPin.pin(text) else {
+                problems.add("OkHttp refuses the pin \(quoted(text)): write sha256/ and base64", at: position)
+                continue
+            }
+            if let length = pin.digest.length, pin.value.count != length {
+                notes.append(
+                    ConversionNote(
+                        .quirk, .stricter,
+                        "\(quoted(text)) holds \(pin.value.count) bytes where \(pin.digest.rawValue) has \(length): "
+                            + "OkHttp takes it, and no key ever matches it",
+                        at: PolicyLocation(path: path, position)))
+            }
+            values.append(pin)
+        }
+        if let index = indices[pattern] {
+            rules[index].pins += values.filter { !rules[index].pins.contains($0) }
+        } else {
+            indices[pattern] = rules.count
+            rules.append(CanonicalRule(patterns: [pattern], pins: values, location: location))
+        }
+    }
+}
+
+extension UnresolvedName: CustomStringConvertible {
+    var description: String {
+        isAmbiguous
+            ? "\(quoted(name)) is not one string throughout this file: write the string itself in the call"
+            : "\(quoted(name)) is not set to a string in this file: write the string itself in the call"
+    }
+}

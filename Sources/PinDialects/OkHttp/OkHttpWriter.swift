@@ -1,0 +1,45 @@
+import CertificateTrust
+
+/// Writes a policy as Kotlin that builds OkHttp's CertificatePinner.
+enum OkHttpWriter {
+    static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
+        var lines = ["val certificatePinner = CertificatePinner.Builder()"]
+        for rule in policy.rules {
+            guard !rule.pins.isEmpty else {
+                throw DialectWriteError("OkHttp has no rule without pins: leave it out", at: rule.location)
+            }
+            for pattern in rule.patterns {
+                lines += ["    .add(", "        \"\(try text(pattern, of: rule))\","]
+                for pin in rule.pins { lines.append("        \(try text(pin, of: rule))") }
+                lines.append("    )")
+            }
+        }
+        return (lines + ["    .build()", ""]).joined(separator: "\n")
+    }
+
+    private static func text(_ pattern: HostPattern, of rule: CanonicalRule) throws(DialectWriteError) -> String {
+        let prefix =
+            switch pattern.scope {
+            case .exact: ""
+            case .oneLabelBelow: "*."
+            case .exactAndBelow: "**."
+            case .exactAndOneLabelBelow, .every: nil as String?
+            }
+        // What is a pattern to OkHttp needs no escapes in Kotlin but for the dollar sign, which no host has.
+        guard let prefix, OkHttpPin.pattern(prefix + pattern.host) != nil,
+            !pattern.host.contains(where: { "\"$".contains($0) })
+        else {
+            throw DialectWriteError(
+                "OkHttp has no pattern for \(visibleText(pattern.host)): convert the policy to it first",
+                at: rule.location)
+        }
+        return prefix + pattern.host
+    }
+
+    private static func text(_ pin: CanonicalPin, of rule: CanonicalRule) throws(DialectWriteError) -> String {
+        guard pin.content == .publicKey, pin.digest == .sha256 || pin.digest == .sha1 else {
+            throw DialectWriteError("OkHttp has no pin like \(pin): convert the policy to it first", at: rule.location)
+        }
+        return "\"\(pin)\"," + (pin.name.map { "  // \(visibleText($0))" } ?? "")
+    }
+}

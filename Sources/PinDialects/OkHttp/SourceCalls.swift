@@ -1,0 +1,143 @@
+import CertificatePinning
+
+/// Finds the calls of `CertificatePinner.Builder.add` in a program.
+///
+/// A call counts when it stands in a chain or block of a builder, or on a variable that holds one, or when one of its
+/// first arguments is the text of a pin, whoever it is called on.
+struct SourceCalls {
+    struct Call {
+        let arguments: [Argument]
+        let position: SourcePosition
+    }
+
+    struct Argument {
+        let parts: [SourcePart]
+        let position: SourcePosition
+    }
+
+    private(set) var calls: [Call] = []
+    /// Strings that look like pins, and stand in no call.
+    private(set) var strayPins: [SourcePosition] = []
+    private(set) var openStrings: [SourcePosition] = []
+
+    /// An open bracket.
+    private struct Bracket {
+        /// Whether what it encloses is told to a builder: `.apply { add(…) }`.
+        var isBuilderBlock: Bool
+        /// Whether the value behind its end is a builder.
+        var yieldsBuilder: Bool
+    }
+
+    private var lexer: SourceLexer
+    private var brackets: [Bracket] = []
+    private var builders: Set<String> = []
+    /// Whether what was read last is a builder, and a dot behind it calls the builder.
+    private var isBuilder = false
+    private var isOnBuilder = false
+    /// The last two tokens, to find the variable in `val pins = CertificatePinner…`.
+    private var variable: String?
+
+    init(_ lexer: SourceLexer) {
+        self.lexer = lexer
+        while let token = self.lexer.next() { take(token) }
+        openStrings = self.lexer.openStrings
+    }
+
+    private var isInBlock: Bool { brackets.last?.isBuilderBlock ?? false }
+
+    private mutating func take(_ token: SourceToken) {
+        let wasBuilder = isBuilder
+        let wasOnBuilder = isOnBuilder
+        (isBuilder, isOnBuilder) = (false, false)
+        switch token.kind {
+        case .string(let parts):
+            if Self.isPin(parts) { strayPins.append(token.position) }
+        case .word(let word): take(word, token.position, isOnBuilder: wasOnBuilder)
+        case .sign(UInt8(ascii: ".")): isOnBuilder = wasBuilder
+        case .sign(UInt8(ascii: "(")):
+            brackets.append(Bracket(isBuilderBlock: isInBlock, yieldsBuilder: wasBuilder))
+        case .sign(UInt8(ascii: "{")):
+            brackets.append(Bracket(isBuilderBlock: isInBlock || wasBuilder, yieldsBuilder: wasBuilder))
+        case .sign(UInt8(ascii: ")")), .sign(UInt8(ascii: "}")):
+            // `with(builder) { … }`: the block is told to what the parentheses hold.
+            isBuilder = (brackets.popLast()?.yieldsBuilder ?? false) || wasBuilder && token.isSign(")")
+        default: break
+        }
+    }
+
+    private mutating func take(_ word: String, _ position: SourcePosition, isOnBuilder wasOnBuilder: Bool) {
+        let next = lexer.peek()
+        if next?.isSign("=") == true || next?.isSign(":") == true { variable = word }
+        if word == "add", next?.isSign("(") == true {
+            takeCall(at: position, isKnown: wasOnBuilder || isInBlock)
+            isBuilder = isBuilder || wasOnBuilder
+        } else if word == "CertificatePinner", takeBuilderType() {
+            isBuilder = true
+            if let name = lexer.peek()?.word, lexer.peek()?.startsLine == false { builders.insert(name) }
+            if let variable { builders.insert(variable) }
+        } else if wasOnBuilder {
+            // What a builder is asked to do gives the builder again, but for its end.
+            isBuilder = word != "build"
+        } else {
+            isBuilder = builders.contains(word) || isInBlock && (word == "this" || word == "it")
+        }
+        if !["new", "CertificatePinner", "Builder", "okhttp3"].contains(word), variable != word { variable = nil }
+    }
+
+    /// `.Builder` behind `CertificatePinner`.
+    private mutating func takeBuilderType() -> Bool {
+        var copy = lexer
+        guard copy.next()?.isSign(".") == true, copy.next()?.word == "Builder" else { return false }
+        lexer = copy
+        return true
+    }
+
+    /// Reads the arguments, as long as they are strings and names. A call that is not known to be a builder's counts
+    /// when one of them is a pin; otherwise its parentheses are read like any others.
+    private mutating func takeCall(at position: SourcePosition, isKnown: Bool) {
+        var copy = lexer
+        _ = copy.next()
+        var arguments: [Argument] = []
+        var isWhole = false
+        while let start = copy.peek() {
+            if start.isSign(")") {
+                _ = copy.next()
+                isWhole = true
+                break
+            }
+            skipLabel(&copy)
+            guard let expression = SourceExpression(&copy), let end = copy.peek(), end.isSign(",") || end.isSign(")")
+            else {
+                arguments.append(Argument(parts: [.computed(Self.name(of: start))], position: start.position))
+                break
+            }
+            arguments.append(Argument(parts: expression.parts, position: expression.position))
+            if end.isSign(",") { _ = copy.next() }
+        }
+        guard isKnown && !arguments.isEmpty || arguments.contains(where: { Self.isPin($0.parts) }) else { return }
+        calls.append(Call(arguments: arguments, position: position))
+        guard isWhole else { return }
+        lexer = copy
+        isBuilder = isKnown
+    }
+
+    /// `pattern =` of a Kotlin argument.
+    private func skipLabel(_ lexer: inout SourceLexer) {
+        var copy = lexer
+        guard copy.next()?.word != nil, copy.next()?.isSign("=") == true else { return }
+        lexer = copy
+    }
+
+    private static func name(of token: SourceToken) -> String {
+        switch token.kind {
+        case .word(let word): word
+        case .string: "a string and what is done with it"
+        case .sign(let sign): String(Unicode.Scalar(sign))
+        }
+    }
+
+    private static func isPin(_ parts: [SourcePart]) -> Bool {
+        guard case .literal(let text)? = parts.first else { return false }
+        return text.hasPrefix("sha256/") || text.hasPrefix("sha1/")
+    }
+}

@@ -1,0 +1,195 @@
+import CertificatePinning
+
+/// A word, string or sign of a Kotlin or Java program.
+struct SourceToken {
+    enum Kind: Equatable {
+        /// A name, a key word or a number.
+        case word(String)
+        case string([SourcePart])
+        case sign(UInt8)
+    }
+
+    let kind: Kind
+    let position: SourcePosition
+    /// Whether it is the first of its line.
+    let startsLine: Bool
+
+    func isSign(_ sign: Unicode.Scalar) -> Bool { kind == .sign(UInt8(ascii: sign)) }
+
+    var word: String? { if case .word(let word) = kind { word } else { nil } }
+}
+
+/// A piece of a text that a program puts together.
+enum SourcePart: Equatable {
+    case literal(String)
+    /// A constant, `HOST` or `Hosts.API`.
+    case name(String)
+    /// What only running the program would tell.
+    case computed(String)
+}
+
+/// Takes a Kotlin or Java program apart, as far as both have the same words. Comments are passed over; what is no
+/// program is taken apart too.
+struct SourceLexer {
+    private var cursor: TextCursor
+    private var startsLine = true
+    /// Where strings start that do not end.
+    private(set) var openStrings: [SourcePosition] = []
+
+    init(_ cursor: TextCursor) { self.cursor = cursor }
+
+    mutating func next() -> SourceToken? {
+        skipBlanks()
+        guard let byte = cursor.byte else { return nil }
+        let position = cursor.position
+        let kind: SourceToken.Kind
+        if byte == UInt8(ascii: "\"") {
+            kind = .string(string())
+        } else if byte.isWordByte {
+            kind = .word(String(decoding: cursor.take(while: \.isWordByte), as: UTF8.self))
+        } else {
+            if byte == UInt8(ascii: "'") { skipCharacter() } else { cursor.step() }
+            kind = .sign(byte)
+        }
+        defer { startsLine = false }
+        return SourceToken(kind: kind, position: position, startsLine: startsLine)
+    }
+
+    /// The token behind this place, which stays where it is.
+    func peek() -> SourceToken? {
+        var copy = self
+        return copy.next()
+    }
+
+    private mutating func skipBlanks() {
+        while let byte = cursor.byte {
+            if byte.isLineEnd {
+                startsLine = true
+                cursor.step()
+            } else if byte.isBlank || byte < 0x20 {
+                cursor.step()
+            } else if cursor.stands("//") {
+                _ = cursor.take { !$0.isLineEnd }
+            } else if cursor.take("/*") {
+                skipComment()
+            } else {
+                return
+            }
+        }
+    }
+
+    /// Comments of Kotlin stand inside one another. Java's do not, and hardly ever hold another's beginning.
+    private mutating func skipComment() {
+        var depth = 1
+        while depth > 0, let byte = cursor.byte {
+            if cursor.take("/*") {
+                depth += 1
+            } else if cursor.take("*/") {
+                depth -= 1
+            } else {
+                if byte.isLineEnd { startsLine = true }
+                cursor.step()
+            }
+        }
+    }
+
+    /// `'"'` starts no string. A lone apostrophe is passed over.
+    private mutating func skipCharacter() {
+        cursor.step()
+        if cursor.byte == UInt8(ascii: "\\") { cursor.step() }
+        guard let byte = cursor.byte, !byte.isLineEnd, cursor.peek() == UInt8(ascii: "'") else { return }
+        cursor.step()
+        cursor.step()
+    }
+}
+
+// MARK: - Strings
+
+extension SourceLexer {
+    private mutating func string() -> [SourcePart] {
+        let start = cursor.position
+        let isRaw = cursor.take("\"\"\"")
+        if !isRaw { cursor.step() }
+        var parts: [SourcePart] = []
+        var text: [UInt8] = []
+        func flush() {
+            if !text.isEmpty { parts.append(.literal(String(decoding: text, as: UTF8.self))) }
+            text = []
+        }
+        while let byte = cursor.byte, isRaw || !byte.isLineEnd {
+            if isRaw ? cursor.stands("\"\"\"") : byte == UInt8(ascii: "\"") {
+                for _ in 0..<(isRaw ? 3 : 1) { cursor.step() }
+                flush()
+                return parts
+            }
+            if byte == UInt8(ascii: "$"), let part = template() {
+                flush()
+                parts.append(part)
+            } else if byte == UInt8(ascii: "\\"), !isRaw {
+                cursor.step()
+                escape(into: &text)
+            } else {
+                text.append(byte)
+                cursor.step()
+            }
+        }
+        openStrings.append(start)
+        return [.computed("a string without an end")]
+    }
+
+    /// `$name` or `${expression}` of Kotlin; nil for a dollar sign and nothing else.
+    private mutating func template() -> SourcePart? {
+        guard let next = cursor.peek() else { return nil }
+        let start = cursor.index
+        if next == UInt8(ascii: "{") {
+            cursor.step()
+            cursor.step()
+            let isSimple: (UInt8) -> Bool = { $0.isWordByte || $0 == UInt8(ascii: ".") }
+            let name = String(decoding: cursor.take(while: isSimple), as: UTF8.self)
+            if cursor.byte == UInt8(ascii: "}") {
+                cursor.step()
+                return .name(name)
+            }
+            _ = cursor.take { $0 != UInt8(ascii: "}") && !$0.isLineEnd }
+            if cursor.byte == UInt8(ascii: "}") { cursor.step() }
+            return .computed(cursor.text(from: start))
+        }
+        guard next.isWordByte, !next.isDigit else { return nil }
+        cursor.step()
+        return .name(String(decoding: cursor.take(while: \.isWordByte), as: UTF8.self))
+    }
+
+    /// What stands behind a backslash.
+    private mutating func escape(into text: inout [UInt8]) {
+        guard let byte = cursor.byte, !byte.isLineEnd else { return }
+        cursor.step()
+        switch byte {
+        case UInt8(ascii: "n"): text.append(0x0A)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "r"): text.append(0x0D)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "f"): text.append(0x0C)
+        case UInt8(ascii: "s"): text.append(0x20)
+        case UInt8(ascii: "u"):
+            _ = cursor.take { $0 == UInt8(ascii: "u") }
+            append(number(radix: 16, digits: 4), to: &text)
+        case UInt8(ascii: "0")...UInt8(ascii: "7"):
+            append(number(radix: 8, digits: 2, start: UInt32(byte - UInt8(ascii: "0"))), to: &text)
+        default: text.append(byte)
+        }
+    }
+
+    private mutating func number(radix: UInt32, digits: Int, start: UInt32 = 0) -> UInt32 {
+        var number = start
+        for _ in 0..<digits {
+            guard let value = cursor.byte?.hexadecimalValue, value < radix else { break }
+            number = number * radix + UInt32(value)
+            cursor.step()
+        }
+        return number
+    }
+
+    private func append(_ value: UInt32, to text: inout [UInt8]) {
+        text += String(Unicode.Scalar(value) ?? "\u{FFFD}").utf8
+    }
+}

@@ -1,0 +1,219 @@
+import CertificatePinning
+import CertificateTrust
+
+/// Takes a configuration as TrustKit for Apple's systems does (parse_configuration.m).
+struct TrustKitReader {
+    static let rootKey = "TSKConfiguration"
+    static let domainsKey = "TSKPinnedDomains"
+    static let hashesKey = "TSKPublicKeyHashes"
+    static let enforceKey = "TSKEnforcePinning"
+    static let subdomainsKey = "TSKIncludeSubdomains"
+    static let reportsKey = "TSKReportUris"
+    static let defaultReportKey = "TSKDisableDefaultReportUri"
+    static let expiryKey = "TSKExpirationDate"
+    /// Spelt so in TrustKit itself, whose constant is kTSKExcludeSubdomainFromParentPolicy.
+    static let excludeKey = "kSKExcludeSubdomainFromParentPolicy"
+    private static let meantExcludeKey = "TSKExcludeSubdomainFromParentPolicy"
+    private static let otherKeys = ["TSKPublicKeyAlgorithms"]
+    private static let domainKeys =
+        [hashesKey, enforceKey, subdomainsKey, reportsKey, defaultReportKey, expiryKey, meantExcludeKey] + otherKeys
+    private static let globalKeys = [
+        domainsKey, "TSKSwizzleNetworkDelegates", "TSKIgnorePinningForUserDefinedTrustAnchors",
+    ]
+
+    let path: String
+    let publicSuffixes: PublicSuffixes
+    var problems: PolicyProblems
+    var notes: [ConversionNote] = []
+
+    init(path: String, publicSuffixes: PublicSuffixes) {
+        self.path = path
+        self.publicSuffixes = publicSuffixes
+        problems = PolicyProblems(path: path)
+    }
+
+    /// The rules; meaningless when there are problems.
+    mutating func rules(_ root: PropertyList) -> [CanonicalRule] {
+        let configuration = member(Self.rootKey, in: root)?.value ?? root
+        guard let domains = member(Self.domainsKey, in: configuration)?.value else {
+            problems.add("the list has no \(Self.domainsKey): add it", at: configuration.position)
+            return []
+        }
+        guard let members = domains.members, !members.isEmpty else {
+            problems.add("\(Self.domainsKey) names no host: make it a dictionary of hosts", at: domains.position)
+            return []
+        }
+        if configuration["TSKIgnorePinningForUserDefinedTrustAnchors"]?.bool == true {
+            note(.weaker, "on macOS no pin counts for chains that end at a root the user added", configuration.position)
+        }
+        noteUnknown(configuration, Self.globalKeys)
+        let rules = members.compactMap { rule($0) }
+        for rule in rules where rule.mode == .off {
+            let host = rule.patterns[0].host
+            let isBelow = rules.contains { parent in
+                parent.patterns[0].scope == .exactAndBelow && host.hasSuffix("." + parent.patterns[0].host)
+            }
+            guard !isBelow, let entry = members.first(where: { $0.key == host }) else { continue }
+            problems.add(
+                "\(quoted(host)) is excluded from no parent: give one \(Self.subdomainsKey), or remove the host",
+                at: entry.position)
+        }
+        return rules
+    }
+}
+
+// MARK: - Domains
+
+extension TrustKitReader {
+    private mutating func rule(_ entry: PropertyList.Member) -> CanonicalRule? {
+        guard let keys = entry.value.members else {
+            problems.add("\(quoted(entry.key)) is \(entry.value.kindName): make it a dictionary", at: entry.position)
+            return nil
+        }
+        noteUnknown(entry.value, Self.domainKeys)
+        let location = PolicyLocation(path: path, entry.position)
+        let includes = boolean(Self.subdomainsKey, in: entry.value, default: false)
+        check(entry, includesSubdomains: includes)
+        if excludes(entry.value) {
+            if keys.count > 1 {
+                problems.add(
+                    "\(quoted(entry.key)) is excluded and says more: remove its other keys", at: entry.position)
+            }
+            return CanonicalRule(patterns: [HostPattern(entry.key, .exact)], pins: [], mode: .off, location: location)
+        }
+        let enforces = boolean(Self.enforceKey, in: entry.value, default: true)
+        return CanonicalRule(
+            patterns: [HostPattern(entry.key, includes ? .exactAndBelow : .exact)],
+            pins: pins(entry, minimum: enforces ? 2 : 1), mode: enforces ? .enforce : .report,
+            expiry: expiry(entry.value), reports: strings(Self.reportsKey, in: entry.value)?.map(\.text) ?? [],
+            usesDefaultReport: !boolean(Self.defaultReportKey, in: entry.value, default: false), location: location)
+    }
+
+    private mutating func check(_ entry: PropertyList.Member, includesSubdomains: Bool) {
+        do throws(ServerNameError) {
+            let name = try ServerName(entry.key)
+            if name.labels.count < 2 {
+                problems.add(
+                    "\(quoted(entry.key)) stands below no public suffix, which TrustKit wants: give the whole name",
+                    at: entry.position)
+            } else if includesSubdomains, publicSuffixes.contains(name) {
+                problems.add(
+                    "\(quoted(entry.key)) is a public suffix and includes its subdomains: name the hosts you own",
+                    at: entry.position)
+            }
+            if name.description != entry.key {
+                note(
+                    .weaker, "\(quoted(entry.key)) is compared as it stands and reaches no host: write \(name)",
+                    entry.position)
+            }
+        } catch {
+            problems.add(error.description, at: entry.position)
+        }
+    }
+
+    private mutating func excludes(_ domain: PropertyList) -> Bool {
+        if domain[Self.excludeKey] != nil { return boolean(Self.excludeKey, in: domain, default: false) }
+        for key in [Self.meantExcludeKey, "k" + Self.meantExcludeKey] where domain[key] != nil {
+            note(.stricter, "TrustKit passes over \(key): its key is \(Self.excludeKey)", domain.position)
+            return boolean(key, in: domain, default: false)
+        }
+        return false
+    }
+
+    private mutating func pins(_ entry: PropertyList.Member, minimum: Int) -> [CanonicalPin] {
+        guard let texts = strings(Self.hashesKey, in: entry.value) else {
+            problems.add("\(quoted(entry.key)) has no \(Self.hashesKey): add \(minimum)", at: entry.position)
+            return []
+        }
+        var pins: [CanonicalPin] = []
+        var isWhole = true
+        for (text, position) in texts {
+            guard let value = Base64.decodeCanonical(Array(text.utf8)), value.count == 32 else {
+                problems.add("\(quoted(text)) is no base64 of 32 bytes: hash the key again", at: position)
+                isWhole = false
+                continue
+            }
+            let pin = CanonicalPin(.publicKey, .sha256, value)
+            if !pins.contains(pin) { pins.append(pin) }
+        }
+        if isWhole, pins.count < minimum {
+            problems.add(
+                "\(quoted(entry.key)) has \(pins.count) different pins, and TrustKit wants \(minimum): "
+                    + "add the pin of a backup key", at: entry.position)
+        }
+        return pins
+    }
+
+    /// The beginning of a day in UTC; behind it TrustKit does not pin.
+    private mutating func expiry(_ domain: PropertyList) -> RuleExpiry? {
+        guard let member = member(Self.expiryKey, in: domain) else { return nil }
+        guard let text = member.value.string else {
+            problems.add(
+                "\(Self.expiryKey) is \(member.value.kindName): write it as the string 2026-12-31", at: member.position)
+            return nil
+        }
+        guard let day = CivilTime(day: text) else {
+            note(.stricter, "\(quoted(text)) is no day, so the pins never end: write it as 2026-12-31", member.position)
+            return nil
+        }
+        return RuleExpiry(.instant(day.secondsSince1970), .stopPinning)
+    }
+}
+
+// MARK: - Values
+
+extension TrustKitReader {
+    /// The member of a key, also under the name of its constant, which people write by mistake.
+    private mutating func member(_ key: String, in list: PropertyList) -> PropertyList.Member? {
+        if let member = list.members?.first(where: { $0.key == key }) { return member }
+        guard let member = list.members?.first(where: { $0.key == "k" + key }) else { return nil }
+        note(.weaker, "TrustKit passes over k\(key), the constant's name: write \(key)", member.position)
+        return member
+    }
+
+    /// A Boolean, or what Foundation's boolValue makes of a number or a string.
+    private mutating func boolean(_ key: String, in domain: PropertyList, default usual: Bool) -> Bool {
+        guard let member = member(key, in: domain) else { return usual }
+        let bool: Bool
+        switch member.value.kind {
+        case .bool(let value): return value
+        case .integer(let number): bool = number != 0
+        case .string(let text):
+            let digits = text.utf8.drop { isXMLSpace($0) }.drop { $0 == UInt8(ascii: "0") }
+            bool = digits.first.map { "YyTt123456789".utf8.contains($0) } ?? false
+        default:
+            problems.add("\(key) is \(member.value.kindName): make it a Boolean", at: member.position)
+            return usual
+        }
+        note(.unchanged, "\(key) is \(member.value.kindName) and counts as \(bool): make it a Boolean", member.position)
+        return bool
+    }
+
+    private mutating func strings(
+        _ key: String, in domain: PropertyList
+    ) -> [(text: String, position: SourcePosition)]? {
+        guard let member = member(key, in: domain) else { return nil }
+        let elements = member.value.elements ?? []
+        let strings = elements.compactMap { element in element.string.map { (text: $0, position: element.position) } }
+        guard member.value.elements != nil, strings.count == elements.count else {
+            problems.add("\(key) is no array of strings: make it one", at: member.position)
+            return nil
+        }
+        return strings
+    }
+
+    private mutating func noteUnknown(_ list: PropertyList, _ known: [String]) {
+        for member in list.members ?? [] {
+            let isKnown = known.contains { member.key == $0 || member.key == "k" + $0 } || member.key == Self.excludeKey
+            guard !isKnown else { continue }
+            let meant = suggestion(for: member.key, among: known)
+            note(
+                meant == nil ? .unchanged : .weaker,
+                "\(quoted(member.key)) is passed over" + (meant.map { ": did you mean \($0)?" } ?? ""), member.position)
+        }
+    }
+
+    private mutating func note(_ direction: SecurityDirection, _ message: String, _ position: SourcePosition) {
+        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position)))
+    }
+}

@@ -1,0 +1,122 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+
+extension CommandDefinition {
+    static let export = CommandDefinition(
+        name: "export", summary: "write a policy's pins as another system reads them, or hold its file against them",
+        operands: "[FILE]", operandCount: 0...1,
+        flags: [.to, .from, .exportedHost, .output, .into, .check, .lossy, .at],
+        notes: [
+            "FILE is a policy or any other dialect; without it, the policy of PINCTL_POLICY, else",
+            "pins/pins.jsonc. What the target cannot say is told with the way that security moves,",
+            "and refused without --lossy. --into replaces the pinning part of a file and leaves the",
+            "rest byte for byte. --check writes nothing: it compares what the file of --into means, or",
+            "without --into every file that the policy's \"exports\" name, and exits with 1 on a",
+            "difference.",
+        ],
+        run: { (arguments, environment, console) throws(UsageError) in
+            let path = arguments.operands.first ?? Arguments.usualPolicyPath(in: environment)
+            let input = try DialectInput(path, as: arguments.dialect(.from))
+            let time = try arguments.time(in: environment)
+            if arguments.has(.check), arguments[.into] == nil {
+                return try checkExports(of: input, arguments, time, &console)
+            }
+            guard let target = try arguments.dialect(.to) else { throw .missingFlag(.to) }
+            let job = try ExportJob(input, to: target, host: arguments[.exportedHost], at: time)
+            if arguments.has(.check), let file = arguments[.into] {
+                return try job.check(file, &console)
+            }
+            guard console.tell(job.notes, isLossy: arguments.has(.lossy)) else { return }
+            guard let file = arguments[.into] else {
+                return try arguments.deliver(
+                    arguments.text(of: job.policy, in: target), from: input, job.notes, to: &console)
+            }
+            guard arguments[.output] == nil else {
+                throw .unusable(["--into and --output exclude each other: give one of them"])
+            }
+            try job.replace(in: file, &console)
+        })
+
+    /// Every file that the policy's `exports` name, beside the policy.
+    private static func checkExports(
+        of input: DialectInput, _ arguments: Arguments, _ time: Date, _ console: inout Console
+    ) throws(UsageError) {
+        let exports = try input.exports()
+        guard !exports.isEmpty else {
+            throw .unusable([
+                "\(input.path) names no exports: give it \"exports\": [{ \"to\": \"android\", \"file\": \"…\" }], "
+                    + "or name a file with --into"
+            ])
+        }
+        for export in exports {
+            do throws(UsageError) {
+                let job = try ExportJob(input, to: export.dialect, host: arguments[.exportedHost], at: time)
+                try job.check(export.file, &console)
+            } catch {
+                for message in error.messages {
+                    console.problem(message, .badInput, members: [("file", .string(export.file))])
+                }
+            }
+        }
+    }
+}
+
+/// A policy in the form that one target can say.
+private struct ExportJob {
+    let target: PinDialect
+    let policy: CanonicalPolicy
+    let notes: [ConversionNote]
+
+    init(_ input: DialectInput, to target: PinDialect, host: String?, at time: Date) throws(UsageError) {
+        self.target = target
+        let converted = input.reading.policy.converted(to: target, host: host, at: time)
+        policy = converted.policy
+        notes = input.reading.notes + converted.notes
+    }
+
+    /// Compares what a file means with what the policy would write.
+    func check(_ file: String, _ console: inout Console) throws(UsageError) {
+        if let refusal = notes.first(where: { $0.direction == .impossible }) {
+            throw .unusable(["\(file) cannot hold this policy: \(refusal)"])
+        }
+        let there = try DialectInput(file, as: target)
+        // Its own form, so that two ways to say one thing are one.
+        let differences = policy.differences(in: there.reading.policy.split)
+        let members: [(String, JSON)] = [
+            ("file", .string(file)), ("to", .string(target.rawValue)),
+            ("differences", .array(differences.map { .string($0.description) })),
+        ]
+        guard !differences.isEmpty else {
+            return console.result(["ok    \(file)  says what the policy says"], .object(members))
+        }
+        console.result(
+            [
+                "FAIL  \(file)  says something else than the policy: write it again with pinctl export --to "
+                    + "\(target.rawValue) --into \(file)"
+            ] + differences.map { "      \($0)" },
+            .object(members), .finding)
+    }
+
+    /// Replaces the pinning part of a file.
+    func replace(in file: String, _ console: inout Console) throws(UsageError) {
+        let bytes = try DialectInput.contents(file)
+        let replaced: [UInt8]
+        do throws(DialectWriteError) {
+            replaced = try target.replacing(bytes, path: file, with: policy)
+        } catch {
+            throw .unusable(["\(file): \(error)"])
+        }
+        let json: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
+        guard replaced != bytes else {
+            return console.result(["\(file) says that already"], .object(json + [("changed", .bool(false))]))
+        }
+        do throws(NewFileError) {
+            try replaceFile(file, replaced)
+        } catch {
+            throw .unusable(["\(file): \(error)"])
+        }
+        console.result(["wrote \(file)"], .object(json + [("changed", .bool(true))]))
+    }
+}

@@ -1,0 +1,63 @@
+import CertificatePinning
+import PinDialects
+
+extension CommandDefinition {
+    static let importing = CommandDefinition(
+        name: "import", summary: "make a policy of pins that another system has", operands: "FILE",
+        operandCount: 1...1, flags: [.from, .importedHost, .output, .lossy, .at],
+        notes: [
+            "FILE is a network security config, an Info.plist, a TrustKit dictionary, Kotlin or",
+            "Java source, a Public-Key-Pins header, a --pinnedpubkey value, TLSA records; - is",
+            "standard input. What the other system passes over or takes otherwise than it looks is",
+            "said on standard error, and so is what the policy cannot say: that needs --lossy.",
+        ],
+        run: { (arguments, environment, console) throws(UsageError) in
+            let input = try DialectInput(arguments.operands[0], as: arguments.dialect(.from))
+            var policy = input.reading.policy
+            if let host = arguments[.importedHost] { policy.rename(host) }
+            let converted = policy.converted(to: .policy, at: try arguments.time(in: environment))
+            let notes = input.reading.notes + converted.notes
+            guard console.tell(notes, isLossy: arguments.has(.lossy)) else { return }
+            let text = try arguments.text(of: converted.policy, in: .policy)
+            try arguments.deliver(text, from: input, notes, to: &console)
+        })
+}
+
+extension CanonicalPolicy {
+    /// Names the host where the dialect has none.
+    fileprivate mutating func rename(_ host: String) {
+        for rule in rules.indices {
+            for pattern in rules[rule].patterns.indices where rules[rule].patterns[pattern].scope == .every {
+                rules[rule].patterns[pattern] = HostPattern(host, .exact)
+            }
+        }
+    }
+}
+
+extension Arguments {
+    func text(of policy: CanonicalPolicy, in dialect: PinDialect) throws(UsageError) -> [UInt8] {
+        do throws(DialectWriteError) {
+            return try dialect.write(policy)
+        } catch {
+            throw .unusable([error.description])
+        }
+    }
+
+    /// Writes a text to the file of `--output`, or to standard output.
+    func deliver(
+        _ text: [UInt8], from input: DialectInput, _ notes: [ConversionNote], to console: inout Console
+    ) throws(UsageError) {
+        var members: [(String, JSON)] = [("input", .string(input.path)), ("from", .string(input.dialect.rawValue))]
+        members.append(("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })))
+        guard let path = self[.output] else {
+            let text = String(decoding: text, as: UTF8.self)
+            return console.file(text, .object(members + [("text", .string(text))]))
+        }
+        do throws(NewFileError) {
+            try writeNewFile(path, text)
+        } catch {
+            throw .invalidValue(.output, reason: "\(path): \(error)")
+        }
+        console.result(["wrote \(path)"], .object(members + [("file", .string(path))]))
+    }
+}

@@ -1,0 +1,260 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("Why pins do not match")
+struct PinDiagnosisTests {
+    private let server: TestServer
+    private let stranger: TestServer
+
+    init() throws {
+        server = try TestServer()
+        stranger = try TestServer("Other")
+    }
+
+    /// The identifiers of the causes, and their lines.
+    private func diagnose(
+        _ trust: ServerTrust, _ policy: PinningPolicy, port: Int = 443, at time: Date = TestServer.time,
+        systemRoots: [TestCertificate]? = nil
+    ) throws -> (causes: [String], text: String) {
+        let roots = try systemRoots.map { TrustStore(certificates: try $0.map { try $0.parsed }) }
+        let diagnosis = PinDiagnosis(of: trust, port: port, by: policy, at: time, systemRoots: roots)
+        return (diagnosis.causes.map(\.identifier), diagnosis.description)
+    }
+
+    @Test("nothing, when the pins match")
+    func nothing() throws {
+        #expect(try diagnose(server.trust, PinningPolicy(pins: [server.leaf.pin()])).causes == [])
+        #expect(try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()], mode: .off)).causes == [])
+    }
+
+    @Test("the authority changed: pinned issuers are gone, and the chain is trusted under another root")
+    func authorityChanged() throws {
+        for role in [PinRole.root, .ca] {
+            let policy = try PinningPolicy(pins: [stranger.root.pin(role), stranger.intermediate.pin(.intermediate)])
+            let found = try diagnose(server.trust, policy, systemRoots: [server.root, stranger.root])
+            #expect(found.causes == ["authority-changed"])
+            #expect(
+                found.text == "the authority changed: the chain ends at CN=Test Root: have the certificate issued by a "
+                    + "pinned authority or for a backup key, then ship the pin of its new root, "
+                    + "\(try server.root.key.pin)")
+        }
+        let withLeaf = try PinningPolicy(pins: [stranger.root.pin(.root), stranger.leaf.pin(.leaf)])
+        #expect(try diagnose(server.trust, withLeaf).causes == ["authority-changed", "leaf-rekeyed"])
+    }
+
+    @Test("the intermediate changed: no root is pinned")
+    func intermediateChanged() throws {
+        let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.intermediate.pin(.intermediate)]))
+        #expect(found.causes == ["intermediate-changed"])
+        #expect(found.text.hasPrefix("the intermediate changed: CN=Test Intermediate issues now: "))
+    }
+
+    @Test("the leaf was re-keyed, from the day its certificate begins")
+    func leafRekeyed() throws {
+        let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin(.leaf)], mode: .report))
+        #expect(found.causes == ["leaf-rekeyed"])
+        #expect(
+            found.text.hasPrefix("the server has another key, in a certificate since 2026-01-01: if the key is yours"))
+        #expect(found.text.hasSuffix("or ship \(try server.leaf.key.pin)"))
+        // Nobody knows whose key a pin without a role is.
+        let anyRole = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()]))
+        #expect(anyRole.causes == ["leaf-rekeyed", "authority-changed"])
+        let backup = Pin(.publicKey(try stranger.root.parsed.spkiFingerprint), role: .root, isBackup: true)
+        let withBackup = try PinningPolicy(pins: [stranger.leaf.pin(.leaf), backup])
+        #expect(try diagnose(server.trust, withBackup).causes == ["leaf-rekeyed"])
+    }
+
+    @Test("of required roles, only those without a match are explained")
+    func unmetRoles() throws {
+        let pins = [try server.root.pin(.root), try stranger.root.pin(.root), try stranger.leaf.pin(.leaf)]
+        let policy = try PinningPolicy(pins: pins, requirement: .eachOf([.leaf, .root]))
+        #expect(try diagnose(server.trust, policy).causes == ["leaf-rekeyed"])
+    }
+
+    @Test("inspected: the chain ends at an anchor that is none of the system's, or at none")
+    func inspected() throws {
+        let policy = try PinningPolicy(pins: [server.root.pin(.root), server.leaf.pin(.leaf)])
+        let installed = try diagnose(stranger.trust, policy, systemRoots: [server.root])
+        #expect(installed.causes == ["inspected"])
+        #expect(
+            installed.text
+                == "somebody between signs certificates of his own: the chain leads to CN=Other Root, which is "
+                + "no root of the system: do not pin that key; take the host out of the inspection, or look for who "
+                + "stands between")
+        let appended = try TestServer.trust(
+            sent: [stranger.leaf, stranger.intermediate, server.leaf], anchors: [stranger.root])
+        #expect(try diagnose(appended, policy, systemRoots: [server.root]).causes == ["inspected", "off-path"])
+        let unknown = try TestServer.trust(sent: [stranger.leaf, stranger.intermediate], anchors: [server.root])
+        #expect(try diagnose(unknown, policy).causes == ["inspected"])
+        // Roots of the rule's own are their owner's business.
+        let own = TrustStore(certificates: [try stranger.root.parsed])
+        let ownPolicy = try PinningPolicy(pins: [server.root.pin(.root)], anchors: own)
+        #expect(try diagnose(stranger.trust, ownPolicy, systemRoots: [server.root]).causes == ["authority-changed"])
+    }
+
+    @Test("the issuer's certificate is missing: the server sends its own alone")
+    func issuerMissing() throws {
+        let alone = try TestServer.trust(sent: [server.leaf], anchors: [server.root])
+        let pinned = try diagnose(alone, PinningPolicy(pins: [server.leaf.pin()]))
+        #expect(pinned.causes == ["issuer-missing"])
+        #expect(
+            pinned.text
+                == "the server sends no certificate of its issuer, CN=Test Intermediate: have the server send its "
+                + "intermediates")
+        #expect(
+            try diagnose(alone, PinningPolicy(pins: [stranger.leaf.pin()])).causes == ["issuer-missing", "inspected"])
+    }
+
+    @Test("a digest of other bytes than the SubjectPublicKeyInfo")
+    func wrongBytes() throws {
+        let key = try server.leaf.key.publicKeyDER
+        let rows: [(DigestInput, [UInt8])] = [
+            (.certificate, server.leaf.derBytes), (.certificate, server.root.derBytes),
+            (.signedPart, try server.leaf.parsed.signedPart), (.keyOctets, key.suffix(65)),
+            (.keyBitString, try server.intermediate.key.publicKeyDER.suffix(68)),
+            (.publicKeyPEM, Array(TestPEM.block("PUBLIC KEY", key).utf8)),
+        ]
+        for (input, bytes) in rows {
+            let pin = Pin(.publicKey(SPKIFingerprint(hashing: bytes.span)), name: "api")
+            let found = try diagnose(server.trust, PinningPolicy(pins: [pin]))
+            #expect(found.causes == ["wrong-bytes"])
+            #expect(found.text.hasPrefix("api is the SHA-256 of \(input) of CN="))
+            #expect(found.text.contains(", not of its key: write sha256/"))
+        }
+    }
+
+    @Test("the digest of a key where that of the certificate is said")
+    func keyAsCertificate() throws {
+        let key = try server.leaf.parsed.spkiFingerprint
+        let pin = Pin(.certificate(CertificateFingerprint(bytes: key.bytes)))
+        let found = try diagnose(server.trust, PinningPolicy(pins: [pin]))
+        #expect(found.causes == ["wrong-bytes"])
+        let certificate = try server.leaf.parsed.fingerprint
+        #expect(
+            found.text.hasSuffix("not of the whole certificate: write \(key), or \(certificate) for the certificate"))
+    }
+
+    @Test("a pin whose key is on the path, in another position")
+    func wrongPosition() throws {
+        let found = try diagnose(server.trust, PinningPolicy(pins: [server.intermediate.pin(.root, name: "ca")]))
+        #expect(found.causes == ["wrong-position"])
+        #expect(
+            found.text
+                == "the key of ca is there as intermediate, and the pin counts as root only: give the pin the role "
+                + "intermediate, or pin the key of its own place")
+    }
+
+    @Test("a pin that is served, but not on the verified path, and why")
+    func offPath() throws {
+        let sent = [server.leaf, server.intermediate, stranger.root]
+        let trust = try TestServer.trust(sent: sent, anchors: [server.root])
+        let found = try diagnose(trust, PinningPolicy(pins: [stranger.root.pin()]))
+        #expect(found.causes == ["off-path"])
+        #expect(
+            found.text.contains("served in CN=Other Root, but on no valid path: pin a key that is on the verified path")
+        )
+
+        let expired = try stranger.root.crossSign(server.root) { $0.notAfter = $0.notBefore + 86_400 }
+        let crossSigned = try TestServer.trust(
+            sent: [server.leaf, server.intermediate, expired], anchors: [server.root, stranger.root])
+        let old = try diagnose(crossSigned, PinningPolicy(pins: [stranger.root.pin(.root, name: "old")]))
+        #expect(old.causes == ["off-path"])
+        #expect(old.text.contains("the key of old is served in CN=Other Root, but on no valid path (certificate 2 ("))
+        #expect(old.text.hasSuffix("pin the authority that took its place, and ship that before the next one ends"))
+    }
+
+    @Test("a host that its rule misses by a level, a dot or a port")
+    func hostMissed() throws {
+        let rows: [(host: String, subdomains: Bool, ports: Set<Int>?, words: String?)] = [
+            ("example.test", false, nil, "does not include subdomains"),
+            ("a.api.example.test", true, nil, "is for a name below it"),
+            ("www.example.test", false, nil, "is for its neighbour"),
+            ("apiexample.test", false, nil, "differs by a dot"),
+            (TestServer.name, false, [8443], "reaches other ports"),
+            ("example.test", true, [8443], "reaches other ports"),
+            ("unrelated.test", true, nil, nil), ("192.0.2.1", false, nil, nil),
+        ]
+        for row in rows {
+            for unlisted in UnlistedHosts.allCases {
+                let rule = PinningRule(
+                    host: try ServerName(row.host), includesSubdomains: row.subdomains, ports: row.ports,
+                    pins: [try server.leaf.pin()], location: PolicyLocation(path: "p.jsonc", line: 3, column: 5))
+                let policy = try PinningPolicy(rules: [rule], unlisted: unlisted)
+                let found = try diagnose(server.trust, policy)
+                #expect(found.causes == (row.words == nil ? [] : ["host-missed"]))
+                guard let words = row.words else { continue }
+                #expect(
+                    found.text.hasPrefix(
+                        "no rule reaches api.example.test: the one for \(row.host) at p.jsonc:3:5 \(words): "))
+            }
+        }
+    }
+
+    @Test("the nearest of several rules is named")
+    func nearestRule() throws {
+        let pins = [try server.leaf.pin()]
+        let hosts = ["www.example.test", "b.api.example.test", "example.test"]
+        let policy = try PinningPolicy(rules: hosts.map { PinningRule(host: try ServerName($0), pins: pins) })
+        #expect(try diagnose(server.trust, policy).text.contains("the one for example.test does not include"))
+    }
+
+    @Test("a clock that is wrong, and not one certificate that was forgotten")
+    func clock() throws {
+        let policy = try PinningPolicy(pins: [server.leaf.pin()])
+        let behind = try diagnose(server.trust, policy, at: Date(timeIntervalSince1970: 0))
+        #expect(behind.causes == ["clock-behind"])
+        #expect(
+            behind.text.hasPrefix("the clock is behind: the server's certificates begin on 2026-01-01: set the clock"))
+        let ahead = try diagnose(server.trust, policy, at: TestServer.time + 20 * 365 * 86_400)
+        #expect(ahead.causes == ["clock-ahead"])
+        #expect(ahead.text.hasPrefix("the clock is ahead: all of the server's certificates were over on 2036-01-01"))
+        let forgotten = try server.intermediate.leaf(TestServer.name) { $0.notAfter = $0.notBefore + 86_400 }
+        let trust = try TestServer.trust(sent: [forgotten, server.intermediate], anchors: [server.root])
+        #expect(try diagnose(trust, policy).causes == [])
+    }
+
+    @Test("a rule that has ended", arguments: PinningExpiry.Action.allCases)
+    func policyExpired(action: PinningExpiry.Action) throws {
+        let expiry = try PinningExpiry("2026-12-01", then: action)
+        let rule = PinningRule(
+            host: try ServerName(TestServer.name), pins: [try stranger.leaf.pin(.leaf)], expiry: expiry)
+        let policy = try PinningPolicy(rules: [rule])
+        let found = try diagnose(server.trust, policy)
+        #expect(found.causes == ["policy-expired"] + (action == .report ? ["leaf-rekeyed"] : []))
+        let since = action == .fail ? "refuses every server since" : "its pins refuse nobody since"
+        #expect(found.text.hasPrefix("the rule for api.example.test ended on 2026-12-02T00:00:00Z, and \(since): ship"))
+        #expect(try diagnose(server.trust, policy, at: TestServer.time - 86_400 * 100).causes == ["leaf-rekeyed"])
+    }
+
+    @Test("only the backup matches")
+    func onlyBackup() throws {
+        let backup = Pin(.publicKey(try server.leaf.parsed.spkiFingerprint), isBackup: true, name: "spare")
+        let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin(), backup]))
+        #expect(found.causes == ["only-backup"])
+        #expect(found.text == "only backups match: spare: make the next backup key now, and ship its pin")
+        let both = try PinningPolicy(pins: [server.root.pin(), backup])
+        #expect(try diagnose(server.trust, both).causes == [])
+    }
+
+    @Test("several causes are told, mistakes in the policy first")
+    func several() throws {
+        let certificate = SPKIFingerprint(bytes: try server.leaf.parsed.fingerprint.bytes)
+        let policy = try PinningPolicy(pins: [
+            stranger.leaf.pin(.leaf), Pin(.publicKey(certificate)), server.root.pin(.leaf),
+        ])
+        #expect(
+            try diagnose(server.trust, policy).causes == ["wrong-position", "wrong-bytes", "leaf-rekeyed"])
+    }
+
+    @Test("what a certificate says moves no cursor")
+    func visible() throws {
+        let root = try TestCertificate.root("Evil\u{1B}[2J\nRoot")
+        let trust = try TestServer.trust(sent: [root.leaf(TestServer.name)], anchors: [root])
+        let found = try diagnose(trust, PinningPolicy(pins: [stranger.root.pin(.root)]))
+        #expect(found.causes == ["authority-changed"])
+        #expect(found.text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value < 0x7F })
+    }
+}

@@ -1,0 +1,173 @@
+import CertificatePinning
+import FoundationEssentials
+import PinDialects
+import Testing
+
+/// What each dialect cannot say, and which way security moves: the table of `../shared/reference/formats.md`, B12.
+struct ConversionTests {
+    /// 2026-11-21T00:00:00Z.
+    private static let now = Date(timeIntervalSince1970: 1_795_219_200)
+
+    private static func pin(
+        _ byte: UInt8, _ role: PinRole = .any, _ content: CanonicalPin.Content = .publicKey,
+        _ digest: CanonicalPin.Digest = .sha256
+    ) -> CanonicalPin {
+        CanonicalPin(content, digest, Array(repeating: byte, count: digest == .sha1 ? 20 : 32), role: role)
+    }
+
+    private static func rule(
+        _ host: String = "example.com", _ scope: HostPattern.Scope = .exact,
+        _ pins: [CanonicalPin] = [pin(1), pin(2)], _ adjust: (inout CanonicalRule) -> Void = { _ in }
+    ) -> CanonicalRule {
+        var rule = CanonicalRule(patterns: [HostPattern(host, scope)], pins: pins)
+        adjust(&rule)
+        return rule
+    }
+
+    private static func ending(_ moment: RuleExpiry.Moment, _ effect: RuleExpiry.Effect) -> CanonicalRule {
+        rule { $0.expiry = RuleExpiry(moment, effect) }
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var policy: CanonicalPolicy
+        let dialect: PinDialect
+        /// `change direction`, in order.
+        let notes: [String]
+
+        init(
+            _ title: String, _ rules: [CanonicalRule], _ combination: RuleCombination = .closest,
+            to dialect: PinDialect, _ notes: [String], adjust: (inout CanonicalPolicy) -> Void = { _ in }
+        ) {
+            testDescription = title
+            self.dialect = dialect
+            self.notes = notes
+            policy = CanonicalPolicy(rules: rules, combination: combination)
+            adjust(&policy)
+        }
+    }
+
+    static let hosts: [Row] = [
+        Row("a plain rule, Android", [rule()], to: .android, []),
+        Row("a plain rule, TrustKit", [rule()], to: .trustkit, []),
+        Row("a plain rule, OkHttp", [rule()], to: .okhttp, []),
+        Row("a plain rule, Swift", [rule()], to: .swift, []),
+        Row("all below, OkHttp", [rule("example.com", .exactAndBelow)], to: .okhttp, []),
+        Row("OkHttp's *. here", [rule("example.com", .oneLabelBelow)], to: .policy, ["scope-widened stricter"]),
+        Row(
+            "Apple's subdomains here", [rule("example.com", .exactAndOneLabelBelow)], to: .policy,
+            ["scope-widened stricter"]),
+        Row("Apple's subdomains, OkHttp", [rule("example.com", .exactAndOneLabelBelow)], to: .okhttp, []),
+        Row(
+            "all below, Apple", [rule("example.com", .exactAndBelow, [pin(1, .leaf)])], to: .apple,
+            ["scope-narrowed weaker"]),
+        Row("all below, TLSA", [rule("example.com", .exactAndBelow)], to: .tlsa, ["scope-narrowed weaker"]),
+        Row(
+            "overlap, OkHttp", [rule("example.com", .exactAndBelow), rule("a.example.com", .exact, [pin(3)])],
+            to: .okhttp, ["combine-changed weaker"]),
+        Row(
+            "overlap from OkHttp", [rule("example.com", .exactAndBelow), rule("a.example.com", .exact, [pin(3)])],
+            .union, to: .policy, []),
+        Row(
+            "a header's exception here", [rule("example.com", .exactAndBelow), rule("a.example.com")], .carveOut,
+            to: .policy, ["combine-changed stricter"]),
+        Row("ports, OkHttp", [rule { $0.ports = [8443] }], to: .okhttp, ["ports-lost stricter"]),
+        Row(
+            "two hosts, curl",
+            [rule("a.example", .exact, [pin(1, .leaf)]), rule("b.example", .exact, [pin(1, .leaf)])],
+            to: .curl, ["hosts-lost impossible"]),
+        Row("curl's here", [rule("", .every, [pin(1, .leaf)])], to: .policy, ["hosts-lost impossible"]),
+        Row(
+            "one host twice, Android",
+            [rule("example.com", .exact, [pin(1)]), rule("example.com", .oneLabelBelow, [pin(2)])], .union,
+            to: .android, ["scope-widened stricter", "combine-changed weaker"]),
+    ]
+
+    static let pins: [Row] = [
+        Row("a leaf pin, OkHttp", [rule("a.example", .exact, [pin(1, .leaf)])], to: .okhttp, ["role-lost weaker"]),
+        Row("a root pin, Apple", [rule("a.example", .exact, [pin(1, .root)])], to: .apple, ["role-lost weaker"]),
+        Row(
+            "a pin anywhere, Apple", [rule("a.example", .exact, [pin(1)])], to: .apple,
+            ["role-lost impossible", "hosts-lost impossible"]),
+        Row("a pin anywhere, TLSA", [rule("a.example", .exact, [pin(1)])], to: .tlsa, []),
+        Row("a pin anywhere, curl", [rule("a.example", .exact, [pin(1)])], to: .curl, ["role-lost stricter"]),
+        Row(
+            "leaf or ca, Apple", [rule("a.example", .exact, [pin(1, .leaf), pin(2, .ca)])], to: .apple,
+            ["roles-and-added stricter"]),
+        Row(
+            "leaf and ca from Apple",
+            [rule("a.example", .exact, [pin(1, .leaf), pin(2, .ca)]) { $0.requirement = .eachOf([.leaf, .ca]) }],
+            .union, to: .okhttp, ["roles-and-lost weaker", "role-lost weaker", "role-lost weaker"]),
+        Row(
+            "an issuer's pin, curl", [rule("a.example", .exact, [pin(1, .ca)])], to: .curl,
+            ["role-lost stricter", "hosts-lost impossible"]),
+        Row("one pin, TrustKit", [rule("a.example", .exact, [pin(1)])], to: .trustkit, ["backup-missing impossible"]),
+        Row(
+            "SHA-1 from OkHttp", [rule("a.example", .exact, [pin(1), pin(2, .any, .publicKey, .sha1)])], .union,
+            to: .policy, ["alg-lost stricter"]),
+        Row(
+            "a certificate, OkHttp", [rule("a.example", .exact, [pin(1), pin(2, .any, .certificate)])], to: .okhttp,
+            ["cert-pin stricter"]),
+        Row("no pins, policy", [rule("a.example", .exact, [])], to: .policy, ["exclusion-form impossible"]),
+        Row("denied, OkHttp", [rule()], to: .okhttp, ["deny-lost weaker"]) { $0.denied = [pin(9)] },
+    ]
+
+    static let effects: [Row] = [
+        Row("an end, OkHttp", [ending(.instant(1_800_000_000), .fail)], to: .okhttp, ["expiry-lost stricter"]),
+        Row(
+            "an end, Android", [ending(.instant(1_800_000_000), .fail)], to: .android,
+            ["expiry-zone either", "expiry-effect weaker"]),
+        Row(
+            "Android's end here", [ending(.localDay("2027-01-01"), .stopPinning)], to: .policy, ["expiry-zone either"]),
+        Row("a day's end, TrustKit", [ending(.instant(1_800_057_600), .stopPinning)], to: .trustkit, []),
+        Row(
+            "an hour's end, TrustKit", [ending(.instant(1_800_057_601), .stopPinning)], to: .trustkit,
+            ["expiry-zone weaker"]),
+        Row("report, Android", [rule { $0.mode = .report }], to: .android, ["mode-lost stricter"]),
+        Row("report, TrustKit", [rule { $0.mode = .report }], to: .trustkit, []),
+        Row("reports, OkHttp", [rule { $0.reports = ["https://r.example/"] }], to: .okhttp, ["reports-lost unchanged"]),
+        Row("roots, OkHttp", [rule { $0.anchors = [AnchorSet("ca.pem")] }], to: .okhttp, ["anchors-lost either"]),
+        Row("refuse, OkHttp", [rule()], to: .okhttp, ["unlisted-lost weaker"]) { $0.unlisted = .refuse },
+        Row(
+            "off below, Android", [rule("example.com", .exactAndBelow), rule("a.example.com") { $0.mode = .off }],
+            to: .android, []),
+        Row(
+            "off below, OkHttp", [rule("example.com", .exactAndBelow), rule("a.example.com") { $0.mode = .off }],
+            to: .okhttp, ["combine-changed weaker", "exclusion-form stricter"]),
+        Row("off alone, OkHttp", [rule(), rule("b.example") { $0.mode = .off }], to: .okhttp, []),
+    ]
+
+    @Test("What a dialect cannot say is told, with the way that security moves", arguments: hosts + pins + effects)
+    func notes(row: Row) {
+        let (_, notes) = row.policy.converted(to: row.dialect, at: Self.now)
+        #expect(notes.map { "\($0.change.rawValue) \($0.direction.rawValue)" } == row.notes)
+        #expect(notes.allSatisfy { !$0.message.isEmpty })
+    }
+
+    @Test("A converted policy needs no conversion", arguments: hosts + pins + effects)
+    func stable(row: Row) {
+        let first = row.policy.converted(to: row.dialect, at: Self.now)
+        guard !first.notes.contains(where: { $0.direction == .impossible }) else { return }
+        let second = first.policy.converted(to: row.dialect, at: Self.now)
+        #expect(second.policy == first.policy)
+        #expect(second.notes.isEmpty)
+    }
+
+    @Test("Pins of rules that held together are the closest rule's own afterwards")
+    func union() {
+        let parent = Self.rule("example.com", .exactAndBelow)
+        let child = Self.rule("a.example.com", .exact, [Self.pin(3)])
+        let union = CanonicalPolicy(rules: [parent, child], combination: .union)
+        let rules = union.converted(to: .policy, at: Self.now).policy.rules
+        #expect(rules.map(\.pins) == [parent.pins, [Self.pin(3), Self.pin(1), Self.pin(2)]])
+    }
+
+    @Test("A rule is chosen for a host by this project's own way")
+    func chosen() {
+        let rules = [Self.rule("example.com", .exactAndBelow, [Self.pin(1, .leaf)]), Self.rule("b.example")]
+        let policy = CanonicalPolicy(rules: rules, combination: .closest)
+        let (chosen, notes) = policy.converted(to: .curl, host: "www.example.com", at: Self.now)
+        #expect(notes.isEmpty)
+        #expect(chosen.rules.map(\.pins) == [[Self.pin(1, .leaf)]])
+    }
+}

@@ -1,0 +1,268 @@
+import CertificatePinning
+import Testing
+
+@testable import PinDialects
+
+@Suite("Android's network security config")
+struct AndroidTests {
+    static let pin = "1HIpactkIAq2Y49orFOOQKurWxmmSFZhBCoQYcRhJ3Y="
+    static let pinTag = "<pin digest=\"SHA-256\">\(pin)</pin>"
+    static let otherTag = "<pin digest=\"SHA-256\">zCTnfLwLKbS9S2sbp+uFz4KZOocFvXxkV06Ce9O5M2w=</pin>"
+
+    private func read(_ configs: String) throws -> DialectReading {
+        try AndroidNetworkSecurityConfig.read(
+            Array("<network-security-config>\(configs)</network-security-config>".utf8), path: "f")
+    }
+
+    private func domain(_ host: String, _ more: String) -> String {
+        "<domain-config><domain>\(host)</domain>\(more)</domain-config>"
+    }
+
+    @Test("AOSP's own cases", .enabled(if: MarkupPeerCases.areThere, "\(MarkupPeerCases.missing)"))
+    func peerCases() throws {
+        let cases = try MarkupPeerCases.cases("android_nsc")
+        #expect(cases.count == 10)
+        for row in cases {
+            let id = try #require(row["id"]?.string)
+            let xml = try #require(row["xml"]?.string)
+            let found = problems { () throws(PolicyFileError) in
+                _ = try AndroidNetworkSecurityConfig.read(Array(xml.utf8), path: "f")
+            }
+            #expect(found.isEmpty == row["valid"]?.bool, "\(id): \(found)")
+        }
+    }
+
+    @Test("White space around a host and a pin does not count")
+    func whiteSpace() throws {
+        let reading = try read(
+            "<domain-config><domain>android.com\n </domain><domain>  Developer.Android.com </domain>"
+                + "<pin-set><pin digest=\"sha-256\">\n \(Self.pin) </pin></pin-set></domain-config>")
+        #expect(
+            reading.policy.rules.map(\.patterns) == [
+                [HostPattern("android.com", .exact), HostPattern("developer.android.com", .exact)]
+            ])
+        #expect(reading.policy.rules[0].pins.map(\.description) == ["sha256/\(Self.pin)"])
+        #expect(reading.notes.isEmpty)
+    }
+
+    @Test("XI3: what Android rejects is an error at its place", arguments: rejectedRows)
+    func rejected(configs: String, problem: String) throws {
+        let found = problems { () throws(PolicyFileError) in
+            _ = try AndroidNetworkSecurityConfig.read(
+                Array("<network-security-config>\n\(configs)</network-security-config>".utf8), path: "f")
+        }
+        #expect(found == [problem])
+    }
+
+    static let rejectedRows: [(String, String)] = [
+        (
+            "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-1\">\(pin)</pin></pin-set></domain-config>",
+            "f:2:53: error: Android has no digest \"SHA-1\" for pins: write SHA-256 and hash the key with it"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><pin-set><pin>\(pin)</pin></pin-set></domain-config>",
+            "f:2:48: error: this pin names no digest: write digest=\"SHA-256\""
+        ),
+        (
+            "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\">AAAA</pin></pin-set></domain-config>",
+            "f:2:48: error: \"AAAA\" holds 3 bytes where SHA-256 has 32: hash the key again"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\">pin?</pin></pin-set></domain-config>",
+            "f:2:48: error: \"pin?\" is not base64: a SHA-256 has 44 characters"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\"> </pin></pin-set></domain-config>",
+            "f:2:48: error: this pin is empty: fill it or remove it"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><pin-set expiration=\"2027-02-29\">\(pinTag)</pin-set></domain-config>",
+            "f:2:48: error: \"2027-02-29\" is no day of the calendar: write it as 2026-12-31"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><pin-set/><pin-set>\(pinTag)</pin-set></domain-config>",
+            "f:2:49: error: a second pin-set here: keep one"
+        ),
+        (
+            "<domain-config><pin-set>\(pinTag)</pin-set></domain-config>",
+            "f:2:1: error: a domain-config has a domain: add one"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><domain>A.test</domain><pin-set>\(pinTag)</pin-set></domain-config>",
+            "f:2:39: error: \"a.test\" stands at 2:16 already, and a host may stand once: keep one"
+        ),
+        (
+            "<base-config><pin-set>\(pinTag)</pin-set></base-config>",
+            "f:2:14: error: pin-set may not stand in base-config: put it into a domain-config"
+        ),
+        (
+            "<domain-config><domain>a<b/></domain><pin-set>\(pinTag)</pin-set></domain-config>",
+            "f:2:16: error: a domain holds text alone: remove the elements in it"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><trust-anchors><certificates src=\"mine\"/></trust-anchors>"
+                + "<pin-set>\(pinTag)</pin-set></domain-config>",
+            "f:2:68: error: \"mine\" names no roots: write system, user or @raw/NAME"
+        ),
+        (
+            "<base-config/><base-config/><domain-config><domain>a.test</domain><pin-set>\(pinTag)</pin-set></domain-config>",
+            "f:2:15: error: a second base-config here: keep one"
+        ),
+    ]
+
+    @Test("XI5: a config that is well-formed and pins nothing is no policy", arguments: ["", "<base-config/>", "  "])
+    func pinsNothing(configs: String) {
+        let found = problems { () throws(PolicyFileError) in
+            _ = try AndroidNetworkSecurityConfig.read(
+                Array("<network-security-config>\(configs)</network-security-config>".utf8), path: "f")
+        }
+        #expect(found == ["f:1:1: error: the config pins no host: give a domain-config a pin-set"])
+    }
+
+    @Test("All problems of a config are told in one run")
+    func manyProblems() {
+        let found = problems { () throws(PolicyFileError) in
+            _ = try AndroidNetworkSecurityConfig.read(
+                Array(
+                    """
+                    <network-security-config>
+                      <base-config><domain>a.test</domain></base-config>
+                      <domain-config>
+                        <domain>b.test</domain>
+                        <pin-set expiration="soon">
+                          <pin digest="MD5">AAAA</pin>
+                          <pin digest="SHA-256"></pin>
+                        </pin-set>
+                        <pin-set/>
+                      </domain-config>
+                      <domain-config/>
+                    </network-security-config>
+                    """.utf8), path: "f")
+        }
+        #expect(
+            found.map { $0.prefix { $0 != " " } } == ["f:2:16:", "f:5:14:", "f:6:12:", "f:7:7:", "f:9:5:", "f:11:3:"])
+    }
+
+    @Test("XI3: a nested config inherits pins and roots, and an empty pin-set takes it out")
+    func nesting() throws {
+        let reading = try read(
+            """
+            <base-config><trust-anchors><certificates src="system"/></trust-anchors></base-config>
+            <domain-config>
+              <domain includeSubdomains="true">a.test</domain>
+              <domain-config><domain>heir.a.test</domain></domain-config>
+              <domain-config><domain>own.a.test</domain><pin-set>\(Self.otherTag)</pin-set></domain-config>
+              <domain-config><domain>out.a.test</domain><pin-set/>
+                <trust-anchors><certificates src="user" overridePins="true"/></trust-anchors></domain-config>
+              <pin-set expiration="2030-01-31">\(Self.pinTag)</pin-set>
+            </domain-config>
+            """)
+        let rules = reading.policy.rules
+        #expect(rules.map { $0.patterns[0].host } == ["a.test", "heir.a.test", "own.a.test", "out.a.test"])
+        #expect(rules.map(\.mode) == [.enforce, .enforce, .enforce, .off])
+        #expect(rules[1].pins == rules[0].pins && rules[2].pins != rules[0].pins)
+        #expect(rules[0].expiry == RuleExpiry(.localDay("2030-01-31"), .stopPinning))
+        #expect(rules[1].expiry == rules[0].expiry && rules[2].expiry == nil)
+        #expect(rules[1].anchors == [AnchorSet("system")])
+        #expect(rules[3].anchors == [AnchorSet("user", bypassesPins: true)])
+        #expect(reading.policy.combination == .closest)
+        #expect(reading.notes.isEmpty)
+    }
+
+    @Test("XI3: what Android passes over is told", arguments: passedOverRows)
+    func passedOver(configs: String, direction: SecurityDirection, note: String) throws {
+        let reading = try read(configs + domain("z.test", "<pin-set>\(Self.pinTag)</pin-set>"))
+        #expect(reading.notes.map(\.message) == [note])
+        #expect(reading.notes.map(\.direction) == [direction])
+        #expect(reading.notes.allSatisfy { $0.change == .quirk && ($0.location?.line ?? 0) == 1 })
+    }
+
+    static let passedOverRows: [(String, SecurityDirection, String)] = [
+        (
+            "<debug-overrides><trust-anchors><certificates src=\"user\"/></trust-anchors></debug-overrides>", .weaker,
+            "in builds that can be debugged, no pin counts for chains that end at \"user\""
+        ),
+        (
+            "<debug-overrides><trust-anchors><certificates src=\"user\" overridePins=\"false\"/></trust-anchors>"
+                + "</debug-overrides>", .unchanged, "debug-overrides holds in builds that can be debugged alone"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><pinset>\(pinTag)</pinset></domain-config>", .weaker,
+            "\"pinset\" in domain-config is passed over with all that it holds: did you mean pin-set?"
+        ),
+        (
+            "<domain-config><domain>a.test</domain>\(pinTag)</domain-config>", .weaker,
+            "\"pin\" in domain-config is passed over with all that it holds: put it where it belongs"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><pin-set>\(pin)</pin-set></domain-config>", .weaker,
+            "the text in this pin-set is passed over: put it into an element"
+        ),
+        (
+            "<domain-config><domain includeSubdomains=\"yes\">a.test</domain></domain-config>", .weaker,
+            "includeSubdomains=\"yes\" counts as false: write true or false"
+        ),
+        (
+            "<domain-config><domain includesubdomains=\"true\">a.test</domain></domain-config>", .weaker,
+            "\"includesubdomains\" is passed over: did you mean includeSubdomains?"
+        ),
+        (
+            "<domain-config cleartextTrafficPermitted=\"true\"><domain>a.test</domain></domain-config>", .unchanged,
+            "\"cleartextTrafficPermitted\" says nothing of pins"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><pin-set expiration=\"2030-1-1, or later\">\(pinTag)</pin-set>"
+                + "</domain-config>", .weaker, "\"2030-1-1, or later\" is taken as 2030-01-01: write all of it"
+        ),
+        (
+            "<domain-config><domain>a.test</domain><trust-anchors/></domain-config>", .stricter,
+            "trust-anchors names no roots, so every chain is refused"
+        ),
+        (
+            "<xi:include xmlns:xi=\"http://www.w3.org/2001/XInclude\" href=\"/etc/passwd\"/>", .unchanged,
+            "\"include\" in network-security-config is passed over with all that it holds: remove it"
+        ),
+    ]
+
+    @Test("What TrustKit-Android adds is read, and what it takes otherwise is told")
+    func trustKit() throws {
+        let reading = try read(
+            """
+            <domain-config><domain>a.test</domain><domain> b.test</domain><pin-set>\(Self.pinTag)</pin-set>
+            <trustkit-config disableDefaultReportUri="true"><report-uri>https://r.test/</report-uri></trustkit-config>
+            </domain-config>
+            """)
+        #expect(reading.policy.rules[0].reports == ["https://r.test/"])
+        #expect(!reading.policy.rules[0].usesDefaultReport)
+        #expect(reading.policy.rules[0].mode == .enforce)
+        #expect(
+            reading.notes.map(\.message) == [
+                "TrustKit-Android keeps the last domain of a domain-config, and this is not it: "
+                    + "give it a domain-config of its own",
+                "TrustKit-Android keeps the white space in this domain: write it without",
+                "Android 7 and later refuse a mismatch, whatever trustkit-config says",
+            ])
+    }
+
+    @Test("What cannot be said is not written")
+    func writeErrors() {
+        let rule = CanonicalRule(
+            patterns: [HostPattern("a.test", .exact)],
+            pins: [CanonicalPin(.publicKey, .sha256, [UInt8](repeating: 1, count: 32))])
+        let changes: [(inout CanonicalPolicy) -> Void] = [
+            { $0.combination = .union }, { $0.unlisted = .refuse }, { $0.denied = $0.rules[0].pins },
+            { $0.rules[0].ports = [443] }, { $0.rules[0].mode = .report }, { $0.rules[0].pins = [] },
+            { $0.rules[0].patterns = [] }, { $0.rules[0].patterns[0].scope = .oneLabelBelow },
+            { $0.rules[0].pins[0].role = .leaf }, { $0.rules[0].pins[0].digest = .sha1 },
+            { $0.rules[0].requirement = .eachOf([.leaf]) },
+            { $0.rules[0].expiry = RuleExpiry(.instant(0), .stopPinning) },
+            { $0.rules[0].expiry = RuleExpiry(.localDay("2030-01-01"), .fail) },
+        ]
+        for (index, change) in changes.enumerated() {
+            var policy = CanonicalPolicy(rules: [rule], combination: .closest)
+            #expect((try? AndroidNetworkSecurityConfig.write(policy)) != nil)
+            change(&policy)
+            #expect(throws: DialectWriteError.self, "\(index)") { try AndroidNetworkSecurityConfig.write(policy) }
+        }
+    }
+}

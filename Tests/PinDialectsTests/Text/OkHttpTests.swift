@@ -1,0 +1,222 @@
+import CertificatePinning
+import CertificateTrust
+import Testing
+
+@testable import PinDialects
+
+@Suite("OkHttp's pins")
+struct OkHttpTests {
+    private static let first = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+    private static let second = "sha256/AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
+
+    /// Each rule as a line: its pattern and the first bytes of its pins.
+    private func rules(_ text: String, path: String = "Pins.kt") throws -> [String] {
+        let source = text.replacing("PIN1", with: Self.first).replacing("PIN2", with: Self.second)
+        return try OkHttpReader.read(Array(source.utf8), path: path).policy.rules.map { rule in
+            let pattern = try #require(rule.patterns.first)
+            let scope = [HostPattern.Scope.exactAndBelow: "**.", .oneLabelBelow: "*."][pattern.scope] ?? ""
+            return ([scope + pattern.host] + rule.pins.map { String($0.value.first ?? 0xFF) }).joined(separator: " ")
+        }
+    }
+
+    private func problems(_ text: String) -> [String] {
+        let source = text.replacing("PIN1", with: Self.first).replacing("PIN2", with: Self.second)
+        do throws(PolicyFileError) {
+            _ = try OkHttpReader.read(Array(source.utf8), path: "Pins.kt")
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+
+    @Test(
+        "calls of add are found wherever they stand",
+        arguments: [
+            (
+                """
+                val pinner = CertificatePinner.Builder()
+                    .add("example.com", "PIN1", "PIN2") // .add("no.example", "PIN1")
+                    .add("**.Example.org", "PIN2")
+                    .build()
+                """, ["example.com 0 1", "**.example.org 1"]
+            ),
+            (
+                """
+                public class Pins {
+                    /* .add("no.example", "PIN1") */
+                    private static final String HOST = "api." + "example.com";
+                    static final String PIN = "PIN1";
+                    CertificatePinner make(List<String> names) {
+                        names.add("no.example");
+                        char quote = '"';
+                        return new CertificatePinner.Builder().add(HOST, PIN).add("*." + Pins.HOST, PIN, "PIN2").build();
+                    }
+                }
+                """, ["api.example.com 0", "*.api.example.com 0 1"]
+            ),
+            (
+                #"""
+                object Hosts { const val ROOT = "example.com" }
+                val pinner = CertificatePinner.Builder().apply {
+                    if (isStaging) { add("staging.${Hosts.ROOT}", "PIN1") }
+                    add(pattern = "**.${Hosts.ROOT}", "PIN2")
+                }.build()
+                """#, ["staging.example.com 0", "**.example.com 1"]
+            ),
+            (
+                """
+                CertificatePinner.Builder builder = new CertificatePinner.Builder();
+                builder.add("a.example", "PIN1");
+                headers.add("Accept", "text/html");
+                builder.add("a.example", "PIN2");
+                """, ["a.example 0 1"]
+            ),
+            (
+                """
+                with(CertificatePinner.Builder()) {
+                    add("a.example", "PIN1")
+                    build()
+                }
+                list.add("b.example")
+                """, ["a.example 0"]
+            ),
+            (#".add("a\u002eexample", "\163ha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")"#, ["a.example 0"]),
+            (#"b.add("a\u002eexample", "PIN1")"#, ["a.example 0"]),
+            (#"b.add("""a.example""", """PIN1""")"#, ["a.example 0"]),
+            (##"b.add("σkhttp.com", "PIN1")"##, ["xn--khttp-fde.com 0"]),
+            (
+                "# pins\nexample.com PIN1 PIN2\r\n*.example.com\tPIN1 # old\n\n**.a.example PIN2",
+                [
+                    "example.com 0 1", "*.example.com 0", "**.a.example 1",
+                ]
+            ),
+        ])
+    func sources(_ text: String, _ expected: [String]) throws {
+        #expect(try rules(text) == expected)
+    }
+
+    @Test(
+        "what cannot be read, and what OkHttp throws at, is told with its place",
+        arguments: [
+            (
+                #"CertificatePinner.Builder().add(BuildConfig.HOST, "PIN1")"#,
+                "1:33: error: \"BuildConfig.HOST\" is not set to a string in this file"
+            ),
+            (#"CertificatePinner.Builder().add("a.example", pin())"#, "1:46: error: \"pin\" is not set"),
+            (#"CertificatePinner.Builder().add("a.example", *pins)"#, "1:46: error: \"*\" is not set"),
+            (
+                "val host = \"a\"\nfun f(host: String) = CertificatePinner.Builder().add(host, \"PIN1\")",
+                "2:55: error: \"host\" is not one string throughout"
+            ),
+            (
+                "val A = B\nval B = A\nCertificatePinner.Builder().add(A, \"PIN1\")",
+                "3:33: error: \"A\" is not one string"
+            ),
+            (
+                #"CertificatePinner.Builder().add("https://a.example", "PIN1")"#,
+                "1:33: error: OkHttp refuses the pattern"
+            ),
+            (#"CertificatePinner.Builder().add("a.*.example", "PIN1")"#, "1:33: error: OkHttp refuses the pattern"),
+            (#"CertificatePinner.Builder().add("a.example", "md5/AAAA")"#, "1:46: error: OkHttp refuses the pin"),
+            (#"CertificatePinner.Builder().add("a.example", "sha256/A")"#, "1:46: error: OkHttp refuses the pin"),
+            ("val s = \"a\nb.add(\"a.example\", \"PIN1\")", "1:9: error: the string has no end"),
+            ("fun main() {}", "1:5: error: OkHttp refuses the pin"),
+            ("\n", "1:1: error: nothing is pinned here"),
+        ])
+    func rejected(_ text: String, _ expected: String) {
+        let found = problems(text)
+        #expect(found.contains { $0.hasPrefix("Pins.kt:" + expected) }, "\(found)")
+    }
+
+    @Test("all problems are told in one run")
+    func allProblems() {
+        let found = problems(
+            #"CertificatePinner.Builder().add(HOST, "PIN1").add("*", "PIN1").add("a.example", "sha512/AAAA")"#)
+        #expect(found.count == 3, "\(found)")
+    }
+
+    @Test("a pin of the wrong length is what OkHttp takes it for: one that never matches")
+    func wrongLength() throws {
+        let reading = try OkHttpReader.read(Array("a.example sha256/AAAA".utf8), path: "pins.txt")
+        #expect(reading.policy.rules.map(\.pins) == [[CanonicalPin(.publicKey, .sha256, [0, 0, 0])]])
+        #expect(reading.notes.map(\.change) == [.quirk])
+        #expect(reading.notes.map(\.direction) == [.stricter])
+        #expect(reading.notes.first?.location == PolicyLocation(path: "pins.txt", line: 1, column: 11))
+    }
+
+    @Test("a pin that stands in no call is told")
+    func strayPin() throws {
+        let text = "val old = \"\(Self.first)\"\nb.add(\"a.example\", \"\(Self.second)\")"
+        let reading = try OkHttpReader.read(Array(text.utf8), path: "Pins.kt")
+        #expect(reading.notes.map(\.location?.line) == [1])
+    }
+
+    @Test("pins are the texts that OkHttp's own tests say", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    func pinStrings() throws {
+        let rows = try #require(PeerCases.all).pin_strings.okhttp.cases.elements
+        try #require(rows.count == 5)
+        for row in rows {
+            #expect((OkHttpPin.pin(try #require(row["in"].string)) != nil) == row.valid.bool, "\(row)")
+        }
+    }
+
+    private static let failure = """
+        E/AndroidRuntime: javax.net.ssl.SSLPeerUnverifiedException: Certificate pinning failure!
+          Peer certificate chain:
+            sha256/AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=: CN=api.example.com, O=A: B
+            sha256/AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=: CN=Authority
+          Pinned certificates for api.example.com:
+            sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
+            sha1/AAAAAAAAAAAAAAAAAAAAAAAAAAA=
+            at okhttp3.CertificatePinner.check(CertificatePinner.java:199)
+        """
+
+    @Test("the exception's text says what is served and what is pinned")
+    func exception() throws {
+        let failure = try #require(PinningFailureText(Self.failure))
+        #expect(failure.host == "api.example.com")
+        #expect(failure.served.map(\.subject) == ["CN=api.example.com, O=A: B", "CN=Authority"])
+        #expect(failure.served.map { $0.pin.value.first } == [1, 2])
+        #expect(failure.pinned.map(\.digest) == [.sha256, .sha1])
+        let reading = try OkHttpReader.read(Array(Self.failure.utf8), path: "log.txt")
+        #expect(reading.policy.rules.map(\.pins) == [failure.pinned])
+        #expect(reading.notes.map(\.direction) == [.weaker])
+        #expect(PinningFailureText("Certificate pinning failure!") == nil)
+    }
+
+    @Test("what is written is what is read")
+    func written() throws {
+        let rules = [
+            CanonicalRule(
+                patterns: [HostPattern("example.com", .exactAndBelow)],
+                pins: [
+                    CanonicalPin(.publicKey, .sha256, [UInt8](repeating: 1, count: 32), name: "old\nkey"),
+                    CanonicalPin(.publicKey, .sha256, [UInt8](repeating: 2, count: 32)),
+                ]),
+            CanonicalRule(
+                patterns: [HostPattern("a.example", .exact)],
+                pins: [CanonicalPin(.publicKey, .sha1, [UInt8](repeating: 3, count: 20))]),
+        ]
+        let text = try OkHttpWriter.write(CanonicalPolicy(rules: rules, combination: .union))
+        #expect(try self.rules(text) == ["**.example.com 1 2", "a.example 3"])
+        #expect(text.contains("=\",  // old\\u{A}key\n"))
+    }
+
+    @Test(
+        "what OkHttp cannot say is not written",
+        arguments: [
+            CanonicalRule(patterns: [HostPattern("", .every)], pins: [CanonicalPin(.publicKey, .sha256, [1])]),
+            CanonicalRule(
+                patterns: [HostPattern("a.example", .exactAndOneLabelBelow)],
+                pins: [CanonicalPin(.publicKey, .sha256, [1])]),
+            CanonicalRule(patterns: [HostPattern("a\"b", .exact)], pins: [CanonicalPin(.publicKey, .sha256, [1])]),
+            CanonicalRule(
+                patterns: [HostPattern("a.example", .exact)], pins: [CanonicalPin(.certificate, .sha256, [1])]),
+            CanonicalRule(patterns: [HostPattern("a.example", .exact)], pins: []),
+        ])
+    func unwritable(_ rule: CanonicalRule) {
+        #expect(throws: DialectWriteError.self) {
+            try OkHttpWriter.write(CanonicalPolicy(rules: [rule], combination: .union))
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import CertificatePinning
+import FoundationEssentials
+
+/// What the tests of other systems expect, gathered in `peer-cases.json`; read when the tests run, and no part of the
+/// project.
+@dynamicMemberLookup
+struct PeerCases: Sendable {
+    let json: JSONValue?
+
+    /// All of them; nil where the file is not.
+    static let all: PeerCases? = (try? Data(contentsOf: URL(filePath: MarkupPeerCases.path)))
+        .flatMap { JSONCReader.read(Array($0), dialect: .json).root }.map(PeerCases.init)
+    /// What a skipped test says.
+    static let absence = MarkupPeerCases.missing
+
+    subscript(dynamicMember key: String) -> PeerCases { self[key] }
+
+    subscript(key: String) -> PeerCases { PeerCases(json: json?[key]) }
+
+    var string: String? { json?.string }
+    var bool: Bool? { json?.bool }
+    var integer: Int? { json?.integer }
+    var elements: [PeerCases] { json?.elements?.map(PeerCases.init) ?? [] }
+    var members: [(key: String, value: PeerCases)] { json?.members?.map { ($0.key, PeerCases(json: $0.value)) } ?? [] }
+}
