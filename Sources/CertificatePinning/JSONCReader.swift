@@ -14,6 +14,9 @@ package struct JSONCReader {
         case json
         /// With `//` and `/* */` comments and a comma behind the last element.
         case jsonc
+
+        /// Strict where the file's name ends in `.json`.
+        package init(ofFile path: String) { self = path.lowercased().hasSuffix(".json") ? .json : .jsonc }
     }
 
     /// What a text holds.

@@ -31,6 +31,8 @@ public struct Pin: Sendable, Hashable {
     public let name: String?
     /// A remark for people.
     public let note: String?
+    /// The file whose key it should be, for lint.
+    package internal(set) var from: String?
 
     /// Pins a key or certificate.
     public init(

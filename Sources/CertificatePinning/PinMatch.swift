@@ -10,24 +10,27 @@ public struct PinMatch: Sendable, Hashable {
     public let role: PinRole
 }
 
-extension PinningRule {
+extension [Pin] {
     /// Every pin that stands on the path in a place its role covers, in the order of the path.
     func matches(on path: VerifiedPath) -> [PinMatch] {
+        guard !isEmpty else { return [] }
         let count = path.certificates.count
         return path.certificates.enumerated().flatMap { index, certificate in
             let objects = objects(of: certificate)
-            return pins.filter { $0.role.covers(index: index, of: count) && objects.contains($0.object) }
+            return filter { $0.role.covers(index: index, of: count) && objects.contains($0.object) }
                 .map { PinMatch(pin: $0, index: index, role: PinRole(index: index, of: count)) }
         }
     }
 
-    /// What the pins of this rule may name in a certificate: its key, and the whole of it where one is of that kind.
+    /// What these pins may name in a certificate: its key, and the whole of it where one is of that kind.
     package func objects(of certificate: X509Certificate) -> [PinnedObject] {
         let key = PinnedObject.publicKey(certificate.spkiFingerprint)
-        let namesCertificates = pins.contains { if case .certificate = $0.object { true } else { false } }
+        let namesCertificates = contains { if case .certificate = $0.object { true } else { false } }
         return namesCertificates ? [key, .certificate(certificate.fingerprint)] : [key]
     }
+}
 
+extension PinningRule {
     /// The required roles in which none of these matches stands; nil when the requirement is met.
     func unmetRoles(_ matches: [PinMatch], on path: VerifiedPath) -> [PinRole]? {
         let roles: [PinRole] =

@@ -12,12 +12,14 @@ public struct PinMismatch: Sendable {
     public let matches: [PinMatch]
     /// The required roles without a match; `any` alone when no pin matches at all.
     public let unmetRoles: [PinRole]
+    /// The rule's expiry where it is past, and the rule only reports.
+    public let expiry: PinningExpiry?
 }
 
 extension PinMismatch: CustomStringConvertible {
     /// The failure in lines: every key of the path, leaf first, and every pin, each as `sha256/…` to paste.
     public var description: String {
-        let served = path.certificates.map { rule.objects(of: $0) }
+        let served = path.certificates.map { rule.pins.objects(of: $0) }
         var lines = ["pin mismatch for \(path.name) port \(port): \(finding)", "  served, verified:"]
         for (index, certificate) in path.certificates.enumerated() {
             let role = PinRole(index: index, of: served.count).rawValue
@@ -33,7 +35,8 @@ extension PinMismatch: CustomStringConvertible {
     }
 
     private var finding: String {
-        let rule = "the rule\(rule.location.map { " at \($0)" } ?? "") for \(rule.host)"
+        let end = expiry.map { ", which only reports since \($0.end.rfc3339)," } ?? ""
+        let rule = rule.title + end
         guard unmetRoles == [.any] else {
             return "\(rule) requires a match as \(unmetRoles.map(\.rawValue).joined(separator: " and as "))"
         }

@@ -9,8 +9,10 @@ public struct PinningPolicy: Sendable {
     public let rules: [PinningRule]
     /// What happens to a host that no rule reaches.
     public let unlisted: UnlistedHosts
-    /// SHA-256 over everything that decides: policies with the same digest decide alike.
-    package let digest: [UInt8]
+    /// What no verified path may hold, of any host, whatever its rule and mode say.
+    public let deny: [Pin]
+    /// SHA-256 over everything that decides, 32 bytes: policies with the same digest decide alike.
+    public let digest: [UInt8]
     private let table: RuleTable
 
     /// Makes a policy of rules.
@@ -18,7 +20,8 @@ public struct PinningPolicy: Sendable {
     /// Throws the first reason why they cannot hold: no rule, a rule without pins, rules for one host and port, or a
     /// rule for all names below a public suffix.
     public init(
-        rules: [PinningRule], unlisted: UnlistedHosts = .trust, publicSuffixes: PublicSuffixes = .system
+        rules: [PinningRule], unlisted: UnlistedHosts = .trust, deny: [Pin] = [],
+        publicSuffixes: PublicSuffixes = .system
     ) throws(PolicyError) {
         guard !rules.isEmpty else { throw .noRules }
         for rule in rules {
@@ -28,15 +31,16 @@ public struct PinningPolicy: Sendable {
         if let (earlier, later) = table.overlaps(in: rules).first {
             throw .overlap(host: rules[later].host, earlier: rules[earlier].location)
         }
-        self.init(checked: rules, table, unlisted)
+        self.init(checked: rules, table, unlisted, deny: deny)
     }
 
     /// Takes rules that are known to hold.
-    init(checked rules: [PinningRule], _ table: RuleTable, _ unlisted: UnlistedHosts) {
+    init(checked rules: [PinningRule], _ table: RuleTable, _ unlisted: UnlistedHosts, deny: [Pin]) {
         self.rules = rules
         self.table = table
         self.unlisted = unlisted
-        digest = policyDigest(rules, unlisted)
+        self.deny = deny
+        digest = policyDigest(rules, unlisted, deny: deny)
     }
 }
 
@@ -55,48 +59,73 @@ extension PinningPolicy {
         return covering.isEmpty ? unlisted == .trust : covering.allSatisfy { $0.mode != .enforce }
     }
 
-    /// Decides on a verified path to `path.name`. Pure, and total: every path has a decision.
-    public func decide(_ path: VerifiedPath, port: Int) -> PinDecision {
-        decide(path, by: rule(for: path.name, port: port), port: port)
+    /// When the rule of a host and port ends, if that is still to come: what was decided before does not hold after.
+    public func nextExpiry(for name: ServerName, port: Int, after time: Date) -> Date? {
+        guard let rule = rule(for: name, port: port), rule.mode != .off, let expiry = rule.expiry else { return nil }
+        return expiry.isPast(at: time) ? nil : expiry.end
+    }
+
+    /// Decides on a verified path to `path.name`, as of `time`. Pure, and total: every path has a decision.
+    public func decide(_ path: VerifiedPath, port: Int, at time: Date) -> PinDecision {
+        decide(path, by: rule(for: path.name, port: port), port: port, at: time)
     }
 
     /// Verifies what a server presented and judges the pins on it, with the rule's own anchors where it has them.
     ///
-    /// The pins take part in path building: of several valid paths, one that holds them is found. A chain that does
-    /// not verify is refused in every mode.
+    /// The pins take part in path building: of several valid paths, one that holds them and nothing that is denied is
+    /// found. A chain that does not verify is refused in every mode.
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> AcceptedPath {
         let rule = rule(for: trust.name, port: port)
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
         let trust = rule?.anchors.map { trust.replacingStore($0) } ?? trust
         var decision = PinDecision.unpinned(rule)
+        var secondBest: AcceptedPath?
         let best: VerifiedPath
         do throws(TrustError) {
             let path = try trust.evaluate(at: time) { candidate in
-                decision = decide(candidate, by: rule, port: port)
-                // What is only forgiven waits until no path holds the pins.
-                if case .forgiven = decision { return false }
-                return decision.isAccepted
+                decision = decide(candidate, by: rule, port: port, at: time)
+                switch decision {
+                case .forgiven, .bypassed:
+                    // Waits until no path holds the pins.
+                    if secondBest == nil { secondBest = AcceptedPath(path: candidate, decision: decision) }
+                    return false
+                default: return decision.isAccepted
+                }
             }
             return AcceptedPath(path: path, decision: decision)
         } catch {
             guard case .refused(let path) = error else { throw .untrusted(error) }
             best = path
         }
-        decision = decide(best, by: rule, port: port)
-        switch decision {
-        case .mismatch(let mismatch): throw .mismatch(mismatch)
-        case .unlisted(let name, let port): throw .unlisted(name, port: port)
-        case .matched, .unpinned, .forgiven: return AcceptedPath(path: best, decision: decision)
-        }
+        if let secondBest { return secondBest }
+        decision = decide(best, by: rule, port: port, at: time)
+        guard let refusal = PinningError(decision) else { return AcceptedPath(path: best, decision: decision) }
+        throw refusal
     }
 
-    private func decide(_ path: VerifiedPath, by rule: PinningRule?, port: Int) -> PinDecision {
+    /// A key that is denied, among certificates that were not verified: nobody can say which places they have.
+    package func deniedPin(among presented: [X509Certificate]) -> Pin? {
+        guard !deny.isEmpty else { return nil }
+        let objects = Set(presented.flatMap { deny.objects(of: $0) })
+        return deny.first { objects.contains($0.object) }
+    }
+
+    private func decide(_ path: VerifiedPath, by rule: PinningRule?, port: Int, at time: Date) -> PinDecision {
+        if let match = deny.matches(on: path).first { return .denied(match, path, port: port) }
         guard let rule else { return unlisted == .trust ? .unpinned(nil) : .unlisted(path.name, port: port) }
         guard rule.mode != .off else { return .unpinned(rule) }
-        let matches = rule.matches(on: path)
+        let expiry = rule.expiry.flatMap { $0.isPast(at: time) ? $0 : nil }
+        switch expiry?.action {
+        case .fail: return .expired(rule, path, port: port)
+        case .stopPinning: return .stopped(rule)
+        case .report, nil: break
+        }
+        let matches = rule.pins.matches(on: path)
         guard let unmet = rule.unmetRoles(matches, on: path) else { return .matched(matches, rule) }
-        let mismatch = PinMismatch(rule: rule, path: path, port: port, matches: matches, unmetRoles: unmet)
-        return rule.mode == .report ? .forgiven(mismatch) : .mismatch(mismatch)
+        let mismatch = PinMismatch(
+            rule: rule, path: path, port: port, matches: matches, unmetRoles: unmet, expiry: expiry)
+        if let store = rule.pinsBypassedOutside, !store.contains(path.anchor) { return .bypassed(mismatch) }
+        return rule.mode == .report || expiry != nil ? .forgiven(mismatch) : .mismatch(mismatch)
     }
 }
 

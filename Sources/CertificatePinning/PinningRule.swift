@@ -1,4 +1,5 @@
 public import CertificateTrust
+public import FoundationEssentials
 
 /// What a host's verified path must hold.
 public struct PinningRule: Sendable {
@@ -14,18 +15,28 @@ public struct PinningRule: Sendable {
     public let requirement: PinRequirement
     /// What a mismatch leads to.
     public let mode: PinningMode
+    /// When the rule ends, and what happens then; nil for never.
+    public let expiry: PinningExpiry?
     /// The roots for this host; nil for those of whoever verifies.
     public let anchors: TrustStore?
+    /// The anchors that the pins hold under. A path that ends at any other is accepted without them, which is how a
+    /// debugging proxy with an authority of its own is let in; nil lets in none.
+    public let pinsBypassedOutside: TrustStore?
+    /// Where failures are to be reported: `https`, and none of the servers that the rule reaches.
+    public let reports: [URL]
     /// A remark for people.
     public let note: String?
     /// Where it stands in a file; nil when it was made in code.
     public let location: PolicyLocation?
+    /// How `pinctl check` looks at it.
+    package internal(set) var check = CheckSettings()
 
-    /// Makes a rule; ``PinningPolicy/init(rules:unlisted:publicSuffixes:)`` says whether it can hold.
+    /// Makes a rule; ``PinningPolicy/init(rules:unlisted:deny:publicSuffixes:)`` says whether it can hold.
     public init(
         host: ServerName, includesSubdomains: Bool = false, ports: Set<Int>? = nil, pins: [Pin],
-        requirement: PinRequirement = .any, mode: PinningMode = .enforce, anchors: TrustStore? = nil,
-        note: String? = nil, location: PolicyLocation? = nil
+        requirement: PinRequirement = .any, mode: PinningMode = .enforce,
+        expiry: PinningExpiry? = nil, anchors: TrustStore? = nil, pinsBypassedOutside: TrustStore? = nil,
+        reports: [URL] = [], note: String? = nil, location: PolicyLocation? = nil
     ) {
         self.host = host
         self.includesSubdomains = includesSubdomains
@@ -33,7 +44,10 @@ public struct PinningRule: Sendable {
         self.pins = pins
         self.requirement = requirement
         self.mode = mode
+        self.expiry = expiry
         self.anchors = anchors
+        self.pinsBypassedOutside = pinsBypassedOutside
+        self.reports = reports
         self.note = note
         self.location = location
     }

@@ -1,32 +1,42 @@
 import CertificateTrust
+import FoundationEssentials
 
 /// The SHA-256 of a policy's canonical text: everything that decides, in an order that does not depend on the file.
 /// Names, notes and places are left out.
-func policyDigest(_ rules: [PinningRule], _ unlisted: UnlistedHosts) -> [UInt8] {
+func policyDigest(_ rules: [PinningRule], _ unlisted: UnlistedHosts, deny: [Pin]) -> [UInt8] {
     // Rules of one file share their stores, and a store is the costly part.
     var stores: [ObjectIdentifier: String] = [:]
     let lines = rules.map { rule in
-        let anchors = rule.anchors.map { store in
+        let digests = [rule.anchors, rule.pinsBypassedOutside].map { store in
+            guard let store else { return "none" }
             let digest = stores[ObjectIdentifier(store)] ?? Base64.encode(store.digest.span)
             stores[ObjectIdentifier(store)] = digest
             return digest
         }
-        return rule.canonicalText(anchors: anchors ?? "default")
+        return rule.canonicalText(stores: digests)
     }.sorted()
-    let text = Array("policy 1\nunlisted \(unlisted.rawValue)\n\(lines.joined())".utf8)
+    let text = Array(
+        "policy 1\nunlisted \(unlisted.rawValue)\ndeny \(deny.canonicalText)\n\(lines.joined())".utf8)
     return sha256Digest(text.span)
 }
 
 extension PinningRule {
     /// A line of the canonical text. No field holds a space, so that no two rules share a line.
-    fileprivate func canonicalText(anchors: String) -> String {
+    fileprivate func canonicalText(stores: [String]) -> String {
         let ports = ports.map { $0.sorted().map(String.init).joined(separator: ",") } ?? "all"
         let roles =
             switch requirement {
             case .any: "any"
             case .eachOf(let roles): "each:" + roles.map(\.rawValue).sorted().joined(separator: ",")
             }
-        let pins = pins.map { "\($0.role.rawValue):\($0.object)" }.sorted().joined(separator: ",")
-        return "\(host) \(includesSubdomains) \(ports) \(roles) \(mode.rawValue) \(anchors) \(pins)\n"
+        let expiry = expiry.map { "\($0.end.timeIntervalSince1970):\($0.action.rawValue)" } ?? "never"
+        return "\(host) \(includesSubdomains) \(ports) \(roles) \(mode.rawValue) \(expiry) "
+            + "\(stores.joined(separator: " ")) \(pins.canonicalText)\n"
+    }
+}
+
+extension [Pin] {
+    fileprivate var canonicalText: String {
+        map { "\($0.role.rawValue):\($0.object)" }.sorted().joined(separator: ",")
     }
 }

@@ -1,4 +1,5 @@
 public import CertificateTrust
+public import FoundationEssentials
 
 /// Why rules make no policy.
 @nonexhaustive
@@ -21,6 +22,14 @@ public enum PolicyError: Error, Hashable, Sendable {
     case subdomainsOfPublicSuffix(host: ServerName)
     /// A second rule for a host that reaches a port which the first one reaches, and where that one stands.
     case overlap(host: ServerName, earlier: PolicyLocation?)
+    /// A place for reports that is no `https` URL.
+    case reportWithoutTLS(URL, host: ServerName)
+    /// A place for reports that the rule itself reaches: a failure there could not be told.
+    case reportToItself(URL, host: ServerName)
+    /// A text that is no host.
+    case invalidHost(ServerNameError)
+    /// A text that is no pin.
+    case invalidPin(PinTextError)
 }
 
 extension PolicyError: CustomStringConvertible {
@@ -39,6 +48,13 @@ extension PolicyError: CustomStringConvertible {
         case .overlap(let host, let earlier):
             "a rule for \(host)\(earlier.map { " stands at \($0) and" } ?? " already") reaches the same port: "
                 + "give each rule ports of its own, or make them one"
+        case .reportWithoutTLS(let url, _):
+            "\(quoted(url.absoluteString)) is no place for reports: write an https URL with a host"
+        case .reportToItself(let url, let host):
+            "\(quoted(url.absoluteString)) is reached by the rule for \(host), whose failures could not be told there: "
+                + "name another host"
+        case .invalidHost(let error): error.description
+        case .invalidPin(let error): error.description
         }
     }
 }
@@ -65,6 +81,15 @@ extension PinningRule {
                 problems.append(.unmatchableRole(role, host: host))
             }
         }
-        return problems
+        return problems + reports.compactMap(problem(reportingTo:))
+    }
+
+    /// What is wrong with a place for reports.
+    func problem(reportingTo url: URL) -> PolicyError? {
+        guard url.scheme?.lowercased() == "https", let text = url.host(percentEncoded: false),
+            let name = try? ServerName(text)
+        else { return .reportWithoutTLS(url, host: host) }
+        let isBelow = includesSubdomains && name.description.hasSuffix(".\(host)")
+        return name == host || isBelow ? .reportToItself(url, host: host) : nil
     }
 }

@@ -6,6 +6,10 @@ public struct PolicyFile: Sendable {
     public let policy: PinningPolicy
     /// The file, as it was named.
     public let path: String
+    /// Files in other systems' dialects that are made of this one.
+    package let exports: [PolicyExport]
+    /// What shipped before: `git:TAGGLOB:PATH`, or files.
+    package let releases: [String]
     /// The file's values with their places, free keys included.
     package let root: JSONValue
 
@@ -29,7 +33,7 @@ public struct PolicyFile: Sendable {
     public init(
         bytes: [UInt8], path: String, publicSuffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) {
-        let document = JSONCReader.read(bytes, dialect: path.lowercased().hasSuffix(".json") ? .json : .jsonc)
+        let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
         var problems = PolicyProblems(path: path)
         for problem in document.problems { problems.add(problem.message, at: problem.position) }
         guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
@@ -37,9 +41,25 @@ public struct PolicyFile: Sendable {
         var reader = PolicyReader(path: path, publicSuffixes: publicSuffixes, problems: problems)
         policy = reader.policy(root)
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        exports = (root["exports"]?.elements ?? []).compactMap { value in
+            guard let target = value["to"]?.string, let file = value["file"]?.string else { return nil }
+            return PolicyExport(
+                target: target, file: resolvedPath(file, besides: path),
+                location: PolicyLocation(path: path, value.position))
+        }
+        releases = (root["releases"]?.elements ?? []).compactMap(\.string)
         self.path = path
         self.root = root
     }
+}
+
+/// A file in another system's dialect that a policy is held against.
+package struct PolicyExport: Sendable, Hashable {
+    /// The dialect, by its name.
+    package let target: String
+    /// Its path, from where the policy's path starts.
+    package let file: String
+    package let location: PolicyLocation
 }
 
 extension PinningPolicy {

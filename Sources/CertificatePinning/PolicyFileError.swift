@@ -39,6 +39,8 @@ package struct PolicyProblems {
     private let path: String
     private var problems: [PolicyProblem] = []
     private var omitted = 0
+    /// Those of included files, file by file.
+    private var included: [PolicyProblem] = []
 
     package init(path: String) { self.path = path }
 
@@ -50,9 +52,14 @@ package struct PolicyProblems {
         problems.append(PolicyProblem(location: PolicyLocation(path: path, position), message: message()))
     }
 
-    package var isEmpty: Bool { problems.isEmpty }
+    /// Adds the problems of an included file.
+    mutating func add(included problems: PolicyProblems) {
+        included += problems.sorted.prefix(Self.limit - included.count)
+    }
 
-    /// In the order of the file; how many were left out stands last.
+    package var isEmpty: Bool { problems.isEmpty && included.isEmpty }
+
+    /// In the order of the file; how many were left out stands last, then what is wrong with included files.
     package var sorted: [PolicyProblem] {
         var sorted = problems.sorted { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
         if omitted > 0 {
@@ -60,6 +67,6 @@ package struct PolicyProblems {
                 PolicyProblem(
                     location: PolicyLocation(path: path), message: "\(omitted) problems more: mend those above first"))
         }
-        return sorted
+        return sorted + included
     }
 }

@@ -1,33 +1,31 @@
 import CertificateTrust
+import FoundationEssentials
 
 /// Makes rules of a file whose shape was checked. What has the wrong shape is passed over here: it was told already.
 struct PolicyReader {
     let path: String
     let publicSuffixes: PublicSuffixes
     var problems: PolicyProblems
-    /// Named pins; nil for one that could not be read.
-    private var named: [String: Pin?] = [:]
+    /// Named pins, and where each stands; nil for one that could not be read.
+    var named: [String: (pin: Pin?, location: PolicyLocation)] = [:]
+    /// Files that are being included, this one last: none of them can be included again.
+    var ancestors: [String]
+    var budget = PolicyReadingBudget()
+    /// Whether names are missing because an included file could not be read, which was told.
+    var lacksNames = false
     private var stores: [[String]: TrustStore] = [:]
-    private var fileCount = 0
-
-    /// Files that are read for one policy, each as often as it is named: naming a large one costs a few bytes.
-    static let maximumFiles = 1000
 
     init(path: String, publicSuffixes: PublicSuffixes, problems: PolicyProblems) {
         self.path = path
         self.publicSuffixes = publicSuffixes
         self.problems = problems
+        ancestors = [path]
     }
 
     /// The policy; meaningless when there are problems.
     mutating func policy(_ root: JSONValue) -> PinningPolicy {
-        for member in root["pins"]?.members ?? [] where !PolicyKey.isFree(member.key) {
-            if member.key.isEmpty || member.key.contains("/") {
-                problems.add("a pin's name is not empty and holds no \"/\": rename it", at: member.keyPosition)
-            } else {
-                named.updateValue(pin(member.value, name: member.key), forKey: member.key)
-            }
-        }
+        readNames(root)
+        let deny = (root["deny"]?.elements ?? []).compactMap { pinOrName($0) }
         var rules: [PinningRule] = []
         var values: [JSONValue] = []
         for value in root["domains"]?.elements ?? [] {
@@ -41,7 +39,26 @@ struct PolicyReader {
             report(error, in: values[later])
         }
         let unlisted = root["unlisted"]?.string.flatMap(UnlistedHosts.init) ?? .trust
-        return PinningPolicy(checked: rules, table, unlisted)
+        return PinningPolicy(checked: rules, table, unlisted, deny: deny)
+    }
+
+    /// The pins that have names, those of included files first.
+    mutating func readNames(_ root: JSONValue) {
+        for value in root["include"]?.elements ?? [] { include(value) }
+        for member in root["pins"]?.members ?? [] where !PolicyKey.isFree(member.key) {
+            if member.key.isEmpty || member.key.contains("/") {
+                problems.add("a pin's name is not empty and holds no \"/\": rename it", at: member.keyPosition)
+            } else if let known = named[member.key], known.location.path != path {
+                problems.add(Self.taken(member.key, at: known.location), at: member.keyPosition)
+            } else {
+                let location = PolicyLocation(path: path, member.keyPosition)
+                named[member.key] = (pin(member.value, name: member.key), location)
+            }
+        }
+    }
+
+    static func taken(_ name: String, at location: PolicyLocation) -> String {
+        "a pin named \(quoted(name)) stands at \(location) too: rename one of them"
     }
 }
 
@@ -50,10 +67,13 @@ struct PolicyReader {
 extension PolicyReader {
     private mutating func rule(_ value: JSONValue) -> PinningRule? {
         let elements = value["pins"]?.elements ?? []
-        let pins = elements.compactMap { pinOfRule($0) }
+        let pins = elements.compactMap { pinOrName($0) }
         let anchors = value["anchors"].flatMap { store($0) }
+        let bypass = value["localAnchorsBypassPins"].flatMap { $0.bool == true ? systemStore(for: $0) : nil }
+        let expiry = expiry(value)
+        let reports = reports(value)
         guard let host = value["host"].flatMap({ host($0) }) else { return nil }
-        let rule = PinningRule(
+        var rule = PinningRule(
             host: host,
             includesSubdomains: value["subdomains"]?.bool ?? false,
             ports: value["ports"]?.elements.map { Set($0.compactMap(\.integer)) },
@@ -62,15 +82,58 @@ extension PolicyReader {
                 .eachOf(Set($0.compactMap { $0.string.flatMap(PinRole.init) }))
             } ?? .any,
             mode: value["mode"]?.string.flatMap(PinningMode.init) ?? .enforce,
+            expiry: expiry,
             anchors: anchors,
+            pinsBypassedOutside: bypass,
+            reports: reports.map(\.url),
             note: value["note"]?.string,
             location: PolicyLocation(path: path, value.position))
+        if let settings = value["check"] { rule.check = CheckSettings(settings) }
         for error in rule.problems(publicSuffixes: publicSuffixes) {
             // Whether the roles can be met is known only when all pins are.
             if case .unmatchableRole = error, pins.count < elements.count { continue }
             report(error, in: value)
         }
+        for (url, position) in reports {
+            if let error = rule.problem(reportingTo: url) { problems.add(error.description, at: position) }
+        }
         return rule
+    }
+
+    private mutating func expiry(_ rule: JSONValue) -> PinningExpiry? {
+        switch (rule["expires"], rule["onExpiry"]) {
+        case (nil, nil): return nil
+        case (let expires?, nil):
+            let actions = alternatives(PinningExpiry.Action.allCases.map(\.rawValue))
+            problems.add("\"expires\" without \"onExpiry\": say what happens then, \(actions)", at: expires.position)
+            return nil
+        case (nil, let action?):
+            problems.add("\"onExpiry\" without \"expires\": say when, or remove it", at: action.position)
+            return nil
+        case (let expires?, let action?):
+            guard let text = expires.string, let action = action.string.flatMap(PinningExpiry.Action.init) else {
+                return nil
+            }
+            do throws(PinningExpiryError) {
+                return try PinningExpiry(text, then: action)
+            } catch {
+                problems.add(error.description, at: expires.position)
+                return nil
+            }
+        }
+    }
+
+    private mutating func reports(_ rule: JSONValue) -> [(url: URL, position: SourcePosition)] {
+        var reports: [(url: URL, position: SourcePosition)] = []
+        for value in rule["reports"]?.elements ?? [] {
+            guard let text = value.string else { continue }
+            if let url = URL(string: text) {
+                reports.append((url, value.position))
+            } else {
+                problems.add("\(quoted(text)) is no URL: write https://host/path", at: value.position)
+            }
+        }
+        return reports
     }
 
     /// Tells of an error at the key it concerns. Those that a shape rules out were told there.
@@ -81,6 +144,8 @@ extension PolicyReader {
         case .subdomainsOfAddress, .subdomainsOfPublicSuffix: key = "subdomains"
         case .unmatchableRole: key = "require"
         case .overlap: key = "host"
+        // Told where they stand.
+        case .reportWithoutTLS, .reportToItself, .invalidHost, .invalidPin: return
         }
         problems.add(error.description, at: rule[key]?.position ?? rule.position)
     }
@@ -126,35 +191,47 @@ extension PolicyReader {
         }
     }
 
+    /// The system's store, whose anchors are told from others.
+    private mutating func systemStore(for value: JSONValue) -> TrustStore? {
+        do throws(TrustStoreError) {
+            if let store = stores[[""]] { return store }
+            let store = try TrustStore.system()
+            stores[[""]] = store
+            return store
+        } catch {
+            problems.add(error.description, at: value.position)
+            return nil
+        }
+    }
+
     /// Counts files that are to be read for a value.
     private mutating func mayRead(_ count: Int, at value: JSONValue) -> Bool {
-        fileCount += count
-        guard fileCount > Self.maximumFiles else { return true }
+        budget.namedFiles += count
+        let maximum = PolicyReadingBudget.maximumNamedFiles
+        guard budget.namedFiles > maximum else { return true }
         problems.add(
-            "the policy names files over \(Self.maximumFiles) times: write pins out, or name them in \"pins\"",
+            "the policy names files over \(maximum) times: write pins out, or name them in \"pins\"",
             at: value.position)
         return false
     }
 
     /// A path that the file names, from the folder of the file.
-    private func resolved(_ name: String) -> String {
-        guard !name.hasPrefix("/"), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return name }
-        return String(path[...slash]) + name
-    }
+    func resolved(_ name: String) -> String { resolvedPath(name, besides: path) }
 }
 
 // MARK: - Pins
 
 extension PolicyReader {
-    /// An element of a rule's pins: a pin, or the name of one.
-    private mutating func pinOfRule(_ value: JSONValue) -> Pin? {
+    /// A pin, or the name of one.
+    private mutating func pinOrName(_ value: JSONValue) -> Pin? {
         guard let text = value.string else { return pin(value, name: nil) }
-        if let pin = named[text] { return pin }
+        if let named = named[text] { return named.pin }
         do throws(PinTextError) {
             return Pin(try PinnedObject(text))
         } catch {
             let names = named.keys
             let isName = error.reason == .unknownSpelling && !text.contains("/")
+            if isName, lacksNames { return nil }
             problems.add(isName ? noPin(named: text, names) : error.description, at: value.position)
             return nil
         }
@@ -175,9 +252,11 @@ extension PolicyReader {
             return nil
         }
         guard let object else { return nil }
-        return Pin(
+        var pin = Pin(
             object, role: value["role"]?.string.flatMap(PinRole.init) ?? .any,
             isBackup: value["backup"]?.bool ?? false, name: name, note: value["note"]?.string)
+        pin.from = value["from"]?.string.map { resolved($0) }
+        return pin
     }
 
     private mutating func pinnedObject(_ value: JSONValue) -> PinnedObject? {
@@ -193,31 +272,27 @@ extension PolicyReader {
     /// The one key of a certificate, a certificate request or a public key.
     private mutating func keyInFile(_ value: JSONValue) -> PinnedObject? {
         guard let name = value.string, mayRead(1, at: value) else { return nil }
-        func fail(_ reason: String) -> PinnedObject? {
-            problems.add("\(quoted(name)): \(reason)", at: value.position)
+        do throws(PinnedKeyError) {
+            return try PinnedObject(keyInFile: resolved(name))
+        } catch {
+            problems.add("\(quoted(name)): \(error)", at: value.position)
             return nil
         }
-        var items: [KeyFile.Item] = []
-        do throws(InputFileError) {
-            let file = try InputFile(path: resolved(name))
-            do throws(KeyFile.Failure) {
-                try KeyFile.read(file) { if items.count < 2 { items.append($0) } }
-            } catch {
-                return fail(error.description)
-            }
-        } catch {
-            return fail(error.description)
-        }
-        guard let item = items.first else { return fail("holds no key: name a certificate, a request or a public key") }
-        guard items.count == 1 else { return fail("holds more than one object: name a file with the one to pin") }
-        switch item.content {
-        case .failure(let error): return fail(error.description)
-        case .success(let material):
-            guard material.kind != .privateKey else {
-                return fail("is a private key, which belongs in no policy's folder: name its certificate or public key")
-            }
-            return .publicKey(material.fingerprint)
-        }
+    }
+}
+
+/// A path that a file names, from the folder of that file.
+func resolvedPath(_ name: String, besides path: String) -> String {
+    guard !name.hasPrefix("/"), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return name }
+    return String(path[...slash]) + name
+}
+
+extension CheckSettings {
+    fileprivate init(_ value: JSONValue) {
+        targets = (value["targets"]?.elements ?? []).compactMap(\.string)
+        keys = value["keys"]?.string.flatMap(Keys.init) ?? .auto
+        allAddresses = value["allAddresses"]?.bool ?? false
+        startTLS = value["starttls"]?.string
     }
 }
 

@@ -1,21 +1,26 @@
 /// Every key of a policy file, version 1.
-enum PolicySchema {
-    static let file = PolicyShape.object([
+package enum PolicySchema {
+    package static let file = PolicyShape.object(
+        keys + [PolicyKey("domains", .array(of: rule, minimum: 1), isRequired: true)])
+
+    /// A file that is included for its names: a policy, or pins alone.
+    static let included = PolicyShape.object(keys + [PolicyKey("domains", .array(of: rule, minimum: 1))])
+
+    private static let keys = [
         PolicyKey("$schema", .string),
         PolicyKey("version", .number(1...1), isRequired: true),
         PolicyKey("unlisted", .choice(UnlistedHosts.allCases.map(\.rawValue))),
         PolicyKey("pins", .map(to: pin)),
-        .later("include", .array(of: .string)),
-        .later("deny", .array(of: pin)),
-        PolicyKey("domains", .array(of: rule, minimum: 1), isRequired: true),
-        .later(
+        PolicyKey("include", .array(of: .string)),
+        PolicyKey("deny", .array(of: pin)),
+        PolicyKey(
             "exports",
             .array(
                 of: .object([
                     PolicyKey("to", .string, isRequired: true), PolicyKey("file", .string, isRequired: true),
                 ]))),
-        .later("releases", .array(of: .string)),
-    ])
+        PolicyKey("releases", .array(of: .string)),
+    ]
 
     /// `sha256/BASE64`, in a rule also a name, or an object.
     private static let pin = PolicyShape.either(
@@ -26,7 +31,7 @@ enum PolicySchema {
             PolicyKey("role", role),
             PolicyKey("backup", .boolean),
             PolicyKey("note", .string),
-            .later("from", .string),
+            PolicyKey("from", .string),
         ]))
 
     private static let role = PolicyShape.choice(PinRole.allCases.map(\.rawValue))
@@ -38,12 +43,12 @@ enum PolicySchema {
         PolicyKey("pins", .array(of: pin, minimum: 1), isRequired: true),
         PolicyKey("require", .either(.choice(["any"]), .array(of: role, minimum: 1))),
         PolicyKey("mode", .choice(PinningMode.allCases.map(\.rawValue))),
-        .later("expires", .string),
-        .later("onExpiry", .choice(["fail", "report", "stop-pinning"])),
+        PolicyKey("expires", .string),
+        PolicyKey("onExpiry", .choice(PinningExpiry.Action.allCases.map(\.rawValue))),
         PolicyKey("anchors", .either(.choice(["system"]), anchors)),
-        .later("localAnchorsBypassPins", .boolean),
-        .later("reports", .array(of: .string)),
-        .later("check", check),
+        PolicyKey("localAnchorsBypassPins", .boolean),
+        PolicyKey("reports", .array(of: .string)),
+        PolicyKey("check", check),
         PolicyKey("note", .string),
     ])
 
@@ -54,8 +59,8 @@ enum PolicySchema {
 
     private static let check = PolicyShape.object([
         PolicyKey("targets", .array(of: .string)),
-        PolicyKey("keys", .choice(["auto", "both", "rsa", "ecdsa"])),
+        PolicyKey("keys", .choice(CheckSettings.Keys.allCases.map(\.rawValue))),
         PolicyKey("allAddresses", .boolean),
-        PolicyKey("starttls", .string),
+        PolicyKey("starttls", .choice(CheckSettings.startTLSProtocols)),
     ])
 }

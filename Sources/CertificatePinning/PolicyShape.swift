@@ -1,5 +1,5 @@
 /// What a value of a policy file may be, as far as a table can say it.
-indirect enum PolicyShape: Sendable {
+package indirect enum PolicyShape: Sendable {
     case string
     case boolean
     /// A whole number.
@@ -15,24 +15,15 @@ indirect enum PolicyShape: Sendable {
 }
 
 /// A key that an object may have.
-struct PolicyKey: Sendable {
-    let name: String
-    let shape: PolicyShape
-    var isRequired = false
-    /// Whether the key does something already. One that does not is refused, since ignoring it could weaken a policy.
-    var isActedOn = true
+package struct PolicyKey: Sendable {
+    package let name: String
+    package let shape: PolicyShape
+    package let isRequired: Bool
 
     init(_ name: String, _ shape: PolicyShape, isRequired: Bool = false) {
         self.name = name
         self.shape = shape
         self.isRequired = isRequired
-    }
-
-    /// A key of version 1 that this version of the program does not act on.
-    static func later(_ name: String, _ shape: PolicyShape) -> PolicyKey {
-        var key = PolicyKey(name, shape)
-        key.isActedOn = false
-        return key
     }
 
     /// Keys that are free for everyone, in every object.
@@ -89,12 +80,6 @@ extension PolicyShape {
                 continue
             }
             key.shape.check(member.value, "\"\(key.name)\"", &problems)
-            if !key.isActedOn {
-                problems.add(
-                    "\"\(key.name)\" is not acted on by this version yet, and ignoring it could weaken the policy: "
-                        + "remove it, or keep it for later as \"x-\(key.name)\"",
-                    at: member.keyPosition)
-            }
         }
         for key in keys where key.isRequired && object[key.name] == nil {
             problems.add("\(name) has no \"\(key.name)\": add it", at: object.position)

@@ -19,20 +19,49 @@ package enum KeyFile {
     /// are passed over.
     package static func read(_ file: consuming InputFile, each: (Item) -> Void) throws(Failure) {
         try readObjects(file) { label, block, result, der in
-            let content: Result<KeyMaterial, KeyMaterialError>
-            do throws(KeyMaterialError) {
-                if case .failure(let error) = result { throw .pem(error) }
-                if let label {
-                    guard let material = try KeyMaterial(label: label, der: der) else { return }
-                    content = .success(material)
-                } else {
-                    content = .success(try KeyMaterial(der: der))
-                }
-            } catch {
-                content = .failure(error)
-            }
-            each(Item(index: block.index, line: label == nil ? nil : block.line, content: content))
+            if let item = item(label, block, result, der) { each(item) }
         }
+    }
+
+    /// Reads bytes as ``read(_:each:)`` reads a file.
+    package static func read(_ bytes: [UInt8], each: (Item) -> Void) throws(Failure) {
+        guard !bytes.isEmpty else { throw .empty }
+        do throws(PEMError) {
+            let limit = PEMReader.objectLimit
+            guard !looksLikeDER(bytes[...]) else {
+                guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
+                let block = PEMBlock(label: "", line: 0, index: 0)
+                if let item = item(nil, block, .success(()), bytes.span) { each(item) }
+                return
+            }
+            var reader = PEMReader(limit: limit)
+            let emit: PEMReader.Output = { block, result, der in
+                if let item = item(block.label, block, result, der) { each(item) }
+            }
+            try reader.feed(bytes.span, emit)
+            try reader.finish(emit)
+        } catch {
+            throw .format(error)
+        }
+    }
+
+    /// What an object holds; nil for parameters.
+    private static func item(
+        _ label: String?, _ block: PEMBlock, _ result: Result<Void, PEMError>, _ der: Span<UInt8>
+    ) -> Item? {
+        let content: Result<KeyMaterial, KeyMaterialError>
+        do throws(KeyMaterialError) {
+            if case .failure(let error) = result { throw .pem(error) }
+            if let label {
+                guard let material = try KeyMaterial(label: label, der: der) else { return nil }
+                content = .success(material)
+            } else {
+                content = .success(try KeyMaterial(der: der))
+            }
+        } catch {
+            content = .failure(error)
+        }
+        return Item(index: block.index, line: label == nil ? nil : block.line, content: content)
     }
 
     /// The pins of a file's certificates and keys alone, for those who read many; broken objects are nil.

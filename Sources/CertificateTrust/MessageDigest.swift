@@ -15,3 +15,6 @@ package enum MessageDigest: String, Sendable {
         namedDigest(rawValue, of: bytes.span)
     }
 }
+
+/// SHA-1 or SHA-512, which pins of other systems use, by OpenSSL's name; nil where OpenSSL does not offer it.
+package func digest(_ name: String, of bytes: [UInt8]) -> [UInt8]? { namedDigest(name, of: bytes.span) }

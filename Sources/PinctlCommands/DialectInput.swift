@@ -41,10 +41,10 @@ struct DialectInput {
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
-        for export in (file.root["exports"]?.elements ?? []).map({ (to: $0["to"]?.string ?? "", file: $0["file"]?.string ?? "") }) {
-            guard let dialect = PinDialect(rawValue: export.to) else {
+        for export in file.exports {
+            guard let dialect = PinDialect(rawValue: export.target) else {
                 throw .unusable([
-                    "\(path): \"exports\" knows no \"\(export.to)\": one of "
+                    "\(export.location): \"exports\" knows no \"\(export.target)\": one of "
                         + PinDialect.allCases.map(\.rawValue).joined(separator: ", ")
                 ])
             }

@@ -1,4 +1,6 @@
 import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
 import TLSTransport
 
 /// Where the pins of a run come from.
@@ -22,7 +24,7 @@ enum PinSource: Sendable {
             }
         case .policy(let file):
             let rule = file.policy.rule(for: endpoint.name, port: Int(endpoint.port))
-            return rule == nil ? .unlisted(policy: file.path) : .pins(file.policy)
+            return rule == nil ? .unlisted(file) : .pins(file.policy)
         }
     }
 }
@@ -33,5 +35,16 @@ enum Expectation: Sendable {
     /// What this policy says; it has a rule for the server.
     case pins(PinningPolicy)
     /// Nothing can be: the policy file has no rule for it.
-    case unlisted(policy: String)
+    case unlisted(PolicyFile)
+}
+
+extension Expectation {
+    /// What may be behind a chain or pins that are not as expected.
+    func causes(of trust: ServerTrust, port: UInt16, at time: Date) -> [PinFailureCause] {
+        switch self {
+        case .trust: []
+        case .pins(let policy): PinDiagnosis(of: trust, port: Int(port), by: policy, at: time).causes
+        case .unlisted(let file): PinDiagnosis(ofUnlisted: trust.name, in: file.policy).causes
+        }
+    }
 }

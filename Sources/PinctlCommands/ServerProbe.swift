@@ -1,3 +1,4 @@
+import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import TLSTransport
@@ -23,25 +24,35 @@ struct ServerProbe: Sendable {
         policy = try arguments.trustPolicy()
     }
 
+    /// Connects, takes the chain, and hangs up without having sent more than the handshake.
+    func presentedChain(of endpoint: Endpoint) async throws(TransportError) -> PresentedChain {
+        let connection = try await Transport.shared.dial(endpoint, options: options)
+        let chain = connection.presented
+        await connection.refuse()
+        return chain
+    }
+
     /// Connects, takes the chain, hangs up without having sent more than the handshake, and judges.
     func judge(_ endpoint: Endpoint, expecting expectation: Expectation) async -> VerdictText {
         var presented: [X509Certificate] = []
         let verdict: Verdict
-        if case .unlisted(let policy) = expectation {
-            verdict = .unlisted(policy: policy)
+        var causes: [PinFailureCause] = []
+        if case .unlisted(let file) = expectation {
+            verdict = .unlisted(policy: file.path)
+            causes = PinDiagnosis(ofUnlisted: endpoint.name, in: file.policy).causes
         } else {
             do throws(TransportError) {
-                let connection = try await Transport.shared.dial(endpoint, options: options)
-                let chain = connection.presented
-                await connection.refuse()
+                let chain = try await presentedChain(of: endpoint)
                 presented = chain.certificates
                 let trust = ServerTrust(presented: chain, name: endpoint.name, store: store, policy: policy)
                 verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)
+                causes = expectation.causes(of: trust, port: endpoint.port, at: time)
             } catch {
                 verdict = .unreachable(error.description)
             }
         }
         return VerdictText(
-            verdict: verdict, subject: endpoint.description, source: "served", presented: presented, now: time)
+            verdict: verdict, subject: endpoint.description, source: "served", presented: presented, now: time,
+            causes: causes)
     }
 }

@@ -10,6 +10,10 @@ enum Verdict: Sendable {
     case trusted(VerifiedPath, PinningRule?)
     /// The chain is trusted and the pins do not match; a rule in report mode is broken all the same.
     case mismatch(PinMismatch)
+    /// The chain is trusted, and holds what the policy denies.
+    case denied(PinMatch, VerifiedPath, port: Int)
+    /// The chain is trusted, and its rule has ended: clients refuse the server, or pin no more.
+    case expired(PinDecision, PinningRule, VerifiedPath)
     /// The policy has no rule for it. Nothing else was looked at.
     case unlisted(policy: String)
     /// The chain is not trusted; pins were not judged.
@@ -21,7 +25,7 @@ enum Verdict: Sendable {
     var status: ExitCode {
         switch self {
         case .matched, .trusted: .good
-        case .mismatch, .unlisted: .finding
+        case .mismatch, .denied, .expired, .unlisted: .finding
         case .untrusted: .notTrusted
         case .unreachable: .couldNotCheck
         }
@@ -34,6 +38,8 @@ enum Verdict: Sendable {
         case .trusted(_, nil): "ok"
         case .trusted: "ok_pins_off"
         case .mismatch: "pin_mismatch"
+        case .denied: "denied"
+        case .expired: "expired"
         case .unlisted: "not_covered"
         case .untrusted: "untrusted"
         case .unreachable: "unreachable"
@@ -43,7 +49,7 @@ enum Verdict: Sendable {
     /// The verified path, where there is one.
     var path: VerifiedPath? {
         switch self {
-        case .matched(let path, _, _), .trusted(let path, _): path
+        case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, _, let path): path
         case .mismatch(let mismatch): mismatch.path
         case .unlisted, .untrusted, .unreachable: nil
         }
@@ -54,7 +60,7 @@ extension Verdict {
     /// Judges a presented chain: first its trust, then its pins.
     init(on trust: ServerTrust, port: UInt16, expecting expectation: Expectation, time: Date) {
         switch expectation {
-        case .unlisted(let policy): self = .unlisted(policy: policy)
+        case .unlisted(let file): self = .unlisted(policy: file.path)
         case .trust:
             do throws(TrustError) {
                 self = .trusted(try trust.evaluate(at: time), nil)
@@ -68,18 +74,26 @@ extension Verdict {
     private init(on trust: ServerTrust, port: Int, by policy: PinningPolicy, time: Date) {
         do throws(PinningError) {
             let accepted = try policy.evaluate(trust, port: port, at: time)
-            switch accepted.decision {
-            case .matched(let matches, let rule): self = .matched(accepted.path, matches, rule)
-            case .forgiven(let mismatch), .mismatch(let mismatch): self = .mismatch(mismatch)
-            case .unpinned(let rule): self = .trusted(accepted.path, rule)
-            case .unlisted: self = .unlisted(policy: "the policy")
-            }
+            self.init(accepted.decision, accepted.path)
         } catch {
             switch error {
-            case .mismatch(let mismatch): self = .mismatch(mismatch)
-            case .unlisted: self = .unlisted(policy: "the policy")
             case .untrusted(let error): self = .untrusted(error)
+            case .mismatch(let mismatch): self = .mismatch(mismatch)
+            case .denied(let match, let path, let port): self = .denied(match, path, port: port)
+            case .expired(let rule, let path, let port): self = .expired(.expired(rule, path, port: port), rule, path)
+            case .unlisted: self = .unlisted(policy: "the policy")
             }
+        }
+    }
+
+    private init(_ decision: PinDecision, _ path: VerifiedPath) {
+        switch decision {
+        case .matched(let matches, let rule): self = .matched(path, matches, rule)
+        case .forgiven(let mismatch), .bypassed(let mismatch), .mismatch(let mismatch): self = .mismatch(mismatch)
+        case .unpinned(let rule): self = .trusted(path, rule)
+        case .stopped(let rule), .expired(let rule, _, _): self = .expired(decision, rule, path)
+        case .denied(let match, let path, let port): self = .denied(match, path, port: port)
+        case .unlisted: self = .unlisted(policy: "the policy")
         }
     }
 }

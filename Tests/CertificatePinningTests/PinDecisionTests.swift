@@ -34,7 +34,7 @@ struct PinDecisionTests {
             (server.root, [.root, .ca, .any]),
         ]
         for (certificate, roles) in accepted {
-            let decision = try PinningPolicy(pins: [certificate.pin(role)]).decide(path, port: 443)
+            let decision = try PinningPolicy(pins: [certificate.pin(role)]).decide(path, port: 443, at: TestServer.time)
             #expect(decision.word == (roles.contains(role) ? "matched" : "mismatch"))
             #expect(decision.isAccepted == roles.contains(role))
         }
@@ -66,7 +66,8 @@ struct PinDecisionTests {
             ([other, try stranger.root.pin()], .eachOf([.leaf, .root]), [.leaf, .root]), ([other], .any, [.any]),
         ]
         for (pins, requirement, unmet) in rows {
-            let decision = try PinningPolicy(pins: pins, requirement: requirement).decide(path, port: 443)
+            let decision = try PinningPolicy(pins: pins, requirement: requirement).decide(
+                path, port: 443, at: TestServer.time)
             #expect(decision.isAccepted == (unmet == nil))
             #expect(decision.mismatch?.unmetRoles == unmet)
         }
@@ -75,7 +76,8 @@ struct PinDecisionTests {
     @Test("All pins that match are told, leaf first, with the place where they do")
     func matches() throws {
         let pins = [try server.root.pin(name: "r"), try stranger.leaf.pin(), try server.leaf.pin(.leaf, name: "l")]
-        let matches = try #require(try PinningPolicy(pins: pins).decide(try server.path, port: 443).matches)
+        let matches = try #require(
+            try PinningPolicy(pins: pins).decide(try server.path, port: 443, at: TestServer.time).matches)
         #expect(matches.map(\.pin.name) == ["l", "r"])
         #expect(matches.map(\.index) == [0, 2])
         #expect(matches.map(\.role) == [.leaf, .root])
@@ -103,7 +105,7 @@ struct PinDecisionTests {
         let rule = PinningRule(host: try ServerName("other.test"), pins: [try stranger.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], unlisted: hosts)
         let expected = hosts == .trust ? "unpinned" : "unlisted"
-        #expect(policy.decide(try server.path, port: 443).word == expected)
+        #expect(policy.decide(try server.path, port: 443, at: TestServer.time).word == expected)
         #expect(try policy.verdict(server.trust) == expected)
         let untrusted = try TestServer.trust(sent: [server.leaf], anchors: [stranger.root])
         #expect(policy.verdict(untrusted) == (hosts == .trust ? "untrusted" : "unlisted"))
@@ -114,7 +116,7 @@ struct PinDecisionTests {
         let rule = PinningRule(host: try ServerName(TestServer.name), ports: [8443], pins: [try stranger.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule])
         #expect(try policy.verdict(server.trust, port: 8443) == "mismatch")
-        #expect(try policy.verdict(server.trust, port: 443) == "unpinned")
+        #expect(try policy.verdict(server.trust, port: 443, at: TestServer.time) == "unpinned")
     }
 
     @Test("PE15: report forgives a mismatch and nothing else; off looks at no pin and still verifies")
@@ -127,7 +129,7 @@ struct PinDecisionTests {
         for (mode, expected) in rows {
             let policy = try PinningPolicy(pins: wrong, mode: mode)
             #expect(try policy.verdict(server.trust) == expected)
-            #expect(policy.decide(try server.path, port: 443).word == expected)
+            #expect(policy.decide(try server.path, port: 443, at: TestServer.time).word == expected)
             #expect(policy.verdict(untrusted) == "untrusted")
             #expect(try policy.verdict(server.trust, at: TestServer.time + 20 * 365 * 86400) == "untrusted")
             let forAll = try PinningPolicy(rules: [

@@ -37,7 +37,9 @@ struct PolicyDraftTests {
         // A name that starts with x- would be a free key.
         #expect(rules[1].pins.map(\.name) == ["pin-x-shop.example.test-leaf", "test-intermediate", "test-root"])
         #expect(rules[3].pins.map(\.name) == ["alone.test-leaf"])
-        for (path, port) in paths { #expect(file.policy.decide(path, port: port).word == "matched") }
+        for (path, port) in paths {
+            #expect(file.policy.decide(path, port: port, at: TestServer.time).word == "matched")
+        }
 
         // Two backup keys for one host are two files.
         for port in [443, 8443] { #expect(draft.text.contains("-out \(TestServer.name)-\(port)-backup.key ")) }

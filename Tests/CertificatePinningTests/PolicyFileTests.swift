@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import FoundationEssentials
 import Testing
 
 @Suite("The policy file")
@@ -43,7 +44,7 @@ struct PolicyFileTests {
         #expect(rule.location == PolicyLocation(path: "pins.jsonc", line: 2, column: 1))
     }
 
-    @Test("Every key that is acted on")
+    @Test("Every key")
     func everyKey() throws {
         let file = try Self.read(
             """
@@ -53,9 +54,12 @@ struct PolicyFileTests {
               "version": 1,
               "x-owner": { "team": ["payments"] },
               "unlisted": "refuse",
+              "include": [],
+              "deny": [{ "pin": "\(Self.pinB)", "role": "root" }],
               "pins": {
                 "api-2026": "\(Self.pinA)",
-                "spare": { "pin": "\(Self.pinB)", "role": "leaf", "backup": true, "note": "HSM slot 3", "x-slot": 3 },
+                "spare": { "pin": "\(Self.pinB)", "role": "leaf", "backup": true, "note": "HSM slot 3", "x-slot": 3,
+                  "from": "spare.csr" },
                 "x-remark": "no pin",
               },
               "domains": [
@@ -63,10 +67,15 @@ struct PolicyFileTests {
                   "host": "Shop.Example.COM", "subdomains": true, "ports": [443, 8443],
                   "pins": ["api-2026", "spare", "\(Self.certificatePin)", { "pin": "\(Self.pinA)", "role": "ca" }],
                   "require": ["leaf", "ca"], "mode": "report", "anchors": "system", "note": "since May",
+                  "expires": "2027-03-31", "onExpiry": "stop-pinning", "localAnchorsBypassPins": true,
+                  "reports": ["https://reports.example.net/pins"],
+                  "check": { "targets": ["shop.example.com:8443"], "keys": "both", "allAddresses": true, "starttls": "smtp" },
                   "x-anything": null, /* and a comma */
                 },
                 { "host": "2001:DB8::1", "pins": ["spare"], "require": "any", "mode": "off" },
               ],
+              "exports": [{ "to": "trustkit", "file": "ios/TrustKit.plist" }],
+              "releases": ["git:v5.*:pins/pins.jsonc"],
             }
             """)
         #expect(file.policy.unlisted == .refuse)
@@ -83,6 +92,21 @@ struct PolicyFileTests {
         #expect(rule.pins[2].object.description == Self.certificatePin)
         #expect(file.policy.rules[1].host.description == "2001:db8::1")
         #expect(file.policy.rules[1].mode == .off)
+        #expect(file.policy.deny.map(\.object.description) == [Self.pinB])
+        #expect(file.policy.deny.map(\.role) == [.root])
+        #expect(rule.pins[1].from == "spare.csr")
+        #expect(rule.expiry == (try PinningExpiry("2027-03-31", then: .stopPinning)))
+        #expect(rule.pinsBypassedOutside != nil)
+        #expect(rule.reports.map(\.absoluteString) == ["https://reports.example.net/pins"])
+        #expect(rule.check.targets == ["shop.example.com:8443"] && rule.check.keys == .both)
+        #expect(rule.check.allAddresses && rule.check.startTLS == "smtp")
+        #expect(file.exports.map(\.target) == ["trustkit"])
+        #expect(file.exports.map(\.file) == ["ios/TrustKit.plist"])
+        #expect(file.releases == ["git:v5.*:pins/pins.jsonc"])
+        let other = file.policy.rules[1]
+        #expect(other.expiry == nil && other.pinsBypassedOutside == nil && other.reports.isEmpty)
+        #expect(other.check.targets.isEmpty && other.check.keys == .auto)
+        #expect(!other.check.allAddresses && other.check.startTLS == nil)
     }
 
     /// Values of every JSON kind, and for each key those that it takes.

@@ -118,6 +118,14 @@ struct RuleChoiceTests {
         var rules: [PinningRule] = []
         for number in 0..<100_000 { rules.append(try Self.rule("h\(number).example.com", subdomains: number % 2 == 0)) }
         let policy = try PinningPolicy(rules: rules)
+        // Each by itself, and a name below each.
+        for (number, rule) in rules.enumerated() {
+            let host = "h\(number).example.com"
+            let below = policy.rule(for: try ServerName("www.\(host)"), port: 443)?.host
+            guard policy.rule(for: rule.host, port: 443)?.host == rule.host,
+                below == (number % 2 == 0 ? rule.host : nil)
+            else { throw PolicyError.noPins(host: rule.host) }
+        }
         #expect(
             policy.rule(for: try ServerName("h99999.example.com"), port: 443)?.host.description == "h99999.example.com")
         #expect(
@@ -131,8 +139,8 @@ struct RuleChoiceTests {
     func digest() throws {
         let host = try ServerName("example.com")
         let other = Pin(.publicKey(SPKIFingerprint(bytes: [32 of UInt8](repeating: 8))))
-        func digest(_ rules: PinningRule..., unlisted: UnlistedHosts = .trust) throws -> [UInt8] {
-            try PinningPolicy(rules: rules, unlisted: unlisted).digest
+        func digest(_ rules: PinningRule..., unlisted: UnlistedHosts = .trust, deny: [Pin] = []) throws -> [UInt8] {
+            try PinningPolicy(rules: rules, unlisted: unlisted, deny: deny).digest
         }
         let base = PinningRule(host: host, pins: [Self.pin, other])
         let second = try Self.rule("example.org")
@@ -155,6 +163,12 @@ struct RuleChoiceTests {
             digest(PinningRule(host: host, pins: base.pins, mode: .report)),
             digest(PinningRule(host: host, pins: base.pins, mode: .off)),
             digest(PinningRule(host: host, pins: base.pins, anchors: TrustStore(certificates: []))),
+            digest(PinningRule(host: host, pins: base.pins, pinsBypassedOutside: TrustStore(certificates: []))),
+            digest(PinningRule(host: host, pins: base.pins, expiry: PinningExpiry("2027-03-31", then: .fail))),
+            digest(PinningRule(host: host, pins: base.pins, expiry: PinningExpiry("2027-03-31", then: .report))),
+            digest(PinningRule(host: host, pins: base.pins, expiry: PinningExpiry("2027-04-01", then: .fail))),
+            digest(base, deny: [Self.pin]), digest(base, deny: [other]),
+            digest(base, deny: [Pin(Self.pin.object, role: .leaf)]),
         ]
         #expect(Set(different).count == different.count)
     }

@@ -46,13 +46,13 @@ extension TestCertificate {
 extension PinningPolicy {
     /// A policy of one rule for the test server.
     init(
-        pins: [Pin], requirement: PinRequirement = .any, mode: PinningMode = .enforce, anchors: TrustStore? = nil
+        pins: [Pin], requirement: PinRequirement = .any, mode: PinningMode = .enforce, expiry: PinningExpiry? = nil,
+        anchors: TrustStore? = nil, pinsBypassedOutside: TrustStore? = nil, deny: [Pin] = []
     ) throws {
-        try self.init(rules: [
-            PinningRule(
-                host: try ServerName(TestServer.name), pins: pins, requirement: requirement, mode: mode,
-                anchors: anchors)
-        ])
+        let rule = PinningRule(
+            host: try ServerName(TestServer.name), pins: pins, requirement: requirement, mode: mode, expiry: expiry,
+            anchors: anchors, pinsBypassedOutside: pinsBypassedOutside)
+        try self.init(rules: [rule], deny: deny)
     }
 
     /// What becomes of a server, in one word.
@@ -60,11 +60,7 @@ extension PinningPolicy {
         do throws(PinningError) {
             return try evaluate(trust, port: port, at: time).decision.word
         } catch {
-            switch error {
-            case .mismatch: return "mismatch"
-            case .unlisted: return "unlisted"
-            case .untrusted: return "untrusted"
-            }
+            return error.decision?.word ?? "untrusted"
         }
     }
 }
@@ -75,6 +71,10 @@ extension PinDecision {
         case .matched: "matched"
         case .unpinned: "unpinned"
         case .forgiven: "forgiven"
+        case .bypassed: "bypassed"
+        case .stopped: "stopped"
+        case .denied: "denied"
+        case .expired: "expired"
         case .mismatch: "mismatch"
         case .unlisted: "unlisted"
         }
@@ -82,7 +82,7 @@ extension PinDecision {
 
     var mismatch: PinMismatch? {
         switch self {
-        case .mismatch(let mismatch), .forgiven(let mismatch): mismatch
+        case .mismatch(let mismatch), .forgiven(let mismatch), .bypassed(let mismatch): mismatch
         default: nil
         }
     }

@@ -57,6 +57,11 @@ struct CheckTests {
                     "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), served",
                     "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), served",
                     "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
+                    "  cause: the key of backup-27 is there as root, and the pin counts as leaf only: "
+                        + "give the pin the role root, or pin the key of its own place",
+                    "  cause: the server has another key, in a certificate since 2026-01-01: if the key is yours, serve a "
+                        + "pinned one or a backup again and renew with the same key from then on, or ship "
+                        + "\(try site.leaf.key.pin)",
                     "  if the served keys are yours: serve a pinned key (backup: backup-27) again, "
                         + "or pin one of the keys served and ship that first",
                     "  if they are not: somebody stands between you and the server; do not pin them",
@@ -105,6 +110,53 @@ struct CheckTests {
                 #expect(run.lines.last == "2 checked: 1 ok, 1 not trusted")
                 #expect(run.status == 4)
             }
+        }
+    }
+
+    @Test("checks the targets that a rule names, and says what it asks for beyond that")
+    func settings() async throws {
+        try await site.serve { server in
+            let policy = try site.policy(
+                "\"\(try site.root.key.pin)\"", rule: #""check": { "targets": ["\#(server.target())"] },"#)
+            let run = await check("--policy", policy)
+            #expect(run.lines.last == "1 checked: 1 ok")
+            #expect(run.status == 0)
+            let more = try site.policy(
+                "\"\(try site.root.key.pin)\"",
+                rule: #""check": { "targets": ["\#(server.target())"], "keys": "both", "allAddresses": true },"#)
+            let less = await check("--policy", more)
+            #expect(less.lines.last == "1 checked: 1 ok")
+            #expect(
+                less.errors == "pinctl: policy \(more):3:1: \"check\" asks for keys both and all addresses, which this "
+                    + "version does not do: look at it by other means\n")
+            #expect(less.status == 3)
+        }
+        let wrong = try site.policy("\"\(strangePin)\"", rule: #""check": { "targets": ["ftp://a.test"] },"#)
+        let run = await check("--policy", wrong)
+        #expect(run.errors.contains("\(wrong):3:1: the target \"ftp://a.test\" of \"check\": scheme \"ftp\""))
+        #expect(run.status == 2)
+    }
+
+    @Test("says that a rule has ended, or that a key is denied")
+    func ended() async throws {
+        try await site.serve { server in
+            let pin = "\"\(try site.root.key.pin)\""
+            for (action, text) in [("fail", "says to fail then"), ("stop-pinning", "PINNING IS OFF")] {
+                let rule = #""expires": "2026-01-02", "onExpiry": "\#(action)","#
+                let run = await check("--policy", try site.policy(pin, rule: rule), server.target())
+                #expect(run.lines.first?.hasPrefix("FAIL") == true)
+                #expect(run.lines.first?.contains(text) == true)
+                #expect(run.status == 1)
+                let json = await check("--json", "--policy", try site.policy(pin, rule: rule), server.target())
+                #expect(json.output.contains("\"verdict\":\"expired\",\"trusted\":true"))
+            }
+            let policy = try site.folder.add(
+                """
+                { "version": 1, "deny": [\(pin)], "domains": [{ "host": "api.test", "pins": ["\(strangePin)"] }] }
+                """)
+            let run = await check("--policy", policy, server.target())
+            #expect(run.lines.first?.contains("the policy denies \(try site.root.key.pin), which is the root") == true)
+            #expect(run.status == 1)
         }
     }
 

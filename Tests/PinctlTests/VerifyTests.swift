@@ -48,6 +48,11 @@ struct VerifyTests {
                 "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), file",
                 "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), file",
                 "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
+                "  cause: the server has another key, in a certificate since 2026-01-01: if the key is yours, serve a "
+                    + "pinned one or a backup again and renew with the same key from then on, or ship "
+                    + "\(try site.leaf.key.pin)",
+                "  cause: the authority changed: the chain ends at CN=Test Root: have the certificate issued by a "
+                    + "pinned authority or for a backup key, then ship the pin of its new root, \(try site.root.key.pin)",
                 "  if the served keys are yours: serve a pinned key again, or pin one of the keys served and ship that first",
                 "  if they are not: somebody stands between you and the server; do not pin them",
             ])

@@ -93,11 +93,13 @@ extension PinningPolicy {
     /// One rule for `pinned.test`, or another host.
     static func pinning(
         _ pin: String, role: PinRole = .any, host: String = "pinned.test", ports: Set<Int>? = nil,
-        mode: PinningMode = .enforce, unlisted: UnlistedHosts = .trust, anchors: TrustStore? = nil
+        mode: PinningMode = .enforce, expiry: PinningExpiry? = nil, unlisted: UnlistedHosts = .trust,
+        anchors: TrustStore? = nil, deny: [String] = []
     ) throws -> PinningPolicy {
         let rule = PinningRule(
-            host: try ServerName(host), ports: ports, pins: [try Pin(pin, role: role)], mode: mode, anchors: anchors)
-        return try PinningPolicy(rules: [rule], unlisted: unlisted)
+            host: try ServerName(host), ports: ports, pins: [try Pin(pin, role: role)], mode: mode, expiry: expiry,
+            anchors: anchors)
+        return try PinningPolicy(rules: [rule], unlisted: unlisted, deny: try deny.map { try Pin($0) })
     }
 }
 

@@ -21,6 +21,18 @@ public struct PinDiagnosis: Sendable, Hashable {
     }
 }
 
+extension PinDiagnosis {
+    /// Looks for the rule that was meant for a host which none reaches.
+    public init(ofUnlisted host: ServerName, in policy: PinningPolicy) {
+        var nearest: (miss: HostMiss, rule: PinningRule)?
+        for rule in policy.rules {
+            guard let miss = HostMiss(host, rule), nearest.map({ miss.rank < $0.miss.rank }) ?? true else { continue }
+            nearest = (miss, rule)
+        }
+        causes = nearest.map { [.hostMissed(host, $0.miss, $0.rule.identity)] } ?? []
+    }
+}
+
 extension PinDiagnosis: CustomStringConvertible {
     /// A line for each cause.
     public var description: String { causes.map(\.description).joined(separator: "\n") }
@@ -44,18 +56,25 @@ private struct Examination {
             switch accepted.decision {
             case .matched(let matches, _):
                 return matches.allSatisfy(\.pin.isBackup) ? [.onlyBackup(matches.map(\.pin))] : []
-            case .forgiven(let mismatch), .mismatch(let mismatch): return causes(of: mismatch)
-            case .unpinned(nil), .unlisted: return nearestRule()
-            case .unpinned: return []
+            case .forgiven(let mismatch), .bypassed(let mismatch), .mismatch(let mismatch):
+                return causes(of: mismatch)
+            case .stopped(let rule), .expired(let rule, _, _): return expiry(of: rule)
+            case .unpinned(nil), .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
+            case .unpinned, .denied: return []
             }
         } catch {
             switch error {
             case .mismatch(let mismatch): return causes(of: mismatch)
-            case .unlisted: return nearestRule()
+            case .expired(let rule, _, _): return expiry(of: rule)
+            case .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
             case .untrusted(.untrusted(let finding)): return causes(of: finding)
-            case .untrusted: return []
+            case .untrusted, .denied: return []
             }
         }
+    }
+
+    private func expiry(of rule: PinningRule) -> [PinFailureCause] {
+        rule.expiry.map { [.policyExpired(rule.identity, $0)] } ?? []
     }
 
     private var presented: [X509Certificate] { Array(trust.presented.certificates.prefix(Self.limit)) }
@@ -67,8 +86,9 @@ extension Examination {
     private func causes(of mismatch: PinMismatch) -> [PinFailureCause] {
         let rule = mismatch.rule
         let path = mismatch.path
-        var causes: [PinFailureCause] = []
-        let isInspected = rule.anchors == nil && systemRoots?.contains(path.anchor) == false
+        var causes = mismatch.expiry == nil ? [] : expiry(of: rule)
+        let roots = systemRoots ?? rule.pinsBypassedOutside
+        let isInspected = rule.anchors == nil && roots?.contains(path.anchor) == false
         if isInspected { causes.append(.inspected(by: path.anchor.subject)) }
         let missing = rule.pins.filter { pin in
             !mismatch.matches.contains { $0.pin == pin } && mismatch.unmetRoles.contains { $0.overlaps(pin.role) }
@@ -91,7 +111,7 @@ extension Examination {
     private func cause(of pin: Pin, in mismatch: PinMismatch, _ attempts: [TrustAttempt]) -> PinFailureCause? {
         let path = mismatch.path.certificates
         func holdsPin(_ certificate: X509Certificate) -> Bool {
-            mismatch.rule.objects(of: certificate).contains(pin.object)
+            mismatch.rule.pins.objects(of: certificate).contains(pin.object)
         }
         if let index = path.firstIndex(where: holdsPin) {
             return .wrongPosition(pin, PinRole(index: index, of: path.count))
@@ -135,9 +155,10 @@ extension Examination {
     private static func ordered(_ causes: [PinFailureCause]) -> [PinFailureCause] {
         func rank(_ cause: PinFailureCause) -> Int {
             switch cause {
-            case .wrongPosition: 0
-            case .wrongBytes: 1
-            default: 2
+            case .policyExpired: 0
+            case .wrongPosition: 1
+            case .wrongBytes: 2
+            default: 3
             }
         }
         return causes.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
@@ -197,7 +218,7 @@ extension Examination {
     private func unknownIssuer(_ finding: TrustFinding) -> [PinFailureCause] {
         let rule = policy.rule(for: trust.name, port: port)
         let pinned = presented.contains { certificate in
-            rule?.pins.contains { rule?.objects(of: certificate).contains($0.object) == true } == true
+            rule.map { rule in rule.pins.contains { rule.pins.objects(of: certificate).contains($0.object) } } ?? false
         }
         guard let last = finding.certificate ?? presented.last else { return [] }
         let isAlone = presented.count == 1 && !last.isSelfIssued
@@ -209,31 +230,27 @@ extension Examination {
 
 // MARK: - No rule reaches the host
 
-extension Examination {
-    private func nearestRule() -> [PinFailureCause] {
-        let host = trust.name
-        var nearest: (miss: HostMiss, rule: PinningRule)?
-        for rule in policy.rules {
-            guard let miss = Self.miss(host, rule), nearest.map({ miss.rank < $0.miss.rank }) ?? true else { continue }
-            nearest = (miss, rule)
-        }
-        return nearest.map { [.hostMissed(host, $0.miss, $0.rule.identity)] } ?? []
-    }
-
-    private static func miss(_ host: ServerName, _ rule: PinningRule) -> HostMiss? {
-        if rule.host == host || rule.includesSubdomains && host.isSubdomain(of: rule.host) { return .port }
-        if host.isSubdomain(of: rule.host) { return .parent }
-        guard !host.isIPAddress, !rule.host.isIPAddress else { return nil }
+extension HostMiss {
+    /// By what a rule that does not reach a host misses it; nil when it is not near.
+    fileprivate init?(_ host: ServerName, _ rule: PinningRule) {
         let (wanted, given) = (host.labels, rule.host.labels)
-        if wanted.joined() == given.joined() { return .dot }
-        if rule.host.isSubdomain(of: host) { return .child }
         // Below a single label everybody is a neighbour.
         let parent = wanted.dropFirst()
-        return parent.count > 1 && parent == given.dropFirst() ? .sibling : nil
+        if rule.host == host || rule.includesSubdomains && host.isSubdomain(of: rule.host) {
+            self = .port
+        } else if host.isSubdomain(of: rule.host) {
+            self = .parent
+        } else if !wanted.isEmpty, wanted.joined() == given.joined() {
+            self = .dot
+        } else if rule.host.isSubdomain(of: host) {
+            self = .child
+        } else if parent.count > 1, parent == given.dropFirst() {
+            self = .sibling
+        } else {
+            return nil
+        }
     }
-}
 
-extension HostMiss {
     /// The nearest first.
     fileprivate var rank: Int {
         switch self {

@@ -1,11 +1,27 @@
 public import CertificatePinning
 import CertificateTrust
+import FoundationEssentials
 
 extension CanonicalPolicy {
     /// What a policy of this project says.
     public init(_ policy: PinningPolicy) {
         self.init(
-            rules: policy.rules.map(CanonicalRule.init), combination: .closest, unlisted: policy.unlisted)
+            rules: policy.rules.map(CanonicalRule.init), combination: .closest,
+            denied: policy.deny.map(CanonicalPin.init),
+            unlisted: policy.unlisted)
+    }
+
+    /// The same of a file, with the names of the roots' files.
+    init(_ file: PolicyFile) {
+        self.init(file.policy)
+        // A rule for each element, since there was no problem.
+        for (index, value) in (file.root["domains"]?.elements ?? []).enumerated() where rules.indices.contains(index) {
+            guard let anchors = value["anchors"], anchors.string == nil else { continue }
+            let bypasses = value["localAnchorsBypassPins"]?.bool ?? false
+            let files = (anchors["files"]?.elements ?? []).compactMap(\.string)
+            rules[index].anchors = files.map { AnchorSet($0, bypassesPins: bypasses) }
+            if anchors["system"]?.bool == true { rules[index].anchors?.append(AnchorSet("system")) }
+        }
     }
 }
 
@@ -14,6 +30,8 @@ extension CanonicalRule {
         self.init(
             patterns: [HostPattern(rule.host.description, rule.includesSubdomains ? .exactAndBelow : .exact)],
             ports: rule.ports, pins: rule.pins.map(CanonicalPin.init), requirement: rule.requirement, mode: rule.mode,
+            expiry: rule.expiry.map { RuleExpiry(.instant(Int64($0.end.timeIntervalSince1970)), $0.action) },
+            anchors: rule.anchors.map { _ in [AnchorSet("in code")] }, reports: rule.reports.map(\.absoluteString),
             note: rule.note, location: rule.location)
     }
 }

@@ -111,7 +111,7 @@ public struct HostPattern: Sendable, Hashable {
 
 /// When a rule ends, and what holds then.
 public struct RuleExpiry: Sendable, Hashable {
-    /// The last moment at which the rule holds.
+    /// The first moment at which the rule does not hold any more.
     public var moment: Moment
     /// What holds behind it.
     public var effect: Effect
@@ -128,15 +128,7 @@ public struct RuleExpiry: Sendable, Hashable {
     }
 
     /// What holds when the rule has ended.
-    @nonexhaustive
-    public enum Effect: String, Sendable, Hashable, CaseIterable {
-        /// Every server is refused.
-        case fail
-        /// Mismatches are told and forgiven.
-        case report
-        /// Pins are not looked at.
-        case stopPinning = "stop-pinning"
-    }
+    public typealias Effect = PinningExpiry.Action
 
     /// Makes an end.
     public init(_ moment: Moment, _ effect: Effect) {

@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 public import FoundationEssentials
 
 extension CanonicalPolicy {
@@ -68,7 +69,9 @@ struct Conversion {
 
 extension CanonicalRule {
     /// What messages call it.
-    var title: String { patterns.map(\.host).joined(separator: ", ") }
+    var title: String {
+        patterns.map { $0.scope == .every ? "the server" : visibleText($0.host) }.joined(separator: ", ")
+    }
 }
 
 extension PinDialect {

@@ -5,11 +5,14 @@ extension PinDialect {
     /// passes over or takes otherwise than it looks is a note.
     public func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         switch self {
-        case .policy: DialectReading(CanonicalPolicy(try PolicyFile(bytes: bytes, path: path).policy))
+        case .policy: DialectReading(CanonicalPolicy(try PolicyFile(bytes: bytes, path: path)))
         case .android: try AndroidNetworkSecurityConfig.read(bytes, path: path)
         case .apple: try ApplePinnedDomains.read(bytes, path: path)
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)
         case .okhttp: try OkHttpReader.read(bytes, path: path)
+        case .hpkp: try HPKPReader.read(bytes, path: path)
+        case .curl: try CurlPins.read(bytes, path: path)
+        case .tlsa: try TLSAZone.read(bytes, path: path)
         default:
             throw PolicyFileError(problems: [
                 PolicyProblem(
@@ -28,6 +31,9 @@ extension PinDialect {
             case .apple: try ApplePinnedDomains.write(policy)
             case .trustkit: try TrustKitConfiguration.write(policy)
             case .okhttp: try OkHttpWriter.write(policy)
+            case .hpkp: try HPKPWriter.write(policy)
+            case .curl: try CurlPins.write(policy)
+            case .tlsa: try TLSAZone.write(policy)
             default: throw DialectWriteError("x")
             }
         return Array(text.utf8)

@@ -7,8 +7,9 @@ extension CommandDefinition {
         operandCount: 0...Int.max, flags: [.policy, .pin, .caFile, .profile, .at, .connectTimeout, .timeout],
         notes: [
             "TARGET is host, host:port, [v6]:port, https://host/ or host:443@ADDRESS (pinctl help",
-            "targets). Without one, every host of the policy is checked. The policy is that of",
-            "--policy, else of the environment variable PINCTL_POLICY, else pins/pins.jsonc.",
+            "targets). Without one, every host of the policy is checked, at the targets of its rule's",
+            "\"check\" where it has some. The policy is that of --policy, else of the environment",
+            "variable PINCTL_POLICY, else pins/pins.jsonc.",
             "The connection is closed at the server's certificate; no byte of a request is sent.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
@@ -17,10 +18,14 @@ extension CommandDefinition {
             var source = try arguments.pinSource()
             if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
             var checks: [(endpoint: Endpoint, expectation: Expectation)] = []
-            for endpoint in named.isEmpty ? source.endpoints : named {
+            for endpoint in named.isEmpty ? try source.endpoints() : named {
                 checks.append((endpoint, try source.expectation(for: endpoint)))
             }
             guard !checks.isEmpty else { throw .missingOperand(arguments.command) }
+
+            for problem in source.unmetSettings(for: checks.map(\.endpoint)) {
+                console.problem(problem, .couldNotCheck)
+            }
 
             var tally: [ExitCode: Int] = [:]
             await inOrder(checks) { check in
@@ -45,13 +50,46 @@ extension CommandDefinition {
 }
 
 extension PinSource {
-    /// Every host of the policy, at the ports its rules name or at 443.
-    fileprivate var endpoints: [Endpoint] {
+    /// The targets of every rule: those it names, else its host at the ports it reaches, 443 for all.
+    fileprivate func endpoints() throws(UsageError) -> [Endpoint] {
         guard case .policy(let file) = self else { return [] }
-        return file.policy.rules.flatMap { rule in
-            (rule.ports?.sorted() ?? [443]).compactMap { port in
+        var endpoints: [Endpoint] = []
+        for rule in file.policy.rules {
+            for target in rule.check.targets {
+                do throws(TargetError) {
+                    endpoints.append(try Endpoint(target: target))
+                } catch {
+                    throw .unusable(["\(rule.origin): the target \"\(target)\" of \"check\": \(error)"])
+                }
+            }
+            guard rule.check.targets.isEmpty else { continue }
+            endpoints += (rule.ports?.sorted() ?? [443]).compactMap { port in
                 UInt16(exactly: port).map { Endpoint(name: rule.host, port: $0) }
             }
         }
+        return endpoints
+    }
+
+    /// What the rules of these servers ask of a check and is not done, each rule once: less was looked at than they say.
+    fileprivate func unmetSettings(for endpoints: [Endpoint]) -> [String] {
+        guard case .policy(let file) = self else { return [] }
+        let rules = endpoints.compactMap { file.policy.rule(for: $0.name, port: Int($0.port)) }
+        var unmet: [String] = []
+        for rule in rules where !rule.check.unmet.isEmpty {
+            let text =
+                "\(rule.origin): \"check\" asks for \(rule.check.unmet.joined(separator: " and ")), which this version "
+                + "does not do: look at it by other means"
+            if !unmet.contains(text) { unmet.append(text) }
+        }
+        return unmet
+    }
+}
+
+extension CheckSettings {
+    fileprivate var unmet: [String] {
+        [
+            keys == .auto ? nil : "keys \(keys.rawValue)", allAddresses ? "all addresses" : nil,
+            startTLS.map { "STARTTLS of \($0)" },
+        ].compactMap(\.self)
     }
 }

@@ -2,116 +2,176 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinDialects
+import TLSTransport
 
 extension CommandDefinition {
     static let explain = CommandDefinition(
         name: "explain", summary: "say what a pin is, or which pins hold for a host", operands: "PIN|HOST|-",
-        operandCount: 1...1, flags: [.among, .policy, .asDialect, .caFile, .profile, .at, .connectTimeout, .timeout],
+        operandCount: 1...1, flags: [.among, .policy, .asDialect, .connectTimeout, .timeout, .caFile, .profile, .at],
         notes: [
-            "A PIN in any spelling is looked for among the keys and certificates of --in, as the",
-            "digest of a key, of a certificate, and of what people hash by mistake; - is a pasted",
-            "exception of OkHttp on standard input. A HOST is looked up in the policy, or in any",
-            "other dialect's file, by its own system's rules or by those of --as.",
+            "A PIN, in any spelling, is looked for in the policy and among the keys of --in: as the",
+            "digest of a key, of a certificate, and of what people hash by mistake. - is the text of",
+            "an exception of OkHttp on standard input. A HOST is looked up in the policy, or in a",
+            "file of any other dialect, as the file's own system does, or that of --as.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let word = arguments.operands[0]
-            let path = arguments[.policy] ?? Arguments.usualPolicyPath(in: environment)
-            let input = try DialectInput(path, as: nil)
-            let time = try arguments.time(in: environment)
-            HostExplanation(word, input, as: try arguments.dialect(.asDialect), at: time).tell(&console)
+            if word == "-" {
+                let text = String(decoding: try DialectInput.contents("-"), as: UTF8.self)
+                guard let failure = PinningFailureText(text) else {
+                    throw .invalidOperand(
+                        "standard input",
+                        reason: "holds no exception of OkHttp: paste it from "
+                            + "\"Certificate pinning failure!\" to its last pin")
+                }
+                let keys = try await KeyRing(arguments, environment)
+                return keys.tell(failure, &console)
+            }
+            guard let digest = DigestText(word) else {
+                guard arguments.all(.among).isEmpty else {
+                    throw .invalidOperand(word, reason: "is no pin: give sha256/ and base64, base64 alone, or hex")
+                }
+                let path = arguments[.policy] ?? Arguments.usualPolicyPath(in: environment)
+                let input = try DialectInput(path, as: nil)
+                let dialect = try arguments.dialect(.asDialect)
+                return HostExplanation(word, input, as: dialect, at: try arguments.time(in: environment)).tell(&console)
+            }
+            var keys = try await KeyRing(arguments, environment)
+            try keys.addPolicy(arguments, environment)
+            keys.tell(word, digest, &console)
         })
 }
 
-/// Which rules of a file hold for a host, and which pins.
-struct HostExplanation {
-    let host: String
-    let dialect: PinDialect
-    let policy: CanonicalPolicy
-    let notes: [ConversionNote]
+/// The keys among which a digest is looked for.
+private struct KeyRing {
+    private var holders: [(holder: KeyHolder, title: String)] = []
+    private var named: [(pin: CanonicalPin, title: String)] = []
 
-    init(_ host: String, _ input: DialectInput, as dialect: PinDialect?, at time: Date) {
-        self.host = host
-        self.dialect = dialect ?? input.dialect
-        if self.dialect == input.dialect {
-            policy = input.reading.policy
-            notes = input.reading.notes
-        } else {
-            let converted = input.reading.policy.converted(to: self.dialect, at: time)
-            policy = converted.policy
-            notes = input.reading.notes + converted.notes
+    /// The keys of `--in`: files, and servers for what is no file.
+    init(_ arguments: Arguments, _ environment: CommandEnvironment) async throws(UsageError) {
+        for name in arguments.all(.among) {
+            if try add(file: name) { continue }
+            let endpoint = try Endpoint(argument: name)
+            let probe = try ServerProbe(arguments, in: environment)
+            do throws(TransportError) {
+                for (index, certificate) in try await probe.presentedChain(of: endpoint).certificates.enumerated() {
+                    holders.append((KeyHolder(certificate), "\(endpoint)[\(index)]  \(certificate.subject)"))
+                }
+            } catch {
+                throw .unusable(["\(name) is no file, and as a server: \(error)"])
+            }
         }
     }
 
-    func tell(_ console: inout Console) {
-        let rules = dialect.rules(for: host, in: policy)
-        var lines = [headline(rules.count)]
-        for rule in rules {
-            lines.append("  \(rule.title)\(rule.location.map { "  \($0)" } ?? "")  \(rule.conditions)")
-            lines += rule.pins.map { "    \($0)  \($0.role.rawValue)\($0.name.map { "  \($0)" } ?? "")" }
-            if rule.pins.isEmpty {
-                lines.append("    no pins: \(rule.mode == .off ? "none is needed" : "every server is refused")")
+    /// False when there is no such file.
+    private mutating func add(file name: String) throws(UsageError) -> Bool {
+        guard let file = try? InputFile(path: name) else { return false }
+        var found: [(KeyHolder, String)] = []
+        do throws(KeyFile.Failure) {
+            try KeyFile.read(file) { item in
+                guard case .success(let material) = item.content else { return }
+                let certificate = material.certificate.flatMap { try? X509Certificate(derBytes: $0) }
+                let key = try? SubjectPublicKeyInfo(derBytes: material.subjectPublicKeyInfo)
+                let title = "\(name)[\(item.index)]\(material.subject.map { "  \($0)" } ?? "")"
+                if let holder = certificate.map(KeyHolder.init) ?? key.map(KeyHolder.init) {
+                    found.append((holder, title))
+                }
+            }
+        } catch {
+            throw .unusable(["\(name): \(error)"])
+        }
+        holders += found
+        return true
+    }
+
+    /// The pins of the policy, with their names: of the usual one only if it is there.
+    mutating func addPolicy(_ arguments: Arguments, _ environment: CommandEnvironment) throws(UsageError) {
+        let path = arguments[.policy] ?? Arguments.usualPolicyPath(in: environment)
+        guard arguments[.policy] != nil || (try? InputFile(path: path)) != nil else { return }
+        let input = try DialectInput(path, as: nil)
+        for rule in input.reading.policy.rules {
+            for pin in rule.pins {
+                named.append(
+                    (
+                        pin,
+                        "\(pin.name.map { "\"\($0)\" of " } ?? "a pin of ")the rule for \(rule.title)"
+                            + (rule.location.map { "  \($0)" } ?? "")
+                    ))
             }
         }
-        for note in notes { console.note(note.description) }
+    }
+
+    /// What a digest is, in lines.
+    func tell(_ word: String, _ digest: DigestText, _ console: inout Console) {
+        let explanations = DigestExplanation.all(of: digest, among: holders.map(\.holder))
+        let uses = named.filter { $0.pin.value == digest.bytes }.map(\.title)
+        var lines = explanations.map { line($0) }
+        lines += uses.map { "pinned: \($0)" }
+        if lines.isEmpty {
+            lines = [
+                holders.isEmpty
+                    ? "nothing is known of it: give the files or the server it may belong to with \(Flag.among.dashed)"
+                    : "it is no digest of \(holders.count) keys and certificates, nor of what is hashed by mistake"
+            ]
+        }
+        let isKnown = !explanations.isEmpty || !uses.isEmpty
+        console.result(
+            ["\(word):"] + lines.map { "  \($0)" },
+            .object([
+                ("pin", .string(word)),
+                ("explanations", .array(explanations.map { json($0) })),
+                ("pinned", .array(uses.map { .string($0) })),
+            ]), isKnown && explanations.allSatisfy(\.isPin) ? .good : .finding)
+    }
+
+    private func line(_ explanation: DigestExplanation) -> String {
+        guard let index = explanation.index else { return "no pin: \(explanation)" }
+        let (holder, title) = holders[index]
+        if explanation.isPin { return "the pin of \(title)" }
+        return "not the pin, but the \(explanation) of \(title): write \(SPKIFingerprint(of: holder))"
+    }
+
+    private func json(_ explanation: DigestExplanation) -> JSON {
+        var members: [(String, JSON)] = [
+            ("is_pin", .bool(explanation.isPin)), ("of", .string(explanation.input.rawValue)),
+            ("digest", .string(explanation.algorithm.rawValue)),
+        ]
+        if let index = explanation.index {
+            members += [
+                ("source", .string(holders[index].title)),
+                ("right_pin", .string(SPKIFingerprint(of: holders[index].holder).description)),
+            ]
+        }
+        return .object(members)
+    }
+
+    /// What an exception of OkHttp says: what was served, what is pinned, and what the pins are.
+    func tell(_ failure: PinningFailureText, _ console: inout Console) {
+        let served = Set(failure.served.map(\.pin.value))
+        let isServed = failure.pinned.contains { served.contains($0.value) }
+        var lines = ["OkHttp refused \(failure.host)", "  served:"]
+        lines += failure.served.map { "    \($0.pin)  \($0.subject)" }
+        lines.append("  pinned:")
+        for pin in failure.pinned {
+            let digest = DigestText(pin.description)
+            let known = digest.map { DigestExplanation.all(of: $0, among: holders.map(\.holder)) } ?? []
+            lines.append("    \(pin)" + (known.first.map { "  \(line($0))" } ?? ""))
+        }
+        lines.append(
+            isServed
+                ? "a pinned key was served, but on no path that OkHttp built: have the server send its chain in order"
+                : "none of the pinned keys was served: if the served ones are yours, serve a pinned key again, or ship a pin "
+                    + "of one of them first; if not, somebody stands between you and the host")
         console.result(
             lines,
             .object([
-                ("host", .string(host)), ("as", .string(dialect.rawValue)),
-                ("rules", .array(rules.map(\.json))),
-                ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
-            ]))
-    }
-
-    private func headline(_ count: Int) -> String {
-        switch count {
-        case 0 where policy.unlisted == .refuse:
-            "\(host): no rule reaches it, and \(dialect.title) refuses such hosts here"
-        case 0: "\(host): no rule reaches it; \(dialect.title) verifies its chain and looks at no pin"
-        case 1: "\(host): one rule holds, as \(dialect.title) matches hosts"
-        default: "\(host): \(count) rules hold together, as \(dialect.title) matches hosts; a pin of any is enough"
-        }
+                ("host", .string(failure.host)),
+                ("served", .array(failure.served.map { .string($0.pin.description) })),
+                ("pinned", .array(failure.pinned.map { .string($0.description) })),
+            ]), .finding)
     }
 }
 
-extension CanonicalRule {
-    fileprivate var title: String {
-        patterns.map { pattern in
-            switch pattern.scope {
-            case .exact: pattern.host
-            case .oneLabelBelow: "*.\(pattern.host)"
-            case .exactAndOneLabelBelow: "\(pattern.host) and one label below"
-            case .exactAndBelow: "\(pattern.host) and all below"
-            case .every: "every host"
-            }
-        }.joined(separator: ", ")
-    }
-
-    /// What holds besides the pins: the mode, the required roles, the end.
-    fileprivate var conditions: String {
-        var words = [mode.rawValue]
-        if case .eachOf(let roles) = requirement {
-            words.append(
-                "a match as " + PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as "))
-        }
-        if let ports { words.append("port " + ports.sorted().map(String.init).joined(separator: ", ")) }
-        if let expiry { words.append("until \(expiry.title)") }
-        return words.joined(separator: ", ")
-    }
-
-    fileprivate var json: JSON {
-        var members: [(String, JSON)] = [
-            (
-                "hosts",
-                .array(patterns.map { .object([("host", .string($0.host)), ("scope", .string($0.scope.rawValue))]) })
-            ),
-            ("mode", .string(mode.rawValue)),
-            (
-                "pins",
-                .array(pins.map { .object([("pin", .string($0.description)), ("role", .string($0.role.rawValue))]) })
-            ),
-        ]
-        if let location { members += [("file", .string(location.path)), ("line", .integer(location.line))] }
-        if let expiry { members.append(("expires", .string(expiry.title))) }
-        return .object(members)
-    }
+extension SPKIFingerprint {
+    fileprivate init(of holder: KeyHolder) { self.init(hashing: holder.key.derBytes.span) }
 }

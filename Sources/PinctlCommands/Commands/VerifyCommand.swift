@@ -32,11 +32,11 @@ extension CommandDefinition {
                 let text = VerdictText(
                     verdict: Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time),
                     subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: "file",
-                    presented: presented.certificates, now: time)
+                    presented: presented.certificates, now: time,
+                    causes: expectation.causes(of: trust, port: endpoint.port, at: time))
                 let trace = arguments.has(.verbose) ? TraceText(of: trust, at: time) : nil
                 console.result(
-                    [text.headline] + (text.explanation.isEmpty ? text.chain : text.explanation)
-                        + (trace?.lines ?? []),
+                    [text.headline] + text.details + (trace?.lines ?? []),
                     text.json(
                         [("input", .string(arguments.operands[0])), ("host", .string(endpoint.name.description))]
                             + (name.map { [("store", .string($0))] } ?? []) + (trace.map { [("tried", $0.json)] } ?? [])

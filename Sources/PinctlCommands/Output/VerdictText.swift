@@ -12,6 +12,8 @@ struct VerdictText {
     let source: String
     let presented: [X509Certificate]
     let now: Date
+    /// What may be behind it.
+    var causes: [PinFailureCause] = []
 
     /// The first line: the verdict in a word, what it is about, and why.
     var headline: String {
@@ -34,8 +36,11 @@ struct VerdictText {
         case .trusted(_, nil): return "trusted"
         case .trusted(_, let rule?): return "trusted; its pins are off (\(rule.origin))"
         case .mismatch(let mismatch):
-            let mode = mismatch.rule.mode == .report ? "; mode report: clients tell and go on" : ""
+            let isForgiven = mismatch.rule.mode == .report || mismatch.expiry != nil
+            let mode = isForgiven ? "; mode report: clients tell and go on" : ""
             return "pin mismatch: \(mismatch.finding) (\(mismatch.rule.origin))\(mode)"
+        case .denied(let match, let path, let port): return "\(PinDecision.denied(match, path, port: port))"
+        case .expired(let decision, _, _): return "\(decision)"
         case .unlisted(let policy): return "not covered: \(policy) has no rule for it: add one"
         case .untrusted(.untrusted(let finding)): return "not trusted [\(finding.rule.rawValue)]: \(finding)"
         case .untrusted(let error): return "not trusted: \(error)"
@@ -63,11 +68,18 @@ struct VerdictText {
             + expiry(certificate, now: now)
     }
 
-    /// Below the headline of a mismatch; empty for the other verdicts.
+    /// Below the headline of what failed; empty for the other verdicts.
     var explanation: [String] {
-        guard case .mismatch(let mismatch) = verdict else { return [] }
-        return sideBySide(mismatch) + certificates(mismatch) + advice(mismatch)
+        guard case .mismatch(let mismatch) = verdict else { return verdict.status == .good ? [] : causeLines }
+        return sideBySide(mismatch) + certificates(mismatch) + causeLines + advice(mismatch)
     }
+
+    /// The same with the chain, where the explanation does not show it.
+    var details: [String] {
+        if case .mismatch = verdict { explanation } else { chain + explanation }
+    }
+
+    private var causeLines: [String] { causes.map { "  cause: \($0)" } }
 
     private func sideBySide(_ mismatch: PinMismatch) -> [String] {
         let served = mismatch.path.roles.map { role, certificate in
@@ -111,11 +123,14 @@ extension VerdictText {
         switch verdict {
         case .matched(_, let matches, let rule): members += Self.members(of: rule, matches)
         case .mismatch(let mismatch): members += Self.members(of: mismatch.rule, mismatch.matches)
+        case .denied(let match, _, _): members.append(("denied", .string("\(match.pin.object)")))
+        case .expired(_, let rule, _): members += Self.members(of: rule, [])
         case .untrusted(let error): members += Self.members(of: error)
         case .unreachable(let reason): members.append(("reason", .string(reason)))
         case .unlisted(let policy): members.append(("policy", .string(policy)))
         case .trusted: break
         }
+        if !causes.isEmpty { members.append(("diagnosis", .array(causes.map(Self.element)))) }
         if let path = verdict.path { members.append(("chain", .array(path.roles.map(element)))) }
         return .object(members)
     }
@@ -123,7 +138,7 @@ extension VerdictText {
     /// Null where no chain was judged.
     private var isTrusted: JSON {
         switch verdict {
-        case .matched, .trusted, .mismatch: true
+        case .matched, .trusted, .mismatch, .denied, .expired: true
         case .untrusted: false
         case .unlisted, .unreachable: .null
         }
@@ -134,6 +149,12 @@ extension VerdictText {
             "role": .string(role.rawValue), "pin": .string(certificate.spkiFingerprint.description),
             "subject": .string(certificate.subject.description), "source": .string(origin(of: certificate)),
             "not_after": .string(certificate.notAfter.rfc3339),
+        ]
+    }
+
+    private static func element(_ cause: PinFailureCause) -> JSON {
+        [
+            "cause": .string(cause.identifier), "finding": .string(cause.finding), "remedy": .string(cause.remedy),
         ]
     }
 
@@ -178,7 +199,7 @@ extension Pin {
 
 extension PinningRule {
     /// Where it is written.
-    fileprivate var origin: String { location.map { "policy \($0)" } ?? "--pin" }
+    var origin: String { location.map { "policy \($0)" } ?? "--pin" }
 }
 
 extension PinMismatch {
@@ -193,7 +214,7 @@ extension PinMismatch {
     fileprivate func standing(of pin: Pin) -> String {
         if let match = matches.first(where: { $0.pin == pin }) { return "matches as \(match.role.rawValue)" }
         // The most puzzling mismatch is a key that is there, but not where its pin counts.
-        let place = path.certificates.firstIndex { rule.objects(of: $0).contains(pin.object) }
+        let place = path.certificates.firstIndex { rule.pins.objects(of: $0).contains(pin.object) }
         guard let place else { return "not served" }
         return "served as \(PinRole(index: place, of: path.certificates.count).rawValue)"
     }

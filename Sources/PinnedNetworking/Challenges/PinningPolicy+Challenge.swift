@@ -19,10 +19,14 @@ extension PinningPolicy {
             return (.performDefaultHandling, nil)
         }
         guard let trust = space.serverTrust else { return (.rejectProtectionSpace, nil) }
-        if isUnpinned(trust.name, port: space.port) { return (.performDefaultHandling, nil) }
+        let isUnpinned = isUnpinned(trust.name, port: space.port)
+        if isUnpinned, deny.isEmpty { return (.performDefaultHandling, nil) }
         do throws(PinningError) {
-            _ = try evaluate(trust, port: space.port, at: Date())
-            return (.useCredential, URLCredential(trust: trust))
+            let decision = try evaluate(trust, port: space.port, at: Date()).decision
+            decision.log()
+            return isUnpinned ? (.performDefaultHandling, nil) : (.useCredential, URLCredential(trust: trust))
+        } catch .untrusted where isUnpinned && deniedPin(among: trust.presented.certificates) == nil {
+            return (.performDefaultHandling, nil)
         } catch {
             NSLog("%@", "PinnedNetworking: \(error)")
             return (.rejectProtectionSpace, nil)

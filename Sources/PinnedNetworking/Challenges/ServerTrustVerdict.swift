@@ -27,7 +27,7 @@ enum ServerTrustVerdict {
             self = .verified(accepted.path, accepted.decision)
         } catch {
             guard isAcceptedByDelegate, case .untrusted = error,
-                policy?.isUnpinned(trust.name, port: port) ?? true
+                policy?.leavesToDelegate(trust, port: port) ?? true
             else { throw .refused(error, trust.name, port: port) }
             self = .acceptedByDelegate(error)
         }
@@ -49,8 +49,13 @@ enum ServerTrustVerdict {
 }
 
 extension PinningPolicy {
+    /// Whether an untrusted chain is a delegate's to accept: no pins hold for the host, and no key of it is denied.
+    fileprivate func leavesToDelegate(_ trust: ServerTrust, port: Int) -> Bool {
+        isUnpinned(trust.name, port: port) && deniedPin(among: trust.presented.certificates) == nil
+    }
+
     /// Whether no pins hold for a host, so that its chain is a delegate's to judge: no rule where unlisted hosts are
-    /// trusted, or a rule that is off.
+    /// trusted, or a rule that is off. A rule that has stopped pinning still wants a chain that verifies.
     func isUnpinned(_ name: ServerName, port: Int) -> Bool {
         guard let rule = rule(for: name, port: port) else { return unlisted == .trust }
         return rule.mode == .off

@@ -151,16 +151,21 @@ struct JudgedServer: Sendable {
     let approval: Approval
     /// Whether the session's delegate answered for every task, so that the next one asks nobody.
     let isJudgedForSession: Bool
+    /// When the rule that decided ends.
+    private let end: Date?
 
     fileprivate init(_ judgement: ServerTrustQuestion.Judgement, _ approval: Approval) {
         trust = judgement.trust
         path = judgement.path
         self.approval = approval
         isJudgedForSession = judgement.isForSession
+        end = judgement.end
     }
 
-    /// A path that was valid when the connection was made can end while it is kept.
-    func isValid(at time: Date) -> Bool { path?.certificates.allSatisfy { time <= $0.notAfter } ?? true }
+    /// A path that was valid when the connection was made can end while it is kept, and so can the rule that accepted it.
+    func isValid(at time: Date) -> Bool {
+        (end.map { time < $0 } ?? true) && (path?.certificates.allSatisfy { time <= $0.notAfter } ?? true)
+    }
 }
 
 extension Approval {

@@ -15,6 +15,8 @@ struct ServerTrustQuestion: Sendable {
     struct Judgement: Sendable {
         let trust: ServerTrust
         let verdict: ServerTrustVerdict
+        /// When the rule that decided ends, which ends the verdict too.
+        let end: Date?
         let answer: ChallengeAnswer
 
         /// Who accepted the server.
@@ -42,10 +44,12 @@ struct ServerTrustQuestion: Sendable {
         let answer = try await session.answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
         task.limit.progress(to: .handshake)
         do throws(ServerTrustRefusal) {
-            let verdict = try ServerTrustVerdict(trust, port: Int(port), answer: answer, policy: policy, at: Date())
+            let now = Date()
+            let verdict = try ServerTrustVerdict(trust, port: Int(port), answer: answer, policy: policy, at: now)
             log(verdict)
             tell(ServerTrustDecision.Outcome(verdict))
-            return Judgement(trust: trust, verdict: verdict, answer: answer)
+            let end = policy?.nextExpiry(for: trust.name, port: Int(port), after: now)
+            return Judgement(trust: trust, verdict: verdict, end: end, answer: answer)
         } catch {
             tell(ServerTrustDecision.Outcome(error))
             throw error
@@ -55,7 +59,7 @@ struct ServerTrustQuestion: Sendable {
     /// Tells the observer of a server that needs no new judgement.
     func observe(_ server: JudgedServer) {
         if let path = server.path {
-            tell(.accepted(path, policy?.decide(path, port: Int(port)) ?? .unpinned(nil)))
+            tell(.accepted(path, policy?.decide(path, port: Int(port), at: Date()) ?? .unpinned(nil)))
         } else {
             tell(.acceptedByDelegate(nil))
         }
@@ -72,11 +76,19 @@ struct ServerTrustQuestion: Sendable {
         // A reused connection was logged when it was made.
         guard connection != .reused else { return }
         switch verdict {
-        case .verified(_, .forgiven(let mismatch)):
-            NSLog("%@", "PinnedNetworking goes on: \(mismatch)")
-        case .verified: break
+        case .verified(_, let decision): decision.log()
         case .acceptedByDelegate(let error):
             NSLog("%@", "PinnedNetworking goes on: a delegate accepted \(trust.name) port \(port): \(error)")
+        }
+    }
+}
+
+extension PinDecision {
+    /// Says loudly that a server was accepted without its pins.
+    func log() {
+        switch self {
+        case .forgiven, .bypassed, .stopped: NSLog("%@", "PinnedNetworking goes on: \(self)")
+        default: break
         }
     }
 }

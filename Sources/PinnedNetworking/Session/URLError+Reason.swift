@@ -5,7 +5,8 @@ extension URLError {
     /// The key in `userInfo` under which a refusal by pins has its `PinDecision`; see ``pinDecision``.
     public static let pinDecisionKey = "PinnedNetworking.PinDecision"
 
-    /// What the policy decided about the server: `.mismatch` or `.unlisted`; nil when the failure is another.
+    /// What the policy decided about the server: `.mismatch`, `.denied`, `.expired` or `.unlisted`; nil when the failure
+    /// is another.
     public var pinDecision: PinDecision? { errorUserInfo[Self.pinDecisionKey] as? PinDecision }
 
     /// The error that a request ends with, whatever ended it. The text is the reason's own.
@@ -13,20 +14,9 @@ extension URLError {
         var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
         if let url = url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
         if case ServerTrustRefusal.refused(let refusal, _, _) = (reason as? ProxyTrustRefusal)?.refusal ?? reason {
-            information[Self.pinDecisionKey] = PinDecision(refusal)
+            information[Self.pinDecisionKey] = refusal.decision
         }
         self.init(Code(reason), userInfo: information)
-    }
-}
-
-extension PinDecision {
-    /// The decision behind a refusal; nil when the chain was not trusted, so that there was nothing to decide.
-    fileprivate init?(_ refusal: PinningError) {
-        switch refusal {
-        case .mismatch(let mismatch): self = .mismatch(mismatch)
-        case .unlisted(let name, let port): self = .unlisted(name, port: port)
-        case .untrusted: return nil
-        }
     }
 }
 

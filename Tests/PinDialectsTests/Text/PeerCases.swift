@@ -1,61 +1,25 @@
+import CertificatePinning
 import FoundationEssentials
-import TestPKI
 
 /// What the tests of other systems expect, gathered in `peer-cases.json`; read when the tests run, and no part of the
 /// project.
 @dynamicMemberLookup
 struct PeerCases: Sendable {
-    enum Value: Sendable, Decodable {
-        case null
-        case bool(Bool)
-        case number(Double)
-        case string(String)
-        case array([Value])
-        case object([String: Value])
+    let json: JSONValue?
 
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if container.decodeNil() {
-                self = .null
-            } else if let bool = try? container.decode(Bool.self) {
-                self = .bool(bool)
-            } else if let number = try? container.decode(Double.self) {
-                self = .number(number)
-            } else if let string = try? container.decode(String.self) {
-                self = .string(string)
-            } else if let array = try? container.decode([Value].self) {
-                self = .array(array)
-            } else {
-                self = .object(try container.decode([String: Value].self))
-            }
-        }
-    }
-
-    let value: Value?
-
-    static let path =
-        #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
-        + "/../shared/conformance/peer-cases.json"
-    static let all: PeerCases? = (try? Data(contentsOf: URL(filePath: path)))
-        .flatMap { try? JSONDecoder().decode(Value.self, from: $0) }.map(PeerCases.init)
+    /// All of them; nil where the file is not.
+    static let all: PeerCases? = (try? Data(contentsOf: URL(filePath: MarkupPeerCases.path)))
+        .flatMap { JSONCReader.read(Array($0), dialect: .json).root }.map(PeerCases.init)
     /// What a skipped test says.
-    static let absence = "peer-cases.json is not at \(path)"
+    static let absence = MarkupPeerCases.missing
 
     subscript(dynamicMember key: String) -> PeerCases { self[key] }
 
-    subscript(key: String) -> PeerCases {
-        guard case .object(let members)? = value else { return PeerCases(value: nil) }
-        return PeerCases(value: members[key])
-    }
+    subscript(key: String) -> PeerCases { PeerCases(json: json?[key]) }
 
-    var string: String? { if case .string(let string)? = value { string } else { nil } }
-    var bool: Bool? { if case .bool(let bool)? = value { bool } else { nil } }
-    var integer: Int? { if case .number(let number)? = value { Int(number) } else { nil } }
-    var elements: [PeerCases] {
-        if case .array(let elements)? = value { elements.map { PeerCases(value: $0) } } else { [] }
-    }
-    var members: [(key: String, value: PeerCases)] {
-        guard case .object(let members)? = value else { return [] }
-        return members.sorted { $0.key < $1.key }.map { ($0.key, PeerCases(value: $0.value)) }
-    }
+    var string: String? { json?.string }
+    var bool: Bool? { json?.bool }
+    var integer: Int? { json?.integer }
+    var elements: [PeerCases] { json?.elements?.map(PeerCases.init) ?? [] }
+    var members: [(key: String, value: PeerCases)] { json?.members?.map { ($0.key, PeerCases(json: $0.value)) } ?? [] }
 }

@@ -1,10 +1,9 @@
-import CertificateTrust
-import FoundationEssentials
+package import FoundationEssentials
 
 extension Date {
     /// Parses a date-time of RFC 3339, `2026-11-20T18:48:48Z` or with an offset, or a date alone, which is its first
     /// second in UTC. Nil for any other text, days that no calendar has, and leap seconds.
-    init?(rfc3339 text: String) {
+    package init?(rfc3339 text: String) {
         var scanner = DigitScanner(text)
         guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
             let day = scanner.number(2)
@@ -33,12 +32,12 @@ extension Date {
     }
 
     /// RFC 3339 in UTC, to the second.
-    var rfc3339: String {
+    package var rfc3339: String {
         CivilTime(secondsSince1970: Int64(timeIntervalSince1970.rounded(.down)))?.description ?? "out of range"
     }
 
     /// The day alone, in UTC.
-    var day: String { String(rfc3339.prefix(10)) }
+    package var day: String { String(rfc3339.prefix(10)) }
 }
 
 /// Fixed-width numbers from the front of an ASCII text.

@@ -1,9 +1,8 @@
+import CertificateTrust
 import FoundationEssentials
 import Testing
 
-@testable import PinctlCommands
-
-@Suite("A time on the command line")
+@Suite("A time as text")
 struct RFC3339Tests {
     static let good: [(String, Double)] = [
         ("1970-01-01T00:00:00Z", 0), ("2026-11-20", 1_795_132_800), ("2026-11-20T00:00:00Z", 1_795_132_800),

@@ -1,0 +1,97 @@
+import CertificateTrust
+import FoundationEssentials
+
+/// What may still be read for one policy.
+struct PolicyReadingBudget {
+    /// Files of keys and roots, each as often as it is named: naming a large one costs a few bytes.
+    static let maximumNamedFiles = 1000
+    /// Files that are included, at any depth.
+    static let maximumIncludedFiles = 100
+
+    var namedFiles = 0
+    /// The paths of those that were included.
+    var includedFiles: Set<String> = []
+    /// All that is included is no longer than one policy may be.
+    var includedBytesLeft = JSONCReader.maximumSize
+}
+
+extension PolicyReader {
+    /// Reads a file that this one includes, for the names of its pins and those of the files that it includes.
+    mutating func include(_ value: JSONValue) {
+        guard let name = value.string else { return }
+        do throws(InclusionError) {
+            let target = try target(of: name)
+            // By two ways its names are the same.
+            guard budget.includedFiles.insert(target).inserted else { return }
+            guard budget.includedFiles.count <= PolicyReadingBudget.maximumIncludedFiles else { throw .tooMany }
+            guard Self.isInside(target, folderOf: path) else { throw .outside }
+            let bytes: [UInt8]
+            do throws(InputFileError) {
+                bytes = try InputFile.contents(ofFile: target, limit: budget.includedBytesLeft)
+            } catch {
+                throw .unreadable(error)
+            }
+            budget.includedBytesLeft -= bytes.count
+            readNames(ofFile: target, bytes, at: value)
+        } catch {
+            lacksNames = true
+            problems.add("\(quoted(name)) \(error)", at: value.position)
+        }
+    }
+
+    private func target(of name: String) throws(InclusionError) -> String {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false).filter { $0 != "." }
+        guard !parts.isEmpty, !parts.contains(""), !parts.contains("..") else { throw .outside }
+        let target = resolved(parts.joined(separator: "/"))
+        guard !ancestors.contains(target) else { throw .cycle }
+        return target
+    }
+
+    /// Whether a path leads to a place below the folder of another, links followed.
+    private static func isInside(_ target: String, folderOf path: String) -> Bool {
+        let folder = URL(filePath: path).deletingLastPathComponent().resolvingSymlinksInPath().path()
+        return URL(filePath: target).resolvingSymlinksInPath().path().hasPrefix(folder)
+    }
+
+    private mutating func readNames(ofFile target: String, _ bytes: [UInt8], at value: JSONValue) {
+        let document = JSONCReader.read(bytes, dialect: .init(ofFile: target))
+        var found = PolicyProblems(path: target)
+        for problem in document.problems { found.add(problem.message, at: problem.position) }
+        guard let root = document.root else {
+            lacksNames = true
+            return problems.add(included: found)
+        }
+        PolicySchema.included.check(root, "the included file", &found)
+        var reader = PolicyReader(path: target, publicSuffixes: publicSuffixes, problems: found)
+        reader.ancestors = ancestors + [target]
+        reader.budget = budget
+        reader.readNames(root)
+        budget = reader.budget
+        lacksNames = lacksNames || reader.lacksNames
+        problems.add(included: reader.problems)
+        for (name, pin) in reader.named.sorted(by: { $0.key < $1.key }) {
+            if let known = named[name] {
+                problems.add("\(pin.location): \(Self.taken(name, at: known.location))", at: value.position)
+            } else {
+                named[name] = pin
+            }
+        }
+    }
+}
+
+/// Why a file is not included; follows its name.
+private enum InclusionError: Error, CustomStringConvertible {
+    case outside
+    case cycle
+    case tooMany
+    case unreadable(InputFileError)
+
+    var description: String {
+        switch self {
+        case .outside: "is not below this file's folder: move it there, and write its path from here"
+        case .cycle: "includes this file in turn: take out what both need, and include that"
+        case .tooMany: "is one file too many, \(PolicyReadingBudget.maximumIncludedFiles) are included: join some"
+        case .unreadable(let error): "cannot be included: \(error)"
+        }
+    }
+}

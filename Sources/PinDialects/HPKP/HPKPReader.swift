@@ -1,0 +1,85 @@
+import CertificatePinning
+import CertificateTrust
+
+/// Reads Public-Key-Pins: the value of a header field, or the header of a response with one or both of its fields.
+enum HPKPReader {
+    /// How long browsers keep pins at most (RFC 7469, section 4.1).
+    private static let browsersAge: Int64 = 5_184_000
+
+    /// Reads what a server of this name sends. Without a name the rule is for every host.
+    static func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
+        var cursor = try TextCursor(checking: bytes, path: path)
+        var problems = PolicyProblems(path: path)
+        var reading = DialectReading(CanonicalPolicy(rules: [], combination: .carveOut))
+        var seen: Set<Bool> = []
+        let values = fields(cursor) ?? [(start(&cursor), false)]
+        for (var cursor, isReportOnly) in values {
+            let location = PolicyLocation(path: path, cursor.position)
+            guard seen.insert(isReportOnly).inserted else {
+                reading.notes.append(
+                    ConversionNote(.quirk, .either, "clients read the first field of its name alone", at: location))
+                continue
+            }
+            let header = HPKPHeader(&cursor, isReportOnly: isReportOnly, problems: &problems)
+            reading.policy.rules.append(rule(header, host, location))
+            reading.notes += notes(header, host, location)
+        }
+        if let host, (try? ServerName(host))?.isIPAddress ?? true {
+            problems.add(
+                "\(quoted(host)) has no pins in any client: name the host, not its address",
+                at: SourcePosition(line: 1, column: 1))
+        }
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+        return reading
+    }
+
+    private static func start(_ cursor: inout TextCursor) -> TextCursor {
+        _ = cursor.take { $0.isBlank || $0.isLineEnd }
+        return cursor
+    }
+
+    /// Where the values of the two fields start; nil when no line is one of them.
+    private static func fields(_ cursor: TextCursor) -> [(TextCursor, isReportOnly: Bool)]? {
+        var cursor = cursor
+        var fields: [(TextCursor, Bool)] = []
+        while cursor.byte != nil {
+            let name = String(decoding: cursor.take(while: HPKPHeader.isTokenByte), as: UTF8.self).lowercased()
+            if name == "public-key-pins" || name == "public-key-pins-report-only", cursor.take(":") {
+                fields.append((cursor, name != "public-key-pins"))
+            }
+            _ = cursor.take { !$0.isLineEnd }
+            cursor.step()
+        }
+        return fields.isEmpty ? nil : fields
+    }
+
+    private static func rule(_ header: HPKPHeader, _ host: String?, _ location: PolicyLocation) -> CanonicalRule {
+        let scope: HostPattern.Scope =
+            host == nil ? .every : header.includesSubdomains ? .exactAndBelow : .exact
+        return CanonicalRule(
+            patterns: [HostPattern(host ?? "", scope)], pins: header.pins,
+            mode: header.isReportOnly ? .report : .enforce,
+            expiry: header.isReportOnly ? nil : header.maxAge.map { RuleExpiry(.age($0), .stopPinning) },
+            reports: header.reportURI.map { [$0] } ?? [], location: location)
+    }
+
+    private static func notes(_ header: HPKPHeader, _ host: String?, _ location: PolicyLocation) -> [ConversionNote] {
+        var notes = header.passedOver.map { message, direction, position in
+            ConversionNote(.quirk, direction, message, at: PolicyLocation(path: location.path, position))
+        }
+        func note(_ direction: SecurityDirection, _ message: String) {
+            notes.append(ConversionNote(.quirk, direction, message, at: location))
+        }
+        if header.isReportOnly, header.maxAge != nil { note(.unchanged, "clients pass over the max-age of a report") }
+        if !header.isReportOnly, header.maxAge == 0 {
+            note(.weaker, "max-age=0 tells clients to forget the pins: nothing is pinned")
+        }
+        if !header.isReportOnly, let age = header.maxAge, age > browsersAge {
+            note(.weaker, "browsers keep pins for \(browsersAge) seconds, not for \(age)")
+        }
+        if host == nil, header.includesSubdomains {
+            note(.weaker, "includeSubDomains is lost, because the header does not name its host: give it with --host")
+        }
+        return notes
+    }
+}

@@ -1,0 +1,122 @@
+import CertificatePinning
+
+/// The data of a TLSA record (RFC 6698, section 2.1).
+struct TLSARecord: Hashable {
+    let usage: UInt8
+    let selector: UInt8
+    let matchingType: UInt8
+    let data: [UInt8]
+
+    /// Names of the numbers (RFC 7218, section 2), upper case.
+    private static let names: [[String: UInt8]] = [
+        ["PKIX-TA": 0, "PKIX-EE": 1, "DANE-TA": 2, "DANE-EE": 3, "PRIVCERT": 255],
+        ["CERT": 0, "SPKI": 1, "PRIVSEL": 255],
+        ["FULL": 0, "SHA2-256": 1, "SHA2-512": 2, "PRIVMATCH": 255],
+    ]
+    private static let fields = ["usage", "selector", "matching type"]
+
+    init(usage: UInt8, selector: UInt8, matchingType: UInt8, data: [UInt8]) {
+        self.usage = usage
+        self.selector = selector
+        self.matchingType = matchingType
+        self.data = data
+    }
+
+    /// Reads the words of a record's data, also in the form of RFC 3597, section 5; what is wrong is told.
+    init?(_ record: ZoneRecord, _ problems: inout PolicyProblems) {
+        guard record.data.first?.text != "\\#" else {
+            self.init(generic: record, &problems)
+            return
+        }
+        guard record.data.count >= 4 else {
+            problems.add("the record ends early: write usage, selector, matching type and data", at: record.position)
+            return nil
+        }
+        var numbers: [UInt8] = []
+        for index in 0..<3 {
+            let word = record.data[index]
+            guard let number = UInt8(word.text) ?? Self.names[index][word.text.uppercased()] else {
+                problems.add("\(quoted(word.text)) is no \(Self.fields[index]): write its number", at: word.position)
+                continue
+            }
+            numbers.append(number)
+        }
+        guard let data = Self.hexadecimal(record.data[3...], &problems), numbers.count == 3 else { return nil }
+        self.init(usage: numbers[0], selector: numbers[1], matchingType: numbers[2], data: data)
+    }
+
+    /// `\# LENGTH HEX`.
+    private init?(generic record: ZoneRecord, _ problems: inout PolicyProblems) {
+        guard let bytes = Self.hexadecimal(record.data.dropFirst(2), &problems) else { return nil }
+        guard record.data.count > 1, Int(record.data[1].text) == bytes.count, bytes.count > 3 else {
+            problems.add(
+                "the record has \(bytes.count) bytes, which is not its length: write \\#, as many, and the bytes",
+                at: record.data[0].position)
+            return nil
+        }
+        (usage, selector, matchingType, data) = (bytes[0], bytes[1], bytes[2], Array(bytes[3...]))
+    }
+
+    private static func hexadecimal(
+        _ words: ArraySlice<ZoneRecord.Word>, _ problems: inout PolicyProblems
+    ) -> [UInt8]? {
+        var digits: [UInt8] = []
+        for word in words {
+            for byte in word.text.utf8 {
+                guard let digit = byte.hexadecimalValue else {
+                    problems.add("\(quoted(word.text)) is not hexadecimal: write the data's digits", at: word.position)
+                    return nil
+                }
+                digits.append(digit)
+            }
+        }
+        guard digits.count % 2 == 0 else {
+            problems.add(
+                "the data has half a byte: write all of its digits",
+                at: words.first?.position ?? SourcePosition(line: 1, column: 1))
+            return nil
+        }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+}
+
+// MARK: - Pins
+
+extension TLSARecord {
+    /// The pin of a record; nil for one that no client can use (RFC 6698, section 4.1).
+    ///
+    /// PKIX-TA and DANE-TA count as any issuer, PKIX-EE and DANE-EE as leaf; the DANE ones without a trusted chain.
+    var pin: CanonicalPin? {
+        guard usage <= 3, selector <= 1, let digest = [CanonicalPin.Digest.full, .sha256, .sha512].at(matchingType)
+        else { return nil }
+        return CanonicalPin(
+            selector == 0 ? .certificate : .publicKey, digest, data, role: usage % 2 == 0 ? .ca : .leaf,
+            trust: usage < 2 ? .chain : .pinAlone)
+    }
+
+    /// The record of a pin; nil for a digest or role that there is none for.
+    init?(_ pin: CanonicalPin) {
+        guard pin.role == .ca || pin.role == .leaf else { return nil }
+        switch pin.digest {
+        case .full: matchingType = 0
+        case .sha256: matchingType = 1
+        case .sha512: matchingType = 2
+        case .sha1: return nil
+        }
+        usage = (pin.trust == .chain ? 0 : 2) + (pin.role == .ca ? 0 : 1)
+        selector = pin.content == .certificate ? 0 : 1
+        data = pin.value
+    }
+}
+
+extension Array {
+    fileprivate func at(_ index: UInt8) -> Element? { Int(index) < count ? self[Int(index)] : nil }
+}
+
+extension TLSARecord: CustomStringConvertible {
+    /// `3 1 1` and the data in hexadecimal.
+    var description: String {
+        let digits = data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return "\(usage) \(selector) \(matchingType) \(digits)"
+    }
+}

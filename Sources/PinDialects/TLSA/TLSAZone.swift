@@ -1,0 +1,124 @@
+import CertificatePinning
+import CertificateTrust
+
+/// Reads and writes TLSA records as lines of a zone file: `_443._tcp.example.com. IN TLSA 3 1 1 …`.
+enum TLSAZone {
+    /// Which host and port an owner stands for.
+    private struct Service: Hashable {
+        let host: String
+        /// nil for `*`, all of them.
+        let port: Int?
+    }
+
+    static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
+        var problems = PolicyProblems(path: path)
+        var reader = ZoneReader(try TextCursor(checking: bytes, path: path))
+        let records = reader.records(ofType: ["TLSA", "TYPE52"], &problems)
+        if records.isEmpty, problems.isEmpty {
+            problems.add(
+                "no TLSA record stands here: write _443._tcp.HOST. IN TLSA 3 1 1 and the digest",
+                at: SourcePosition(line: 1, column: 1))
+        }
+        var notes: [ConversionNote] = []
+        var services: [Service] = []
+        var rules: [Service: CanonicalRule] = [:]
+        for record in records {
+            let location = PolicyLocation(path: path, record.position)
+            guard let service = service(record, &problems), let data = TLSARecord(record, &problems) else { continue }
+            if rules[service] == nil {
+                services.append(service)
+                rules[service] = CanonicalRule(
+                    patterns: [HostPattern(service.host, .exact)], ports: service.port.map { [$0] }, pins: [],
+                    location: location)
+            }
+            guard let pin = data.pin else {
+                let numbers = "\(data.usage) \(data.selector) \(data.matchingType)"
+                notes.append(
+                    ConversionNote(.quirk, .either, "clients pass over a record of kind \(numbers)", at: location))
+                continue
+            }
+            if let length = pin.digest.length, pin.value.count != length {
+                problems.add(
+                    "the record has \(pin.value.count) bytes where \(pin.digest.rawValue) has \(length): hash the key again",
+                    at: record.position)
+            } else if rules[service]?.pins.contains(pin) == false {
+                rules[service]?.pins.append(pin)
+            }
+        }
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+        return DialectReading(
+            CanonicalPolicy(rules: merged(services.compactMap { rules[$0] }, &notes), combination: .union), notes: notes
+        )
+    }
+
+    /// Rules of one host with the same pins become one; those without any pins hold nothing (RFC 6698, section 4.1).
+    private static func merged(_ rules: [CanonicalRule], _ notes: inout [ConversionNote]) -> [CanonicalRule] {
+        var merged: [CanonicalRule] = []
+        var indices: [[String]: Int] = [:]
+        for rule in rules {
+            guard !rule.pins.isEmpty else {
+                notes.append(
+                    ConversionNote(
+                        .quirk, .weaker,
+                        "\(visibleText(rule.patterns[0].host)) has no record that clients can use: it is not pinned",
+                        at: rule.location))
+                continue
+            }
+            let key = [rule.patterns[0].host] + rule.pins.map { "\($0.role) \($0.trust) \($0)" }
+            if let index = indices[key], let ports = rule.ports, merged[index].ports != nil {
+                merged[index].ports?.formUnion(ports)
+            } else {
+                indices[key] = merged.count
+                merged.append(rule)
+            }
+        }
+        return merged
+    }
+
+    /// The host and port of `_443._tcp.example.com`.
+    private static func service(_ record: ZoneRecord, _ problems: inout PolicyProblems) -> Service? {
+        let labels = record.owner.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+        let host = labels.count == 3 ? labels[2].lowercased() : ""
+        guard let name = try? ServerName(host), !name.isIPAddress, labels[1].lowercased() == "_tcp" else {
+            problems.add(
+                "\(quoted(record.owner)) is no service over TLS: write _443._tcp.HOST. in front of the record",
+                at: record.position)
+            return nil
+        }
+        if labels[0] == "*" { return Service(host: name.description, port: nil) }
+        guard labels[0].hasPrefix("_"), labels[0].dropFirst().utf8.allSatisfy(\.isDigit),
+            let port = Int(labels[0].dropFirst()), (1...65_535).contains(port)
+        else {
+            problems.add("\(quoted(String(labels[0]))) is no port: write _443", at: record.position)
+            return nil
+        }
+        return Service(host: name.description, port: port)
+    }
+
+    static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
+        var lines = ""
+        for rule in policy.rules {
+            guard !rule.pins.isEmpty else {
+                throw DialectWriteError("a host without pins has no records: leave its rule out", at: rule.location)
+            }
+            for pattern in rule.patterns {
+                guard pattern.scope == .exact, let name = try? ServerName(pattern.host), !name.isIPAddress else {
+                    throw DialectWriteError(
+                        "\(visibleText(pattern.host)) has no records of its own: convert the policy to TLSA first",
+                        at: rule.location)
+                }
+                for owner in rule.ports.map({ $0.sorted().map { "_\($0)" } }) ?? ["*"] {
+                    for pin in rule.pins {
+                        guard let record = TLSARecord(pin) else {
+                            throw DialectWriteError(
+                                "no record says \(pin) as \(pin.role.rawValue): convert the policy to TLSA first",
+                                at: rule.location)
+                        }
+                        lines += "\(owner)._tcp.\(name). IN TLSA \(record)\n"
+                    }
+                }
+            }
+        }
+        return lines
+    }
+}

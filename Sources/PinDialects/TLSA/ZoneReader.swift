@@ -1,0 +1,118 @@
+import CertificatePinning
+
+/// A record of a zone file.
+struct ZoneRecord {
+    /// A word of its data.
+    struct Word {
+        let text: String
+        let position: SourcePosition
+    }
+
+    /// The owner, absolute, without the dot at its end.
+    let owner: String
+    let position: SourcePosition
+    /// Upper case.
+    let type: String
+    let data: [Word]
+}
+
+/// Takes a zone file apart (RFC 1035, section 5.1): comments, parentheses, `$ORIGIN`, owners that are left out. Strings in
+/// quotes are words; their contents are not looked at.
+struct ZoneReader {
+    private var cursor: TextCursor
+    private var origin: String?
+    private var owner: String?
+
+    init(_ cursor: TextCursor) { self.cursor = cursor }
+
+    /// The records of a type, by its name and its number, in order.
+    mutating func records(ofType types: Set<String>, _ problems: inout PolicyProblems) -> [ZoneRecord] {
+        var records: [ZoneRecord] = []
+        while cursor.byte != nil {
+            let startsBlank = cursor.byte.map(\.isBlank) ?? false
+            guard let line = line(&problems), let first = line.first else { continue }
+            if first.text.hasPrefix("$") {
+                directive(line, &problems)
+                continue
+            }
+            var words = line[...]
+            if !startsBlank {
+                owner = absolute(words.removeFirst(), &problems)
+            }
+            // A time to live and a class, in any order.
+            while let word = words.first, Self.isTimeOrClass(word.text) { words.removeFirst() }
+            guard let type = words.popFirst(), types.contains(type.text.uppercased()) else { continue }
+            guard let owner else {
+                if startsBlank { problems.add("the record has no owner: write its name in front", at: type.position) }
+                continue
+            }
+            records.append(
+                ZoneRecord(
+                    owner: owner, position: startsBlank ? type.position : first.position,
+                    type: type.text.uppercased(), data: Array(words)))
+        }
+        return records
+    }
+
+    private static func isTimeOrClass(_ text: String) -> Bool {
+        ["IN", "CH", "HS"].contains(text.uppercased())
+            || text.utf8.first.map(\.isDigit) == true
+                && text.utf8.allSatisfy { $0.isDigit || "smhdwSMHDW".utf8.contains($0) }
+    }
+
+    private mutating func directive(_ line: [ZoneRecord.Word], _ problems: inout PolicyProblems) {
+        switch line[0].text.uppercased() {
+        case "$ORIGIN" where line.count == 2: origin = absolute(line[1], &problems)
+        case "$TTL": break
+        default:
+            problems.add(
+                "\(quoted(line[0].text)) is not known here: write the records themselves", at: line[0].position)
+        }
+    }
+
+    /// A name in full; nil, and told, when it is relative to what the file does not say.
+    private func absolute(_ word: ZoneRecord.Word, _ problems: inout PolicyProblems) -> String? {
+        if word.text.hasSuffix(".") { return String(word.text.dropLast()) }
+        guard let origin else {
+            problems.add(
+                "\(quoted(word.text)) is relative to a zone that is not named: end it with a dot, or write $ORIGIN first",
+                at: word.position)
+            return nil
+        }
+        return word.text == "@" ? origin : "\(word.text).\(origin)"
+    }
+
+    /// The words of a line, which parentheses make longer; nil at the end of the text.
+    private mutating func line(_ problems: inout PolicyProblems) -> [ZoneRecord.Word]? {
+        var words: [ZoneRecord.Word] = []
+        var open: SourcePosition?
+        while let byte = cursor.byte {
+            switch byte {
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+                cursor.step()
+                if open == nil { return words }
+            case UInt8(ascii: " "), UInt8(ascii: "\t"): cursor.step()
+            case UInt8(ascii: ";"): _ = cursor.take { !$0.isLineEnd }
+            case UInt8(ascii: "("):
+                open = cursor.position
+                cursor.step()
+            case UInt8(ascii: ")"):
+                if open == nil { problems.add("no parenthesis is open here: remove this one", at: cursor.position) }
+                open = nil
+                cursor.step()
+            case UInt8(ascii: "\""):
+                let position = cursor.position
+                cursor.step()
+                let text = cursor.take { $0 != UInt8(ascii: "\"") && !$0.isLineEnd }
+                _ = cursor.take("\"")
+                words.append(ZoneRecord.Word(text: String(decoding: text, as: UTF8.self), position: position))
+            default:
+                let position = cursor.position
+                let text = cursor.take { !$0.isBlank && !$0.isLineEnd && !"();\"".utf8.contains($0) }
+                words.append(ZoneRecord.Word(text: String(decoding: text, as: UTF8.self), position: position))
+            }
+        }
+        if let open { problems.add("this parenthesis has no end: close it", at: open) }
+        return words.isEmpty ? nil : words
+    }
+}

@@ -1,0 +1,98 @@
+import CertificatePinning
+import FoundationEssentials
+import PinDialects
+
+/// Which rules of a file hold for a host, and which pins.
+struct HostExplanation {
+    let host: String
+    let dialect: PinDialect
+    let policy: CanonicalPolicy
+    let notes: [ConversionNote]
+
+    init(_ host: String, _ input: DialectInput, as dialect: PinDialect?, at time: Date) {
+        self.host = host
+        self.dialect = dialect ?? input.dialect
+        if self.dialect == input.dialect {
+            policy = input.reading.policy
+            notes = input.reading.notes
+        } else {
+            let converted = input.reading.policy.converted(to: self.dialect, at: time)
+            policy = converted.policy
+            notes = input.reading.notes + converted.notes
+        }
+    }
+
+    func tell(_ console: inout Console) {
+        let rules = dialect.rules(for: host, in: policy)
+        var lines = [headline(rules.count)]
+        for rule in rules {
+            lines.append("  \(rule.title)\(rule.location.map { "  \($0)" } ?? "")  \(rule.conditions)")
+            lines += rule.pins.map { "    \($0)  \($0.role.rawValue)\($0.name.map { "  \($0)" } ?? "")" }
+            if rule.pins.isEmpty {
+                lines.append("    no pins: \(rule.mode == .off ? "none is needed" : "every server is refused")")
+            }
+        }
+        for note in notes { console.note(note.description) }
+        console.result(
+            lines,
+            .object([
+                ("host", .string(host)), ("as", .string(dialect.rawValue)),
+                ("rules", .array(rules.map(\.json))),
+                ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
+            ]))
+    }
+
+    private func headline(_ count: Int) -> String {
+        switch count {
+        case 0 where policy.unlisted == .refuse:
+            "\(host): no rule reaches it, and \(dialect.title) refuses such hosts here"
+        case 0: "\(host): no rule reaches it; \(dialect.title) verifies its chain and looks at no pin"
+        case 1: "\(host): one rule holds, as \(dialect.title) matches hosts"
+        default: "\(host): \(count) rules hold together, as \(dialect.title) matches hosts; a pin of any is enough"
+        }
+    }
+}
+
+extension CanonicalRule {
+    /// The hosts it is for.
+    var title: String {
+        patterns.map { pattern in
+            switch pattern.scope {
+            case .exact: pattern.host
+            case .oneLabelBelow: "*.\(pattern.host)"
+            case .exactAndOneLabelBelow: "\(pattern.host) and one label below"
+            case .exactAndBelow: "\(pattern.host) and all below"
+            case .every: "every host"
+            }
+        }.joined(separator: ", ")
+    }
+
+    /// What holds besides the pins: the mode, the required roles, the end.
+    fileprivate var conditions: String {
+        var words = [mode.rawValue]
+        if case .eachOf(let roles) = requirement {
+            words.append(
+                "a match as " + PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as "))
+        }
+        if let ports { words.append("port " + ports.sorted().map(String.init).joined(separator: ", ")) }
+        if let expiry { words.append("until \(expiry.title)") }
+        return words.joined(separator: ", ")
+    }
+
+    fileprivate var json: JSON {
+        var members: [(String, JSON)] = [
+            (
+                "hosts",
+                .array(patterns.map { .object([("host", .string($0.host)), ("scope", .string($0.scope.rawValue))]) })
+            ),
+            ("mode", .string(mode.rawValue)),
+            (
+                "pins",
+                .array(pins.map { .object([("pin", .string($0.description)), ("role", .string($0.role.rawValue))]) })
+            ),
+        ]
+        if let location { members += [("file", .string(location.path)), ("line", .integer(location.line))] }
+        if let expiry { members.append(("expires", .string(expiry.title))) }
+        return .object(members)
+    }
+}

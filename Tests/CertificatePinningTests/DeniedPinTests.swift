@@ -1,0 +1,115 @@
+import CertificatePinning
+import CertificateTrust
+import TestPKI
+import Testing
+
+@Suite("What a policy denies, and what it lets past its pins")
+struct DeniedPinTests {
+    private let server: TestServer
+    private let other: TestServer
+
+    init() throws {
+        server = try TestServer()
+        other = try TestServer("Other")
+    }
+
+    @Test(
+        "A denied key is refused on every place of the path, before pins, in every mode",
+        arguments: PinningMode.allCases)
+    func denied(mode: PinningMode) throws {
+        for certificate in [server.leaf, server.intermediate, server.root] {
+            let deny = [try certificate.pin(name: "lost")]
+            let policy = try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: deny)
+            #expect(try policy.verdict(server.trust) == "denied")
+            #expect(policy.decide(try server.path, port: 443, at: TestServer.time).word == "denied")
+        }
+        let whole = [Pin(.certificate(try server.root.parsed.fingerprint))]
+        #expect(try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: whole).verdict(server.trust) == "denied")
+        let elsewhere = [try server.root.pin(.leaf), try other.leaf.pin()]
+        let policy = try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: elsewhere)
+        #expect(try policy.verdict(server.trust) == (mode == .off ? "unpinned" : "matched"))
+    }
+
+    @Test("A denied key is refused for hosts without a rule too, and after a rule has ended")
+    func unlisted() throws {
+        let rule = PinningRule(host: try ServerName("a.test"), pins: [try other.leaf.pin()])
+        let policy = try PinningPolicy(rules: [rule], deny: [server.intermediate.pin()])
+        #expect(try policy.verdict(server.trust) == "denied")
+        #expect(policy.deniedPin(among: [try server.leaf.parsed]) == nil)
+        #expect(policy.deniedPin(among: [try server.leaf.parsed, try server.intermediate.parsed]) != nil)
+        for action in PinningExpiry.Action.allCases {
+            let ended = try PinningPolicy(
+                pins: [server.leaf.pin()], expiry: PinningExpiry(at: TestServer.time, then: action),
+                deny: [server.root.pin()])
+            #expect(try ended.verdict(server.trust) == "denied")
+        }
+    }
+
+    @Test(
+        "PE2: of two valid paths the one without the denied key is found, whatever the order sent",
+        arguments: PinningMode.allCases)
+    func anotherPath(mode: PinningMode) throws {
+        let crossSigned = try other.root.crossSign(server.root)
+        let strange = try TestServer("Strange").leaf
+        for issuers in [[server.intermediate, crossSigned], [crossSigned, server.intermediate]] {
+            let trust = try TestServer.trust(sent: [server.leaf] + issuers, anchors: [server.root, other.root])
+            for (denied, kept) in [(server.root, other.root), (other.root, server.root)] {
+                // The cross-signed certificate has the key of the server's root, so that its path is denied with it.
+                let deny = [Pin(.certificate(try denied.parsed.fingerprint))]
+                let matching = try PinningPolicy(pins: [kept.pin(.root)], mode: mode, deny: deny)
+                #expect(matching.verdict(trust) == (mode == .off ? "unpinned" : "matched"))
+                let forgiving = try PinningPolicy(pins: [strange.pin()], mode: mode, deny: deny)
+                let expected: [PinningMode: String] = [.enforce: "mismatch", .report: "forgiven", .off: "unpinned"]
+                #expect([expected[mode], mode == .enforce ? "denied" : nil].contains(forgiving.verdict(trust)))
+            }
+            let both = try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: [server.root.pin()])
+            #expect(both.verdict(trust) == "denied")
+        }
+    }
+
+    @Test("The text of a denied key says whose it is and which pin it was")
+    func text() throws {
+        let pin = try server.root.pin(name: "lost")
+        let policy = try PinningPolicy(pins: [server.leaf.pin()], deny: [pin])
+        #expect(
+            policy.decide(try server.path, port: 443, at: TestServer.time).description == """
+                api.example.test port 443 is refused: the policy denies \(pin.object) (lost), which is the root of its \
+                path, CN=Test Root: serve a chain without it
+                """)
+    }
+
+    @Test("Pins are bypassed on a path that ends outside of the given anchors, when that was asked for, and loudly")
+    func bypass() throws {
+        let system = TrustStore(certificates: [try server.root.parsed])
+        let pins = [try server.leaf.pin()]
+        let proxied = try TestServer.trust(sent: [other.leaf, other.intermediate], anchors: [server.root, other.root])
+        let policy = try PinningPolicy(pins: pins, pinsBypassedOutside: system)
+        #expect(policy.verdict(proxied) == "bypassed")
+        #expect(try policy.verdict(server.trust) == "matched")
+        #expect(try PinningPolicy(pins: pins).verdict(proxied) == "mismatch")
+        #expect(
+            try PinningPolicy(pins: [other.root.pin(.leaf)], pinsBypassedOutside: system).verdict(server.trust)
+                == "mismatch")
+        // An anchor that the client does not trust is not let in either, and a denied one is not.
+        let untrusted = try TestServer.trust(sent: [other.leaf, other.intermediate], anchors: [server.root])
+        #expect(policy.verdict(untrusted) == "untrusted")
+        #expect(
+            try PinningPolicy(pins: pins, pinsBypassedOutside: system, deny: [other.root.pin()]).verdict(proxied)
+                == "denied")
+        let decision = policy.decide(
+            try proxied.evaluate(at: TestServer.time), port: 443, at: TestServer.time)
+        #expect(decision.description.hasPrefix("PINS ARE BYPASSED: the path ends outside of the system's anchors"))
+    }
+
+    @Test("A path that holds the pins comes before one that bypasses them")
+    func pinnedFirst() throws {
+        let crossSigned = try other.root.crossSign(server.root)
+        let trust = try TestServer.trust(
+            sent: [server.leaf, server.intermediate, crossSigned], anchors: [server.root, other.root])
+        for (system, pinned) in [(server.root, server.root), (server.root, other.root), (other.root, server.root)] {
+            let store = TrustStore(certificates: [try system.parsed])
+            let policy = try PinningPolicy(pins: [pinned.pin(.root)], pinsBypassedOutside: store)
+            #expect(policy.verdict(trust) == "matched")
+        }
+    }
+}

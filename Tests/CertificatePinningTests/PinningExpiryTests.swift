@@ -1,0 +1,130 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+import Testing
+
+/// PE9: what becomes of a rule whose time is over.
+@Suite("The end of a rule")
+struct PinningExpiryTests {
+    private let server: TestServer
+    private let stranger: TestServer
+
+    init() throws {
+        server = try TestServer()
+        stranger = try TestServer("Stranger")
+    }
+
+    @Test("PE9: a day ends with its last second in UTC, an instant where it stands")
+    func ends() throws {
+        let rows: [(String, Double)] = [
+            ("2027-01-15", 1_800_057_600), ("2024-02-29", 1_709_251_200), ("2027-01-15T08:00:00Z", 1_800_000_000),
+            ("2027-01-15T10:30:00+02:30", 1_800_000_000), ("2027-01-15t08:00:00.5z", 1_800_000_000.5),
+        ]
+        for (text, seconds) in rows {
+            let expiry = try PinningExpiry(text, then: .fail)
+            #expect(expiry.end.timeIntervalSince1970 == seconds)
+            #expect(!expiry.isPast(at: expiry.end - 0.001))
+            #expect(expiry.isPast(at: expiry.end))
+        }
+        let day = try PinningExpiry("2027-01-15", then: .fail)
+        #expect(!day.isPast(at: try #require(Date(rfc3339: "2027-01-15T23:59:59Z"))))
+        #expect(day.isPast(at: try #require(Date(rfc3339: "2027-01-16T00:00:00Z"))))
+        #expect(PinningExpiry(at: Date(timeIntervalSince1970: .nan), then: .fail).isPast(at: TestServer.time))
+        #expect(day.isPast(at: Date(timeIntervalSince1970: .nan)))
+    }
+
+    @Test(
+        "PE9: what is no time ends no rule, it is refused",
+        arguments: [
+            "", "never", "2027", "2026-02-30", "2026-02-29", "2027-13-01", "0000-01-01", "1969-12-31",
+            "2027-01-15T08:00:00",
+            "2027-01-15 08:00:00Z", "15.01.2027", "01/15/2027", "1800000000", "2027-01-15Z",
+        ])
+    func noTimes(text: String) {
+        #expect(throws: PinningExpiryError.self) { try PinningExpiry(text, then: .stopPinning) }
+    }
+
+    /// What becomes of the server when the pins match and when they do not, before the end and from then on.
+    @Test(
+        "PE9: a second before its end a rule holds, from its end on it does what it says, and the clock set back brings it back",
+        arguments: [
+            (PinningExpiry.Action.fail, PinningMode.enforce, "expired", "expired"),
+            (.fail, .report, "expired", "expired"),
+            (.fail, .off, "unpinned", "unpinned"), (.report, .enforce, "matched", "forgiven"),
+            (.report, .report, "matched", "forgiven"), (.report, .off, "unpinned", "unpinned"),
+            (.stopPinning, .enforce, "stopped", "stopped"), (.stopPinning, .report, "stopped", "stopped"),
+            (.stopPinning, .off, "unpinned", "unpinned"),
+        ] as [(PinningExpiry.Action, PinningMode, String, String)])
+    func actions(action: PinningExpiry.Action, mode: PinningMode, matching: String, strange: String) throws {
+        let before: (String, String) =
+            switch mode {
+            case .enforce: ("matched", "mismatch")
+            case .report: ("matched", "forgiven")
+            case .off: ("unpinned", "unpinned")
+            }
+        let expiry = PinningExpiry(at: TestServer.time, then: action)
+        for (pin, before, after) in [(server.leaf, before.0, matching), (stranger.leaf, before.1, strange)] {
+            let policy = try PinningPolicy(pins: [pin.pin()], mode: mode, expiry: expiry)
+            for (seconds, expected) in [(-1.0, before), (0, after), (1, after), (-1, before), (86_400, after)] {
+                let time = TestServer.time + seconds
+                #expect(try policy.verdict(server.trust, at: time) == expected)
+                #expect(policy.decide(try server.path, port: 443, at: time).word == expected)
+                #expect(
+                    policy.decide(try server.path, port: 443, at: time).isAccepted == !["mismatch", "expired"].contains(
+                        expected))
+            }
+        }
+    }
+
+    @Test("PE9: the end of a rule saves no chain that does not verify", arguments: PinningExpiry.Action.allCases)
+    func untrusted(action: PinningExpiry.Action) throws {
+        let policy = try PinningPolicy(
+            pins: [server.leaf.pin()], expiry: PinningExpiry(at: TestServer.time - 1, then: action))
+        let trust = try TestServer.trust(sent: [server.leaf, server.intermediate], anchors: [stranger.root])
+        #expect(policy.verdict(trust) == "untrusted")
+    }
+
+    @Test("The end of a rule is told loudly: which rule, when, and what to do")
+    func texts() throws {
+        let end = PinningExpiry(at: TestServer.time, then: .stopPinning)
+        let location = PolicyLocation(path: "pins.jsonc", line: 4, column: 5)
+        func text(_ action: PinningExpiry.Action) throws -> String {
+            let rule = PinningRule(
+                host: try ServerName(TestServer.name), pins: [try stranger.leaf.pin()],
+                expiry: PinningExpiry(at: end.end, then: action), location: location)
+            let policy = try PinningPolicy(rules: [rule])
+            return policy.decide(try server.path, port: 443, at: TestServer.time).description
+        }
+        #expect(
+            try text(.stopPinning) == """
+                PINNING IS OFF: the rule at pins.jsonc:4:5 for api.example.test ended 2027-01-15T08:00:00Z, and says to \
+                stop pinning then: ship a policy with a later end
+                """)
+        #expect(
+            try text(.fail) == """
+                api.example.test port 443 is refused: the rule at pins.jsonc:4:5 for api.example.test ended \
+                2027-01-15T08:00:00Z, and says to fail then: ship a policy with a later end
+                """)
+        #expect(
+            try text(.report).hasPrefix(
+                """
+                pin mismatch for api.example.test port 443: no pin of the rule at pins.jsonc:4:5 for api.example.test, \
+                which only reports since 2027-01-15T08:00:00Z, is on the path
+                """))
+    }
+
+    @Test("A policy says until when its decisions about a host hold")
+    func nextExpiry() throws {
+        let end = TestServer.time
+        let name = try ServerName(TestServer.name)
+        func policy(_ mode: PinningMode) throws -> PinningPolicy {
+            try PinningPolicy(pins: [server.leaf.pin()], mode: mode, expiry: PinningExpiry(at: end, then: .fail))
+        }
+        #expect(try policy(.enforce).nextExpiry(for: name, port: 443, after: end - 1) == end)
+        #expect(try policy(.enforce).nextExpiry(for: name, port: 443, after: end) == nil)
+        #expect(try policy(.off).nextExpiry(for: name, port: 443, after: end - 1) == nil)
+        #expect(try policy(.enforce).nextExpiry(for: ServerName("other.test"), port: 443, after: end - 1) == nil)
+        #expect(try PinningPolicy(pins: [server.leaf.pin()]).nextExpiry(for: name, port: 443, after: end - 1) == nil)
+    }
+}

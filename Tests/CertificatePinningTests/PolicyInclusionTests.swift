@@ -1,0 +1,167 @@
+import CertificatePinning
+import CertificateTrust
+import TestPKI
+import Testing
+
+@Suite("Files that a policy includes")
+struct PolicyInclusionTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    private static let names = #"{ "version": 1, "pins": { "one": "\#(PolicyFileTests.pinA)" } }"#
+
+    /// The problems of a policy that includes these files and uses these names, without the folder in front.
+    private func problems(include: [String], pins: [String] = ["one"], top: String = "") throws -> [String] {
+        let list = { (texts: [String]) in texts.map { "\"\($0)\"" }.joined(separator: ", ") }
+        let text = PolicyFileTests.rule(
+            #""host": "a.test", "pins": [\#(list(pins))]"#, top: #""include": [\#(list(include))], \#(top)"#)
+        let path = try put(text, name: "policy.jsonc")
+        do throws(PolicyFileError) {
+            _ = try PinningPolicy(contentsOfFile: path)
+            return []
+        } catch {
+            return error.problems.map { String($0.description.replacing(folder.path + "/", with: "")) }
+        }
+    }
+
+    /// Writes a file, over one that is there.
+    @discardableResult
+    private func put(_ text: String, name: String) throws -> String {
+        #expect(try TestCommand.run(["rm", "-f", folder.path + "/" + name]).status == 0)
+        return try folder.add(text, name: name)
+    }
+
+    private func makeFolder(_ name: String) throws {
+        #expect(try TestCommand.run(["mkdir", "-p", folder.path + "/" + name]).status == 0)
+    }
+
+    @Test("The names of another file's pins are names, with their roles and the files they are hashed from")
+    func names() throws {
+        let root = try TestCertificate.root("Root")
+        try makeFolder("roots/deep")
+        _ = try folder.add(root.pemText, name: "roots/root.pem")
+        _ = try folder.add(
+            #"""
+            { "version": 1, "include": ["deep/more.json"], "x-source": "made up",
+              "pins": { "test-root": { "file": "root.pem", "role": "root", "note": "n", "from": "deep/x.pem" } } }
+            """#, name: "roots/roots.jsonc")
+        try put(Self.names, name: "roots/deep/more.json")
+        let text = PolicyFileTests.rule(
+            #""host": "a.test", "pins": ["test-root", "one", "own"]"#,
+            top: """
+                "include": ["roots/roots.jsonc", "./roots/deep/more.json"], "pins": { "own": "\(PolicyFileTests.pinB)" },
+                "deny": ["one"],
+                """)
+        let policy = try PinningPolicy(contentsOfFile: folder.add(text))
+        let pins = policy.rules[0].pins
+        #expect(pins.map(\.name) == ["test-root", "one", "own"])
+        #expect(pins[0].object == .publicKey(try root.parsed.spkiFingerprint))
+        #expect(pins[0].role == .root && pins[0].note == "n")
+        #expect(pins[0].from == folder.path + "/roots/deep/x.pem")
+        #expect(policy.deny.map(\.name) == ["one"])
+    }
+
+    @Test("A policy with rules of its own can be included; its rules stay where they are")
+    func wholePolicy() throws {
+        let whole = PolicyFileTests.rule(
+            #""host": "b.test", "pins": ["one"]"#, top: #""pins": { "one": "\#(PolicyFileTests.pinA)" },"#)
+        _ = try folder.add(whole, name: "other.jsonc")
+        #expect(try problems(include: ["other.jsonc"]) == [])
+    }
+
+    @Test(
+        "A file that is not below the policy's folder is not included",
+        arguments: [
+            "../names.jsonc", "/etc/hosts", "", ".", "./", "a//b.jsonc", "sub/../names.jsonc", "a/", "..", "link.jsonc",
+            "away/names.jsonc",
+        ])
+    func outside(name: String) throws {
+        let elsewhere = try TestFolder()
+        let target = try elsewhere.add(Self.names, name: "names.jsonc")
+        try put(Self.names, name: "names.jsonc")
+        try makeFolder("sub")
+        #expect(try TestCommand.run(["ln", "-s", target, folder.path + "/link.jsonc"]).status == 0)
+        #expect(try TestCommand.run(["ln", "-s", elsewhere.path, folder.path + "/away"]).status == 0)
+        let problems = try problems(include: [name])
+        #expect(
+            problems == [
+                "policy.jsonc:1:29: error: \"\(name)\" is not below this file's folder: move it there, and write its path from here"
+            ])
+    }
+
+    @Test("A link that stays in the folder is followed")
+    func innerLink() throws {
+        try put(Self.names, name: "names.jsonc")
+        #expect(try TestCommand.run(["ln", "-s", "names.jsonc", folder.path + "/link.jsonc"]).status == 0)
+        #expect(try problems(include: ["link.jsonc"]) == [])
+    }
+
+    @Test("Files that include each other are refused where the circle closes; by two ways is no circle")
+    func cycles() throws {
+        _ = try folder.add(#"{ "version": 1, "include": ["b.jsonc"] }"#, name: "a.jsonc")
+        _ = try folder.add(#"{ "version": 1, "include": ["c.jsonc"] }"#, name: "b.jsonc")
+        _ = try folder.add(#"{ "version": 1, "include": ["a.jsonc"] }"#, name: "c.jsonc")
+        let advice = "includes this file in turn: take out what both need, and include that"
+        #expect(try problems(include: ["a.jsonc"]) == ["c.jsonc:1:29: error: \"a.jsonc\" \(advice)"])
+        #expect(try problems(include: ["policy.jsonc"]) == ["policy.jsonc:1:29: error: \"policy.jsonc\" \(advice)"])
+        try put(Self.names, name: "c.jsonc")
+        #expect(try problems(include: ["a.jsonc", "b.jsonc", "c.jsonc", "c.jsonc"]) == [])
+    }
+
+    @Test("One name for two pins is refused, with both places")
+    func sameNames() throws {
+        try put(Self.names, name: "a.jsonc")
+        try put(Self.names, name: "b.jsonc")
+        #expect(
+            try problems(include: ["a.jsonc", "b.jsonc"]) == [
+                "policy.jsonc:1:40: error: b.jsonc:1:27: a pin named \"one\" stands at a.jsonc:1:27 too: rename one of them"
+            ])
+        let own = try problems(include: ["a.jsonc"], top: #""pins": { "one": "\#(PolicyFileTests.pinA)" },"#)
+        #expect(
+            own == [
+                "policy.jsonc:1:51: error: a pin named \"one\" stands at a.jsonc:1:27 too: rename one of them"
+            ])
+    }
+
+    @Test(
+        "Problems of an included file come with its own places, after the policy's, and its names are not missed twice")
+    func problemsInside() throws {
+        let broken = "{ \"version\": 1,\n\"pin\": {},\n\"pins\": { \"one\": \"sha256/AAAA\", \"two\": 7 } }"
+        _ = try folder.add(broken, name: "broken.jsonc")
+        _ = try folder.add("{", name: "cut.jsonc")
+        let all = try problems(include: ["broken.jsonc", "cut.jsonc", "missing.jsonc"], pins: ["one", "two", "three"])
+        #expect(
+            all.map { $0.split(separator: " error: ")[0] } == [
+                "policy.jsonc:1:58:", "broken.jsonc:2:1:", "broken.jsonc:3:18:", "broken.jsonc:3:40:",
+                "cut.jsonc:1:2:",
+            ])
+        #expect(
+            try problems(include: ["missing.jsonc"])[0].contains("cannot be included: no such file: check the path"))
+        try put(Self.names, name: "names.json")
+        #expect(try problems(include: ["names.json"], pins: ["ons"])[0].contains("did you mean \"one\"?"))
+        _ = try folder.add(#"{ "version": 1, "domains": [] }"#, name: "none.jsonc")
+        #expect(
+            try problems(include: ["none.jsonc", "names.json"]) == [
+                "none.jsonc:1:28: error: \"domains\" is empty: give it at least 1 element"
+            ])
+        #expect(try problems(include: ["."]).count == 1)
+    }
+
+    @Test("Including without end is refused, not done")
+    func bounded() throws {
+        let names = (0..<101).map { "f\($0).jsonc" }
+        for name in names { try put(#"{ "version": 1 }"#, name: name) }
+        try put(Self.names, name: "f0.jsonc")
+        #expect(try problems(include: Array(names.prefix(100))) == [])
+        let problems = try problems(include: names)
+        #expect(problems.count == 1)
+        #expect(problems.first?.contains("is one file too many, 100 are included: join some") == true)
+
+        let padding = String(repeating: " ", count: 3 << 20)
+        for name in ["f0.jsonc", "f1.jsonc", "f2.jsonc"] {
+            try put(padding + #"{ "version": 1 }"#, name: name)
+        }
+        #expect(try self.problems(include: Array(names.prefix(3)))[0].contains("the most that is read"))
+    }
+}

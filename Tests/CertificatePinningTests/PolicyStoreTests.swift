@@ -1,0 +1,73 @@
+import CertificatePinning
+import CertificateTrust
+import TestPKI
+import Testing
+
+@Suite("A policy that is replaced while a program runs")
+struct PolicyStoreTests {
+    private static func policy(_ number: Int) throws -> PinningPolicy {
+        try PinningPolicy(rules: [PinningRule("h\(number).test", pins: [PolicyFileTests.pinA])])
+    }
+
+    /// Hosts that an observer heard of.
+    private final class Heard: Sendable {
+        private let state = Locked<[String]>([])
+        var hosts: [String] { state.withLock { $0 } }
+        func add(_ policy: PinningPolicy) { state.withLock { $0.append("\(policy.rules[0].host)") } }
+    }
+
+    @Test("PE19: who has a policy keeps it; observers hear of each new one, until they are cancelled")
+    func replace() throws {
+        let store = PolicyStore(try Self.policy(0))
+        let (first, second) = (Heard(), Heard())
+        let loaded = store.policy
+        let observation = store.observe(first.add)
+        store.replace(with: try Self.policy(1))
+        #expect(loaded.rules[0].host.description == "h0.test")
+        #expect(store.policy.rules[0].host.description == "h1.test")
+        #expect(loaded.digest != store.policy.digest)
+        store.observe(second.add)
+        // The same again is nothing new.
+        store.replace(with: try Self.policy(1))
+        observation.cancel()
+        store.replace(with: try Self.policy(2))
+        #expect(first.hosts == ["h0.test", "h1.test"])
+        #expect(second.hosts == ["h1.test", "h2.test"])
+    }
+
+    @Test("An observer may use the store: what it puts there comes after what it was told of, for everybody")
+    func fromInside() throws {
+        let store = PolicyStore(try Self.policy(0))
+        let (first, second) = (Heard(), Heard())
+        let next = try Self.policy(2)
+        store.observe { policy in
+            first.add(policy)
+            if policy.rules[0].host.description == "h1.test" { store.replace(with: next) }
+        }
+        store.observe(second.add)
+        store.replace(with: try Self.policy(1))
+        #expect(first.hosts == ["h0.test", "h1.test", "h2.test"])
+        #expect(second.hosts == ["h0.test", "h1.test", "h2.test"])
+        #expect(store.policy.digest == next.digest)
+    }
+
+    @Test("Many replace at once: every observer ends with the policy that holds, and none hears two at a time")
+    func concurrent() async throws {
+        let store = PolicyStore(try Self.policy(0))
+        let heard = Heard()
+        let callers = Locked((now: 0, most: 0))
+        store.observe { policy in
+            callers.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            heard.add(policy)
+            callers.withLock { $0.now -= 1 }
+        }
+        let policies = try (1...400).map(Self.policy)
+        await withTaskGroup(of: Void.self) { group in
+            for policy in policies { group.addTask { store.replace(with: policy) } }
+        }
+        #expect(callers.withLock { $0.most } == 1)
+        #expect(heard.hosts.count == 401)
+        #expect(Set(heard.hosts).count == 401)
+        #expect(heard.hosts.last == store.policy.rules[0].host.description)
+    }
+}

@@ -1,0 +1,59 @@
+import CertificatePinning
+import CertificateTrust
+import Testing
+
+@testable import PinDialects
+
+@Suite("curl's --pinnedpubkey")
+struct CurlTests {
+    private static let served = [UInt8](repeating: 1, count: 32)
+    private static let other = [UInt8](repeating: 2, count: 32)
+
+    /// Rows that are about files and options, not about the argument's text.
+    private static let aboutFiles = ["a.pub.pem", "a.pub.der", "cert+pub.pem", "pubB+pubA.pem"]
+    /// curl 7.88.1 finds the pin behind what is none, later ones do not: it is refused here.
+    private static let deviations = ["sha256//B;md5//xx;sha256//A"]
+
+    @Test("an argument is read where curl matches it", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    func executed() throws {
+        let rows = try #require(PeerCases.all).pin_strings.curl_pinnedpubkey.executed.elements
+        try #require(rows.count == 14)
+        var judged = 0
+        for row in rows {
+            let argument = try #require(row.arg.string)
+            guard !Self.aboutFiles.contains(argument), !argument.hasPrefix("-") else { continue }
+            judged += 1
+            let text = argument.replacing("//A", with: "//" + Base64.encode(Self.served.span))
+                .replacing("//B", with: "//" + Base64.encode(Self.other.span))
+            let pins = (try? CurlPins.read(Array(text.utf8), path: "argument"))?.policy.rules.flatMap(\.pins) ?? []
+            let matches = pins.contains { $0.value == Self.served }
+            let expected = row.rc.integer == 0 && !Self.deviations.contains(argument)
+            #expect(matches == expected, "\(argument)")
+        }
+        #expect(judged == 6)
+    }
+
+    @Test(
+        "only the spelling that every curl reads is read",
+        arguments: [
+            "sha256//AQEB;", "sha256//AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=; sha256//x", "SHA256//AQEB",
+            "sha256/AQEB",
+            "sha256//AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE",
+            "sha256//AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=;",
+            "", "key.pem", "sha256//AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\nmore",
+        ])
+    func refused(_ text: String) {
+        #expect(throws: PolicyFileError.self) { try CurlPins.read(Array(text.utf8), path: "argument") }
+    }
+
+    @Test(
+        "an argument is written as it is read, bare or with its option",
+        arguments: ["", "--pinnedpubkey ", "--pinnedpubkey='"])
+    func roundTrip(_ front: String) throws {
+        let argument = [Self.served, Self.other].map { "sha256//" + Base64.encode($0.span) }.joined(separator: ";")
+        let reading = try CurlPins.read(Array((front + argument + "'\n").utf8), path: "argument")
+        #expect(reading.policy.rules.map(\.patterns) == [[HostPattern("", .every)]])
+        #expect(reading.policy.rules.flatMap(\.pins).map(\.role) == [.leaf, .leaf])
+        #expect(try CurlPins.write(reading.policy) == argument)
+    }
+}

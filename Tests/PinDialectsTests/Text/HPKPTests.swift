@@ -1,0 +1,139 @@
+import CertificatePinning
+import CertificateTrust
+import Testing
+
+@testable import PinDialects
+
+@Suite("Public-Key-Pins")
+struct HPKPTests {
+    /// Headers that Chromium took and RFC 7469 does not: strings in single quotes, which are no quoted strings there.
+    private static let singleQuotes = [
+        "max-age='999'", "report-uri='http://foo.com\\'\\a'", "report-uri='http://foo.com'",
+    ]
+    /// As long as Chromium kept any pins, whatever the header said; the reading tells the difference in a note.
+    private static let chromiumsAge: Int64 = 5_184_000
+
+    private func header(_ value: String, isReportOnly: Bool = false) throws -> HPKPHeader {
+        var problems = PolicyProblems(path: "header")
+        var cursor = TextCursor(Array(value.utf8))
+        let header = HPKPHeader(&cursor, isReportOnly: isReportOnly, problems: &problems)
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+        return header
+    }
+
+    private func read(_ text: String, host: String? = "example.com") throws -> DialectReading {
+        try HPKPReader.read(Array(text.utf8), path: "header", host: host)
+    }
+
+    @Test(
+        "Chromium's headers are taken and refused as there", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    func chromium() throws {
+        let table = try #require(PeerCases.all).hpkp.chromium
+        let keys = try table.context.chain_spki.elements.map { key in
+            try #require(Base64.decodeCanonical(Array((key.string ?? "").utf8)))
+        }
+        let rows = table.cases.elements
+        try #require(rows.count == 32 && keys.count == 3)
+        var deviations = 0
+        for row in rows {
+            let value = try #require(row.value.string)
+            let isReportOnly = row.header.string != "Public-Key-Pins"
+            let header = try? header(value, isReportOnly: isReportOnly)
+            let isTaken = header.map { $0.isReportOnly || $0.isNoted(on: keys) } ?? false
+            if Self.singleQuotes.contains(where: value.contains), row.valid.bool == true {
+                #expect(!isTaken, "\(value)")
+                deviations += 1
+                continue
+            }
+            #expect(isTaken == row.valid.bool, "\(value)")
+            guard let header, row.valid.bool == true else { continue }
+            if let age = row.max_age.integer { #expect(header.maxAge.map { min($0, Self.chromiumsAge) } == Int64(age)) }
+            if let includes = row.include_subdomains.bool { #expect(header.includesSubdomains == includes) }
+            #expect(header.reportURI == row.report_uri.string)
+        }
+        #expect(deviations == Self.singleQuotes.count)
+    }
+
+    @Test("the RFC's examples are read, and written again", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    func examples() throws {
+        let rows = try #require(PeerCases.all).hpkp.rfc7469_2_1_5.cases.elements
+        try #require(rows.count == 4)
+        for row in rows {
+            let reading = try read("Public-Key-Pins: " + (try #require(row.value.string)))
+            let rule = try #require(reading.policy.rules.first)
+            #expect(rule.pins.map { Base64.encode($0.value.span) } == row.pins.elements.compactMap(\.string))
+            #expect(rule.expiry == RuleExpiry(.age(Int64(row.max_age.integer ?? 0)), .stopPinning))
+            let scope: HostPattern.Scope = row.include_subdomains.bool == true ? .exactAndBelow : .exact
+            #expect(rule.patterns == [HostPattern("example.com", scope)])
+            #expect(rule.reports == (row.report_uri.string.map { [$0] } ?? []))
+            var again = try read(try HPKPWriter.write(reading.policy)).policy
+            again.rules[0].location = rule.location
+            #expect(again == reading.policy)
+        }
+    }
+
+    // The other rows of the table are about a client's memory of headers, and no reader's.
+    @Test(
+        "a header that only reports is read as Chromium does",
+        .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    func reportOnly() throws {
+        let rows = try #require(PeerCases.all).hpkp.behaviour.elements.filter {
+            $0.case.string?.hasPrefix("PKP-RO") == true
+        }
+        try #require(rows.count == 3)
+        for row in rows {
+            let reading = try? read("Public-Key-Pins-Report-Only: " + (try #require(row.value.string)))
+            #expect((reading != nil) == (row.expect_valid.bool ?? row.expect_processed.bool))
+            #expect(reading?.policy.rules.allSatisfy { $0.mode == .report } ?? true)
+        }
+    }
+
+    private static let pins =
+        "pin-sha256=\"AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=\"; "
+        + "pin-sha256=\"BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ=\""
+
+    @Test(
+        "what clients pass over is told with its direction",
+        arguments: [
+            ("max-age=0; \(pins)", SecurityDirection.weaker), ("max-age=5184001; \(pins)", .weaker),
+            ("max-age=9; \(pins); pin-sha1=\"AAAA\"", .stricter), ("max-age=9; \(pins); preload", .unchanged),
+            ("max-age=9; \(pins)\nPublic-Key-Pins: max-age=1", .either),
+        ])
+    func quirks(_ value: String, _ direction: SecurityDirection) throws {
+        let reading = try read("HTTP/1.1 200 OK\r\nPublic-Key-Pins: \(value)\n")
+        #expect(reading.notes.map(\.change) == [.quirk])
+        #expect(reading.notes.map(\.direction) == [direction])
+    }
+
+    @Test("all problems of a header are told, each at its place")
+    func problems() {
+        let text = "max-age=x; \(Self.pins); max-age=3; pin-sha256=AAAA; report-uri=\"/here\"; includeSubDomains=1; a b"
+        do throws(PolicyFileError) {
+            _ = try HPKPReader.read(Array(text.utf8), path: "h", host: nil)
+            Issue.record("it was read")
+        } catch {
+            let columns = error.problems.map(\.location.column)
+            #expect(columns.count == 7 && columns == columns.sorted(), "\(error)")
+        }
+    }
+
+    @Test("a header without its host is for every host, and its subdomains are told to be lost")
+    func withoutHost() throws {
+        let reading = try read("max-age=9; includeSubDomains; \(Self.pins)", host: nil)
+        #expect(reading.policy.rules.map(\.patterns) == [[HostPattern("", .every)]])
+        #expect(reading.notes.map(\.direction) == [.weaker])
+        #expect(throws: PolicyFileError.self) { try read("max-age=9; \(Self.pins)", host: "192.0.2.1") }
+    }
+
+    @Test("the pins of an enforced and of a reported header stand side by side")
+    func bothFields() throws {
+        let text = """
+            Public-Key-Pins: \(Self.pins); max-age=9; includeSubDomains
+            Public-Key-Pins-Report-Only: \(Self.pins); includeSubDomains; report-uri="https://r.example/"
+
+            """
+        let reading = try read(text)
+        #expect(reading.policy.rules.map(\.mode) == [.enforce, .report])
+        #expect(try HPKPWriter.write(reading.policy) == text)
+    }
+}

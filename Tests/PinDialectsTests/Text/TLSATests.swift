@@ -1,0 +1,164 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import Testing
+
+@testable import PinDialects
+
+@Suite("TLSA records")
+struct TLSATests {
+    private static let digits = String(repeating: "ab", count: 32)
+
+    private func read(_ text: String) throws -> DialectReading {
+        try TLSAZone.read(Array(text.utf8), path: "zone")
+    }
+
+    /// Each rule: host, ports, and the pins' records.
+    private func rules(_ text: String) throws -> [String] {
+        try read(text).policy.rules.map { rule in
+            let ports = rule.ports?.sorted().map(String.init).joined(separator: ",") ?? "*"
+            let records = rule.pins.compactMap { TLSARecord($0)?.description.prefix(8) }.joined(separator: ", ")
+            return "\(rule.patterns[0].host):\(ports) \(records)"
+        }
+    }
+
+    @Test(
+        "records are read in every form that zone files have",
+        arguments: [
+            ("_443._tcp.a.example. IN TLSA 3 1 1 \(digits)", ["a.example:443 3 1 1 ab"]),
+            ("_443._tcp.A.Example. 3600 in tlsa dane-ee SPKI sha2-256 \(digits)", ["a.example:443 3 1 1 ab"]),
+            ("_443._tcp.a.example. IN 1h TLSA PKIX-TA Cert SHA2-512 \(digits) \(digits)", ["a.example:443 0 0 2 ab"]),
+            ("_443._tcp.a.example. IN TLSA ( 2 1 1 ; the authority\n \(digits) )", ["a.example:443 2 1 1 ab"]),
+            ("_443._tcp.a.example. TYPE52 \\# 35 030101 \(digits)", ["a.example:443 3 1 1 ab"]),
+            (
+                """
+                $TTL 1d
+                $ORIGIN example.
+                @ IN SOA ns hostmaster ( 1 2 3 4 5 )
+                _443._tcp.a IN TLSA 1 1 1 \(digits)
+                            IN TLSA 2 1 1 \(digits)
+                a IN A 192.0.2.1
+                _8443._tcp.a 60 TLSA 1 1 1 \(digits)
+                _8443._tcp.a 60 TLSA 2 1 1 \(digits)
+                *._tcp.b IN TLSA 3 0 0 ab01 ; all ports
+                """, ["a.example:443,8443 1 1 1 ab, 2 1 1 ab", "b.example:* 3 0 0 ab"]
+            ),
+        ])
+    func forms(_ text: String, _ expected: [String]) throws {
+        #expect(try rules(text) == expected)
+    }
+
+    @Test(
+        "what is no record is told with its place",
+        arguments: [
+            ("_443._tcp.a.example IN TLSA 3 1 1 \(digits)", "1:1: error: \"_443._tcp.a.example\" is relative"),
+            ("a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"a.example\" is no service"),
+            ("_443._udp.a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"_443._udp.a.example\" is no service"),
+            ("_0._tcp.a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"_0\" is no port"),
+            ("_443._tcp.a.example. IN TLSA 3 1 1 abc", "1:36: error: the data has half a byte"),
+            ("_443._tcp.a.example. IN TLSA 3 1 1 xy", "1:36: error: \"xy\" is not hexadecimal"),
+            ("_443._tcp.a.example. IN TLSA 3 1 1 abcd", "1:1: error: the record has 2 bytes where sha256 has 32"),
+            ("_443._tcp.a.example. IN TLSA DANE 1 1 abcd", "1:30: error: \"DANE\" is no usage"),
+            ("_443._tcp.a.example. IN TLSA 3 1", "1:1: error: the record ends early"),
+            ("_443._tcp.a.example. TYPE52 \\# 9 030101ab", "1:29: error: the record has 4 bytes"),
+            (" IN TLSA 3 1 1 \(digits)", "1:5: error: the record has no owner"),
+            ("_443._tcp.a.example. IN TLSA ( 3 1 1 \(digits)", "1:30: error: this parenthesis has no end"),
+            ("$INCLUDE other", "1:1: error: \"$INCLUDE\" is not known here"),
+            ("example. IN A 192.0.2.1", "1:1: error: no TLSA record stands here"),
+        ])
+    func rejected(_ text: String, _ expected: String) {
+        do throws(PolicyFileError) {
+            _ = try TLSAZone.read(Array(text.utf8), path: "zone")
+            Issue.record("it was read")
+        } catch {
+            #expect(error.problems.contains { $0.description.hasPrefix("zone:" + expected) }, "\(error)")
+        }
+    }
+
+    @Test("records that no client can use are told, and pin nothing")
+    func unusable() throws {
+        let reading = try read("_443._tcp.a.example. IN TLSA PrivCert 1 1 \(Self.digits)")
+        #expect(reading.policy.rules.isEmpty)
+        #expect(reading.notes.map(\.direction) == [.either, .weaker])
+    }
+
+    @Test("every usage, selector and matching type is a pin, and the pin is that record again")
+    func kinds() throws {
+        for usage in UInt8(0)...3 {
+            for selector in UInt8(0)...1 {
+                for matchingType in UInt8(0)...2 {
+                    let record = TLSARecord(usage: usage, selector: selector, matchingType: matchingType, data: [1])
+                    let pin = try #require(record.pin)
+                    #expect(TLSARecord(pin) == record)
+                    #expect(pin.role == (usage % 2 == 0 ? .ca : .leaf))
+                    #expect(pin.trust == (usage < 2 ? .chain : .pinAlone))
+                    #expect(pin.content == (selector == 0 ? .certificate : .publicKey))
+                }
+            }
+        }
+    }
+
+    /// Cases 49 and 50 of OpenSSL: the key alone of an authority that sends no certificate.
+    private static let bareKeys = [49, 50]
+    /// A leaf that ends before it starts, which OpenSSL passes for DANE-EE and no certificate is here.
+    private static let invalidLeaf = "dane-588fd5f414"
+
+    @Test("OpenSSL's records match where OpenSSL says", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    func openSSL() throws {
+        let all = try #require(PeerCases.all)
+        let rows = all.tlsa.cases.elements + all.tlsa.cross.elements
+        try #require(rows.count == 33)
+        func certificate(_ name: String) throws -> X509Certificate {
+            let lines = try #require(all.certs[name].pem.string, "\(name)").split(separator: "\n")
+            let base64 = lines.filter { !$0.hasPrefix("-----") }.joined()
+            let der = try #require(Base64.decodeCanonical(Array(base64.utf8)))
+            return try X509Certificate(derBytes: der)
+        }
+        let roots = try ["dane-store-danetest", "dane-store-cross-root"].map { try certificate($0) }
+        var judged = 0
+        for row in rows {
+            let number = try #require(row.n.integer)
+            guard !Self.bareKeys.contains(number), row.chain.elements.first?.string != Self.invalidLeaf else {
+                continue
+            }
+            judged += 1
+            let zone = row.tlsa.elements.map { record in
+                let numbers = [record.usage, record.selector, record.mtype].map { "\($0.integer ?? -1)" }
+                return
+                    "_25._tcp.\(row.base_domain.string ?? ""). TLSA \(numbers.joined(separator: " ")) \(record.data.string ?? "")"
+            }
+            let policy = try read(zone.joined(separator: "\n")).policy
+            let rules = PinDialect.tlsa.rules(for: try #require(row.base_domain.string), port: 25, in: policy)
+            let sent = try row.chain.elements.map { try certificate($0.string ?? "") }
+            // OpenSSL's path ends at a record that holds the authority's certificate, else in its store.
+            let held = try rules.flatMap(\.pins).filter {
+                $0.content == .certificate && $0.digest == .full && $0.role == .ca
+            }.map { try X509Certificate(derBytes: $0.value) }
+            var path = Array(sent.prefix(1))
+            while let last = path.last, !last.isSelfIssued, !held.contains(last),
+                let issuer = (held + sent + roots).first(where: { $0.subject == last.issuer })
+            {
+                path.append(issuer)
+            }
+            let decision = policy.decide(path, by: rules, under: DecisionCircumstances(at: Date()))
+            // 62 is a name that does not match, behind a record that does.
+            let expected = [0, 62].contains(row.expect_verify_code.integer)
+            #expect(decision.isAccepted == expected, "case \(number)")
+            if let depth = row.expect_match_depth.integer, depth >= 0 {
+                #expect(decision.matches.contains { $0.index == depth }, "case \(number)")
+            }
+        }
+        #expect(judged == 25)
+    }
+
+    @Test("what is written is what is read")
+    func written() throws {
+        let zone = """
+            _443._tcp.a.example. IN TLSA 3 1 1 \(Self.digits)
+            _443._tcp.a.example. IN TLSA 2 0 0 ab
+            *._tcp.b.example. IN TLSA 0 1 2 \(Self.digits)\(Self.digits)
+
+            """
+        #expect(try TLSAZone.write(try read(zone).policy) == zone)
+    }
+}

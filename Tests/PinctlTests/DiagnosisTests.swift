@@ -1,0 +1,58 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("What pinctl says of causes")
+struct DiagnosisTests {
+    struct Document: Decodable {
+        struct Result: Decodable {
+            struct Cause: Decodable {
+                let cause: String
+                let finding: String
+                let remedy: String
+            }
+            let verdict: String
+            let diagnosis: [Cause]?
+        }
+        let results: [Result]
+    }
+
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    private func verify(_ words: String...) async throws -> [Document.Result] {
+        try await pinctl(["verify", site.chain, "--ca-file", site.anchors, "--json"] + words)
+            .decoded(as: Document.self).results
+    }
+
+    @Test("JSON has each cause with its remedy, and none where all is well")
+    func json() async throws {
+        let policy = try site.policy(#"{ "pin": "\#(try site.root.key.pin)", "role": "leaf" }"#)
+        let mismatch = try await verify("--host", "api.test", "--policy", policy)
+        #expect(mismatch.map(\.verdict) == ["pin_mismatch"])
+        #expect(mismatch[0].diagnosis?.map(\.cause) == ["wrong-position"])
+        #expect(mismatch[0].diagnosis?[0].finding.contains("is there as root") == true)
+        #expect(mismatch[0].diagnosis?[0].remedy.hasPrefix("give the pin the role root") == true)
+        let good = try await verify("--host", "api.test", "--pin", try site.leaf.key.pin)
+        #expect(good.map(\.verdict) == ["ok"])
+        #expect(good[0].diagnosis == nil)
+    }
+
+    @Test("a clock that is wrong is told below the chain, a host that its rule misses below the verdict")
+    func lines() async throws {
+        let early = await pinctl(
+            "verify", site.chain, "--ca-file", site.anchors, "--host", "api.test", "--pin", strangePin, "--at",
+            "2001-01-01")
+        #expect(early.lines.last?.hasPrefix("  cause: the clock is behind: ") == true)
+        #expect(early.lines.contains("  presented, not verified:"))
+        #expect(early.status == 4)
+        let policy = try site.policy("\"\(strangePin)\"", host: "api.example.test")
+        let missed = await pinctl("check", "--policy", policy, "www.example.test:1@127.0.0.1")
+        #expect(
+            missed.lines[1]
+                == "  cause: no rule reaches www.example.test: the one for api.example.test at \(policy):3:1 "
+                + "is for its neighbour: add a rule for the host")
+        #expect(missed.status == 1)
+    }
+}

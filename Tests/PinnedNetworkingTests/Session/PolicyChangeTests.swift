@@ -1,0 +1,137 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// What a session does when its policy ends, is replaced, or denies a key.
+@Suite(.timeLimit(.minutes(2)))
+struct PolicyChangeTests {
+    @Test("PE9: a kept connection does not outlive the rule that accepted it", arguments: PinningExpiry.Action.allCases)
+    func expiry(action: PinningExpiry.Action) async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            var patience = 0.5
+            while true {
+                let end = Date() + patience
+                let policy = try PinningPolicy.pinning(
+                    site.leaf.pin, expiry: PinningExpiry(at: end, then: action))
+                let log = Collected<PinDecision>()
+                let session = try site.session(server, policy: policy) {
+                    $0.serverTrustObserver = {
+                        if case .accepted(_, let decision) = $0.outcome { log.append(decision) }
+                    }
+                }
+                let first = try? await session.get()
+                // A machine that was too slow for the first request gets more time.
+                guard first != nil, Date() < end else {
+                    patience *= 4
+                    continue
+                }
+                try await Task.sleep(for: .seconds(end.timeIntervalSinceNow + 0.01))
+                let known = server.records.count
+                if action == .fail {
+                    let error = try await session.failure()
+                    #expect(error.code == .serverCertificateUntrusted)
+                    guard case .expired = error.pinDecision else { throw error }
+                } else {
+                    #expect(try await session.get().body == "hello")
+                    guard case .matched = log.values[0] else { throw URLError(.unknown) }
+                    switch (action, log.values[1]) {
+                    case (.report, .matched), (.stopPinning, .stopped): break
+                    default: throw URLError(.unknown)
+                    }
+                }
+                await session.flush()
+                #expect(await server.ended(known + 1).count == known + 1)
+                return
+            }
+        }
+    }
+
+    @Test("PE21: a session that follows a store sends its next request under the next policy")
+    func store() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server)
+            let store = PolicyStore(try .pinning(site.leaf.pin))
+            store.observe { [weak session] policy in session?.pinning = policy }
+            #expect(try await session.get().body == "hello")
+            store.replace(with: try .pinning(strangePin))
+            #expect(try await session.failure().code == .serverCertificateUntrusted)
+            store.replace(with: try .pinning(site.root.pin))
+            #expect(try await session.get().body == "hello")
+            await session.flush()
+            #expect(await server.ended(3).map(\.requests.count) == [1, 0, 1])
+        }
+    }
+
+    /// Accepts every server.
+    private final class Careless: NSObject, URLSessionDelegate {
+        func urlSession(
+            _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
+        ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+            (.useCredential, challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
+        }
+    }
+
+    @Test(
+        "A denied key is refused for every host, and no delegate lets it in, trusted or not", arguments: [true, false])
+    func denied(isTrusted: Bool) async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            for key in [site.leaf, site.intermediate] {
+                let policy = try PinningPolicy.pinning(strangePin, host: "other.test", deny: [key.pin])
+                let session = try site.session(server, policy: policy, delegate: Careless()) {
+                    if !isTrusted { $0.trustStore = TrustStore(certificates: []) }
+                }
+                let error = try await session.failure()
+                if isTrusted {
+                    guard case .denied = error.pinDecision else { throw error }
+                } else {
+                    #expect(error.code == .serverCertificateHasUnknownRoot)
+                }
+            }
+            let allowed = try PinningPolicy.pinning(strangePin, host: "other.test", deny: [strangePin])
+            let session = try site.session(server, policy: allowed, delegate: Careless()) {
+                if !isTrusted { $0.trustStore = TrustStore(certificates: []) }
+            }
+            #expect(try await session.get().body == "hello")
+            await session.flush()
+            #expect(await server.ended(3).map(\.requests.count) == [0, 0, 1])
+        }
+    }
+
+    /// Answers with a policy of its own.
+    private final class Responder: NSObject, URLSessionDelegate {
+        let policy: PinningPolicy
+        init(_ policy: PinningPolicy) { self.policy = policy }
+
+        func urlSession(
+            _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
+        ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+            policy.respond(to: challenge)
+        }
+    }
+
+    @Test(
+        "The answer of a policy to a challenge refuses a denied key of a host without a rule, and leaves others alone")
+    func respond() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            for (key, isDenied) in [(try site.intermediate.pin, true), (strangePin, false)] {
+                let policy = try PinningPolicy.pinning(strangePin, host: "other.test", deny: [key])
+                let session = try site.session(server, delegate: Responder(policy))
+                if isDenied {
+                    #expect(try await session.failure().code == .serverCertificateUntrusted)
+                } else {
+                    #expect(try await session.get().body == "hello")
+                }
+                let stranger = try site.session(server, delegate: Responder(policy)) {
+                    $0.trustStore = TrustStore(certificates: [])
+                }
+                let error = try await stranger.failure()
+                #expect(error.code == (isDenied ? .serverCertificateUntrusted : .serverCertificateHasUnknownRoot))
+            }
+        }
+    }
+}
