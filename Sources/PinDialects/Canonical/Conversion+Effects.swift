@@ -33,6 +33,13 @@ extension Conversion {
             }
             return
         }
+        guard traits.expiry != .age || rule.mode != .report else {
+            note(
+                .expiryLost, .unchanged,
+                "failures of \(rule.title) are reported for ever: a header that only reports has no end", rule.location)
+            rule.expiry = nil
+            return
+        }
         guard traits.expiry != .none else {
             note(
                 .expiryLost, .stricter,

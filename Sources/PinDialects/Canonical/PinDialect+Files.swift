@@ -34,7 +34,7 @@ extension PinDialect {
             case .hpkp: try HPKPWriter.write(policy)
             case .curl: try CurlPins.write(policy)
             case .tlsa: try TLSAZone.write(policy)
-            default: throw DialectWriteError("x")
+            case .swift: try SwiftWriter.write(policy)
             }
         return Array(text.utf8)
     }
