@@ -13,16 +13,15 @@ extension CanonicalPolicy {
 
 extension PropertyList {
     /// A value of peer-cases.json, where null stands for nothing.
-    init(json value: PeerCases.Value) {
-        switch value {
+    init(json value: JSONValue) {
+        switch value.kind {
         case .null: self.init(.other("null"))
         case .bool(let bool): self.init(.bool(bool))
-        case .number(let number): self.init(.integer(Int64(number)))
+        case .number(let number): self.init(.integer(Int64(number) ?? 0))
         case .string(let string): self.init(.string(string))
         case .array(let elements): self.init(.array(elements.map { PropertyList(json: $0) }))
         case .object(let members):
-            self.init(
-                .dictionary(members.sorted { $0.key < $1.key }.map { Member($0.key, PropertyList(json: $0.value)) }))
+            self.init(.dictionary(members.map { Member($0.key, PropertyList(json: $0.value)) }))
         }
     }
 }
