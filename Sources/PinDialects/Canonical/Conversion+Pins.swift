@@ -8,8 +8,12 @@ extension Conversion {
         noteRoles(of: rule)
         rule.pins = rule.pins.flatMap { placed($0) }
         dropTwins(&rule)
-        guard rule.mode != .off else { return }
-        if rule.pins.isEmpty, hadPins {
+        if rule.mode == .off, !traits.namesPinsAlways {
+            // What is not looked at need not be there.
+            (rule.pins, rule.requirement, rule.expiry, rule.reports) = ([], .any, nil, [])
+            return
+        }
+        if rule.pins.isEmpty, hadPins || rule.mode == .off {
             note(.splitLost, .impossible, "no pin of \(rule.title) is left that \(name) can hold", rule.location)
         } else if !hadPins, rule.mode == .enforce, traits.matching != .everyPlace {
             note(
@@ -22,6 +26,28 @@ extension Conversion {
                 "\(name) wants \(traits.minimumPins) pins for \(rule.title): add the pin of a backup key", rule.location
             )
         }
+    }
+
+    mutating func convertDenied(_ policy: inout CanonicalPolicy) {
+        let kept = policy.denied.filter { pin in
+            traits.denies && traits.contents.contains(pin.content) && traits.digests.contains(pin.digest)
+        }
+        let count = policy.denied.count - kept.count
+        if count > 0 {
+            note(.denyLost, .weaker, "\(name) cannot deny \(count) of the denied keys: they would be accepted", nil)
+        }
+        policy.denied = kept
+    }
+
+    /// Gives a rule that takes its host out the pins that it takes it out of: a dialect can ask for pins in every rule.
+    func lendPins(to rule: inout CanonicalRule, from rules: [CanonicalRule]) {
+        guard rule.mode == .off, traits.namesPinsAlways else { return }
+        let usable = { (pin: CanonicalPin) in
+            traits.contents.contains(pin.content) && traits.digests.contains(pin.digest)
+        }
+        guard !rule.pins.contains(where: usable), let pattern = rule.patterns.first else { return }
+        let covering = rules.filter { $0.mode != .off && $0.patterns.contains { $0.covers(pattern) } }
+        rule.pins = covering.first { $0.pins.contains(where: usable) }?.pins ?? rule.pins
     }
 
     /// Whether the dialect has this kind of pin; what it has not is left out, and told.

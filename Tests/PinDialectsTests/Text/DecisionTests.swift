@@ -109,7 +109,7 @@ struct DecisionTests {
     func ends(_ effect: RuleExpiry.Effect, _ mode: PinningMode, _ expected: String) {
         let now = Int64(Self.time.timeIntervalSince1970)
         let before = mode == .report ? "forgiven" : "refused"
-        for (moment, verdict) in [(now - 1, expected), (now, before), (now + 1, before)] {
+        for (moment, verdict) in [(now - 1, expected), (now, expected), (now + 1, before)] {
             let rules = [rule([Self.other], mode: mode, expiry: RuleExpiry(.instant(moment), effect))]
             #expect(self.verdict(rules).rawValue == verdict)
         }
@@ -123,7 +123,7 @@ struct DecisionTests {
             #expect(verdict(day, DecisionCircumstances(at: Self.time, offset: offset)).rawValue == expected)
         }
         let age = [rule([Self.other], expiry: RuleExpiry(.age(60), .stopPinning))]
-        for (seconds, expected) in [(0.0, "refused"), (60, "refused"), (61, "unpinned")] {
+        for (seconds, expected) in [(0.0, "refused"), (59, "refused"), (60, "unpinned")] {
             let circumstances = DecisionCircumstances(at: Self.time, noted: Self.time - seconds)
             #expect(verdict(age, circumstances).rawValue == expected)
         }

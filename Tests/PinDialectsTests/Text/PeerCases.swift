@@ -8,10 +8,15 @@ struct PeerCases: Sendable {
     let json: JSONValue?
 
     /// All of them; nil where the file is not.
-    static let all: PeerCases? = (try? Data(contentsOf: URL(filePath: MarkupPeerCases.path)))
+    static let all: PeerCases? = (try? Data(contentsOf: URL(filePath: path)))
         .flatMap { JSONCReader.read(Array($0), dialect: .json).root }.map(PeerCases.init)
     /// What a skipped test says.
-    static let absence = MarkupPeerCases.missing
+    static let absence = "\(path) is not there"
+    private static let path =
+        (ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"]
+            ?? URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../shared/conformance")
+            .path)
+        + "/peer-cases.json"
 
     subscript(dynamicMember key: String) -> PeerCases { self[key] }
 
