@@ -44,8 +44,14 @@ extension Conversion {
             }
             return
         }
-        // A report-only header is looked at once, and kept by nobody (RFC 7469, section 2.1).
-        guard traits.expiry != .none, traits.expiry != .age || rule.mode == .enforce else {
+        guard traits.expiry != .age || rule.mode != .report else {
+            note(
+                .expiryLost, .unchanged,
+                "failures of \(rule.title) are reported for ever: a header that only reports has no end", rule.location)
+            rule.expiry = nil
+            return
+        }
+        guard traits.expiry != .none else {
             note(
                 .expiryLost, .stricter,
                 "the pins of \(rule.title) hold for ever: \(name) knows no end, ship new ones in time",

@@ -32,7 +32,7 @@ struct AppleTests {
         #expect(cases.count == 3)
         for row in cases {
             let id = try #require(row.id.string)
-            let text = PropertyList(json: try #require(row.plist.value)).xmlDocument
+            let text = PropertyList(json: try #require(row.plist.json)).xmlDocument
             let rule = try #require(try ApplePinnedDomains.read(Array(text.utf8), path: "f").policy.rules.first)
             guard case .eachOf(let roles) = rule.requirement else {
                 Issue.record("\(id): any")

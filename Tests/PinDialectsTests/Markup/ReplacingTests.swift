@@ -56,12 +56,12 @@ struct ReplacingTests {
                 <network-security-config>\r
                   <!-- ours --><base-config><trust-anchors><certificates src="system"/></trust-anchors></base-config>\r
                   <domain-config cleartextTrafficPermitted="false">\r
-                        <domain includeSubdomains="true">a.test</domain>\r
-                        <pin-set>\r
-                            <pin digest="SHA-256">\(Self.base64(1))</pin>\r
-                        </pin-set>\r
-                        <certificateTransparency enabled="true"/>\r
-                    </domain-config>\r
+                      <domain includeSubdomains="true">a.test</domain>\r
+                      <pin-set>\r
+                          <pin digest="SHA-256">\(Self.base64(1))</pin>\r
+                      </pin-set>\r
+                      <certificateTransparency enabled="true"/>\r
+                  </domain-config>\r
                   <domain-config cleartextTrafficPermitted="true"><domain>local.test</domain></domain-config>\r
                 </network-security-config> \r
 
@@ -82,7 +82,7 @@ struct ReplacingTests {
             ),
         ])
     func androidAdded(text: String, head: String, tail: String) throws {
-        let configs = try AndroidConfigWriter.domainConfigs(Self.android).joined()
+        let configs = try AndroidConfigWriter.domainConfigs(Self.android, indent: "    ").joined()
         #expect(try replaced(.android, text, Self.android) == head + configs + tail)
     }
 
@@ -172,7 +172,7 @@ struct ReplacingTests {
                 + "hosts without a rule: refuse, expected trust, mend that first")
         #expect(
             problem(.apple, "<plist><dict><key>NSAppTransportSecurity</key><true/></dict></plist>", Self.apple)
-                == "f:1:48: a dictionary belongs here, and this is a Boolean: make it one")
+                == "f:1:47: a dictionary belongs here, and this is a Boolean: make it one")
         #expect(problem(.trustkit, "<plist><array/></plist>", Self.trustkit).hasPrefix("f:1:8: a dictionary belongs"))
         #expect(problem(.apple, "bplist00", Self.apple).hasPrefix("f: a binary property list is not changed in place"))
         #expect(problem(.apple, "<plist>", Self.apple) == "f:1:1: <plist> does not end: close it with </plist>")

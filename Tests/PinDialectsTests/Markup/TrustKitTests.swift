@@ -38,7 +38,7 @@ struct TrustKitTests {
         let cases = try #require(PeerCases.all).configs.trustkit_ios.cases.elements
         #expect(cases.count == 5)
         for row in cases {
-            let text = PropertyList(json: try #require(row.cfg.value)).xmlDocument
+            let text = PropertyList(json: try #require(row.cfg.json)).xmlDocument
             let found = problems(Array(text.utf8))
             #expect(found.isEmpty == row.valid.bool, "\(row.why.string ?? "")\(found)")
         }
@@ -129,7 +129,7 @@ struct TrustKitTests {
             found.map { String($0.prefix(40)) } == [
                 "f:2:66: error: \"AAAA\" is no base64 of 32", "f:2:87: error: \"?\" is no base64 of 32 by",
                 "f:3:1: error: TSKEnforcePinning is an ar", "f:4:1: error: TSKExpirationDate is a dat",
-                "f:5:1: error: TSKReportUris is no array ", "f:5:64: error: \"b.test\" has no TSKPublicK",
+                "f:5:1: error: TSKReportUris is no array ", "f:5:64: error: \"b.test\" has no TSKPublic",
                 "f:5:87: error: TSKPublicKeyHashes is no ",
             ])
     }
