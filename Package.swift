@@ -67,6 +67,8 @@ let package = Package(
         .testTarget(
             name: "PinDialectsTests",
             dependencies: ["PinDialects", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            // Run by the tests beside the libraries that they ask.
+            exclude: ["Peers"],
             swiftSettings: modern),
         .testTarget(
             name: "HTTPMessagesTests", dependencies: ["HTTPMessages", "CertificateTrust"], swiftSettings: modern),

@@ -4,14 +4,16 @@ import CertificateTrust
 struct RuleTable: Sendable {
     /// Indices of a host's rules, by the host's canonical text. A name and an address never have the same text.
     private var indices: [String: [Int]] = [:]
-    /// The most bytes of a host whose subdomains are included: a name of 127 labels has few parents to ask for.
-    private var longestParent = 0
+    /// Whether some host of so many bytes includes its subdomains: a name of 127 labels has few parents to ask for.
+    private var isParentLength = [Bool](repeating: false, count: 256)
 
     init(_ rules: [PinningRule]) {
         for (index, rule) in rules.enumerated() {
             let host = rule.host.description
             indices[host, default: []].append(index)
-            if rule.includesSubdomains { longestParent = max(longestParent, host.utf8.count) }
+            if rule.includesSubdomains, host.utf8.count < isParentLength.count {
+                isParentLength[host.utf8.count] = true
+            }
         }
     }
 
@@ -24,7 +26,7 @@ struct RuleTable: Sendable {
         var parent = text[...]
         while let dot = parent.utf8.firstIndex(of: UInt8(ascii: ".")) {
             parent = parent[parent.utf8.index(after: dot)...]
-            guard parent.utf8.count <= longestParent else { continue }
+            guard parent.utf8.count < isParentLength.count, isParentLength[parent.utf8.count] else { continue }
             if let rule = rule(of: String(parent), port, in: rules, where: \.includesSubdomains) { return rule }
         }
         return nil

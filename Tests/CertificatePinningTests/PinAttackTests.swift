@@ -4,6 +4,40 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
+/// The attacks on the evaluation of pins, by the numbers that tests name them with, and where each is a test. Those below
+/// the line need a session, and stand in PinnedNetworkingTests.
+///
+/// | attack | suite | test |
+/// |---|---|---|
+/// | PE1 unpinned chain, pinned certificate sent along | PinAttackTests | appendedCertificates, sameNameOtherKey, pinnedPathInvalid |
+/// | PE2 one of two paths is pinned | PinAttackTests, DeniedPinTests | pinnedPathFound, anotherPath |
+/// | PE3 pin in the wrong role | PinDecisionTests | wrongRole, selfSignedLeaf |
+/// | PE4 renewal with the same key | PinDecisionTests | renewal |
+/// | PE5 other digests than of the key | PinEvaluationAttackTests | otherDigests |
+/// | PE6 anchor that is not sent | PinDecisionTests | anchorNotSent |
+/// | PE7 pin matches, chain does not verify | PinAttackTests | pinnedButUntrusted, pinnedButRevoked |
+/// | PE8 pinned self-signed server | PinEvaluationAttackTests | selfSigned |
+/// | PE9 rules that end | PinningExpiryTests | all |
+/// | PE10 backups that are none | PolicyProblemTests (spellings), lint (P003 and on) | malformedPins |
+/// | PE11 malformed pins | PolicyProblemTests | malformedPins |
+/// | PE12 files that pin nothing, or are none | PolicyFileReadingTests | pinsNothing, noFile |
+/// | PE13 keys twice, misspelt, of other types | PolicyProblemTests, PolicyFileTests, JSONCReaderTests | values, overlap, types |
+/// | PE14 subdomains, suffixes, look-alikes | RuleChoiceTests, PolicyProblemTests | choice, publicSuffix, subdomains |
+/// | PE15 report mode forgives too much | PinDecisionTests | modes |
+/// | PE16 ports and schemes | PinDecisionTests, RuleChoiceTests | ports |
+/// | PE19 policy changed behind its back | PinEvaluationAttackTests, PolicyStoreTests | changedFiles, replace |
+/// | PE23 the hashed bytes are those sent | PinEvaluationAttackTests | sameKeysAsGo |
+/// | PE24 100,000 hosts | RuleChoiceTests, tools/bench | manyHosts |
+/// | PE25 wildcards | RuleChoiceTests, PolicyProblemTests | choice, hosts |
+/// | PE26 answers kept by look | PinEvaluationAttackTests | alike |
+/// | --- | | |
+/// | PE1, PE7 no byte of a request | PinnedRequestTests | unpinnedChain, untrustedButPinned |
+/// | PE16 plain http to a pinned host | PinnedRequestTests | portsAndSchemes |
+/// | PE17 redirects | VerdictTests, LoginTests | verdict (isRedirected), hostileRedirects |
+/// | PE18 proxies under their own pins | ProxyTests, VerdictTests | ownPins, verdict (tlsTunnel) |
+/// | PE20 two policies side by side | PinnedRequestTests | parallelPolicies |
+/// | PE21 a policy replaced in use | VerdictTests, ConnectionReuseTests, PolicyChangeTests | verdict (policy), observed, store |
+/// | PE22 every answer of a delegate | ServerTrustChallengeTests, VerdictTests | dispositions, verdict (never, late, twice) |
 @Suite("Attacks on pins")
 struct PinAttackTests {
     /// The server whose keys are pinned.

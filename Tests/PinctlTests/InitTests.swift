@@ -94,6 +94,13 @@ struct InitTests {
         }
     }
 
+    @Test("lint passes the policies of this project")
+    func ownPolicies() async {
+        let run = await pinctl("lint", "pins/pins.jsonc", "pins/example.jsonc")
+        #expect(run.lines.last?.hasPrefix("2 linted: errors 0") == true)
+        #expect(run.status == 0)
+    }
+
     @Test("lint tells every problem of a file with its place")
     func lint() async throws {
         let file = try site.folder.add(

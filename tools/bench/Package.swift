@@ -10,7 +10,10 @@ let package = Package(
         .target(name: "CBaseline", linkerSettings: [.linkedLibrary("crypto")]),
         .executableTarget(
             name: "bench",
-            dependencies: ["CBaseline", .product(name: "CertificateTrust", package: "pinctl")],
+            dependencies: [
+                "CBaseline", .product(name: "CertificateTrust", package: "pinctl"),
+                .product(name: "CertificatePinning", package: "pinctl"),
+            ],
             swiftSettings: strict),
         .executableTarget(name: "hash-c", linkerSettings: [.linkedLibrary("crypto")]),
         .executableTarget(name: "runner"),

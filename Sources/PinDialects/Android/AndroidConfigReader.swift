@@ -190,10 +190,8 @@ extension AndroidConfigReader {
             return nil
         }
         guard let text = content(of: element) else { return nil }
-        // Android's decoder passes over white space and does without padding.
-        let digits = text.utf8.filter { !isXMLSpace($0) }
-        let padding = [UInt8](repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
-        guard let value = Base64.decodeCanonical(digits + padding) else {
+        // Android passes over white space, and does without padding.
+        guard let value = LenientBase64.decode(text.utf8.filter { !isXMLSpace($0) }, needsPadding: false) else {
             problems.add("\(quoted(text)) is not base64: a SHA-256 has 44 characters", at: element.position)
             return nil
         }

@@ -32,17 +32,20 @@ struct AndroidConfigReplacement {
                 at: old.first.map { PolicyLocation(path: path, $0.position) })
         }
         let byHost = Dictionary(kept, uniquingKeysWith: { first, _ in first })
-        let configs = try AndroidConfigWriter.domainConfigs(policy) { rule in
-            rule.patterns.compactMap { byHost[$0.host] }.first ?? AndroidConfigWriter.Rest()
+        func configs(indent: String) throws(DialectWriteError) -> String {
+            try AndroidConfigWriter.domainConfigs(policy, indent: indent) { rule in
+                rule.patterns.compactMap { byHost[$0.host] }.first ?? AndroidConfigWriter.Rest()
+            }.joined(separator: "\n")
         }
-        var edit = MarkupEdit(bytes)
+        var edit = MarkupEdit(bytes, usualStep: "    ")
         if let first = old.first {
-            // The first line keeps the indentation that it has.
-            let text = configs.joined(separator: "\n")
-            edit.replace(first.range, with: String(text.drop { $0 == " " }))
+            let indent = edit.indentation(at: first.range.lowerBound) ?? ""
+            edit.replace(first.range, with: String(try configs(indent: indent).dropFirst(indent.count)))
             for config in old.dropFirst() { edit.remove(config.range) }
         } else {
-            edit.append(to: root.range, name: root.name) { _, _ in configs.joined(separator: "\n") }
+            try edit.append(to: root.range, name: root.name) { indent, _ throws(DialectWriteError) in
+                try configs(indent: indent)
+            }
         }
         return edit.result
     }

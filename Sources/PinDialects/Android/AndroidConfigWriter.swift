@@ -10,41 +10,43 @@ enum AndroidConfigWriter {
         var elements: [String] = []
     }
 
-    /// A domain-config for each rule, indented by one step.
+    /// A domain-config for each rule, its lines indented by `indent`.
     static func domainConfigs(
-        _ policy: CanonicalPolicy, rest: (CanonicalRule) -> Rest = { _ in Rest() }
+        _ policy: CanonicalPolicy, indent: String, rest: (CanonicalRule) -> Rest = { _ in Rest() }
     ) throws(DialectWriteError) -> [String] {
         guard policy.combination == .closest, policy.denied.isEmpty, policy.unlisted == .trust else {
             throw DialectWriteError("the policy is not one that Android's config can say: convert it first")
         }
-        return try policy.rules.map { rule throws(DialectWriteError) in try domainConfig(rule, rest(rule)) }
+        return try policy.rules.map { rule throws(DialectWriteError) in
+            try domainConfig(rule, rest(rule)).map { indent + $0 }.joined(separator: "\n")
+        }
     }
 
-    private static func domainConfig(_ rule: CanonicalRule, _ rest: Rest) throws(DialectWriteError) -> String {
+    private static func domainConfig(_ rule: CanonicalRule, _ rest: Rest) throws(DialectWriteError) -> [String] {
         guard rule.ports == nil, rule.requirement == .any, rule.mode != .report, !rule.patterns.isEmpty else {
             throw DialectWriteError(
                 "the rule is not one that Android's config can say: convert it first", at: rule.location)
         }
-        var lines = ["    <domain-config\(rest.attributes)>"]
-        for pattern in rule.patterns { lines.append("        " + (try domain(pattern, rule))) }
-        lines += try pinSet(rule).map { "        " + $0 }
+        var lines = ["<domain-config\(rest.attributes)>"]
+        for pattern in rule.patterns { lines.append("    " + (try domain(pattern, rule))) }
+        lines += try pinSet(rule).map { "    " + $0 }
         if let anchors = rule.anchors {
-            lines.append(anchors.isEmpty ? "        <trust-anchors />" : "        <trust-anchors>")
+            lines.append(anchors.isEmpty ? "    <trust-anchors />" : "    <trust-anchors>")
             for anchor in anchors {
                 let overrides = anchor.bypassesPins ? " overridePins=\"true\"" : ""
-                lines.append("            <certificates src=\"\(escapedXML(anchor.source))\"\(overrides) />")
+                lines.append("        <certificates src=\"\(escapedXML(anchor.source))\"\(overrides) />")
             }
-            if !anchors.isEmpty { lines.append("        </trust-anchors>") }
+            if !anchors.isEmpty { lines.append("    </trust-anchors>") }
         }
         if !rule.reports.isEmpty || rule.usesDefaultReport {
             let disables = rule.usesDefaultReport ? "" : " disableDefaultReportUri=\"true\""
-            let tag = "        <trustkit-config enforcePinning=\"true\"\(disables)"
+            let tag = "    <trustkit-config enforcePinning=\"true\"\(disables)"
             lines.append(tag + (rule.reports.isEmpty ? " />" : ">"))
-            for address in rule.reports { lines.append("            <report-uri>\(escapedXML(address))</report-uri>") }
-            if !rule.reports.isEmpty { lines.append("        </trustkit-config>") }
+            for address in rule.reports { lines.append("        <report-uri>\(escapedXML(address))</report-uri>") }
+            if !rule.reports.isEmpty { lines.append("    </trustkit-config>") }
         }
-        lines += rest.elements.map { "        " + $0 }
-        return (lines + ["    </domain-config>"]).joined(separator: "\n")
+        lines += rest.elements.map { "    " + $0 }
+        return lines + ["</domain-config>"]
     }
 
     private static func domain(_ pattern: HostPattern, _ rule: CanonicalRule) throws(DialectWriteError) -> String {

@@ -30,7 +30,7 @@ public enum AndroidNetworkSecurityConfig {
         """
         <?xml version="1.0" encoding="utf-8"?>
         <network-security-config>
-        \(try AndroidConfigWriter.domainConfigs(policy).joined(separator: "\n"))
+        \(try AndroidConfigWriter.domainConfigs(policy, indent: "    ").joined(separator: "\n"))
         </network-security-config>
 
         """

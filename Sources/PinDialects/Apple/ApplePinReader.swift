@@ -95,7 +95,7 @@ struct ApplePinReader {
                     .stricter, "an identity without a \(Self.digestKey) is passed over: give it one", identity.position)
                 return nil
             }
-            guard let digest = Base64.decodeCanonical(Array(text.utf8)) else {
+            guard let digest = LenientBase64.decode(text.utf8) else {
                 note(
                     .stricter, "\(quoted(text)) is not base64 and is passed over: hash the key again", identity.position
                 )

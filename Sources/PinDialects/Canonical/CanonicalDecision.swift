@@ -148,12 +148,11 @@ extension RuleExpiry.Moment {
     func isOver(under circumstances: DecisionCircumstances) -> Bool {
         let now = circumstances.time.timeIntervalSince1970
         return switch self {
-        case .instant(let seconds): now > Double(seconds)
+        case .instant(let seconds): now >= Double(seconds)
         // A day that is none ends nothing: its own system refuses the file.
         case .localDay(let day):
             CivilTime(day: day).map { now > Double($0.secondsSince1970) - Double(circumstances.offset) } ?? false
-        case .age(let age):
-            age <= 0 || now > (circumstances.noted?.timeIntervalSince1970 ?? now) + Double(age)
+        case .age(let age): now >= (circumstances.noted?.timeIntervalSince1970 ?? now) + Double(age)
         }
     }
 }

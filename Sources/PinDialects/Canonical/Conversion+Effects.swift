@@ -5,7 +5,8 @@ import FoundationEssentials
 extension Conversion {
     /// Converts the mode; false when the rule is to be left out, which a rule that is off mostly can.
     mutating func keepsMode(_ rule: inout CanonicalRule, among rules: [CanonicalRule]) -> Bool {
-        guard !traits.modes.contains(rule.mode) else { return true }
+        let isKnown = traits.modes.contains(rule.mode)
+        guard !isKnown || rule.mode == .off && traits.excludesHostsAlone else { return true }
         guard rule.mode == .off else {
             note(
                 .modeLost, .stricter,
@@ -17,6 +18,16 @@ extension Conversion {
         let patterns = rule.patterns
         let isCovered = rules.contains { other in
             other.mode != .off && other.patterns.contains { parent in patterns.contains { parent.covers($0) } }
+        }
+        if isCovered, isKnown {
+            if patterns.contains(where: { $0.scope != .exact }) {
+                note(
+                    .exclusionForm, .stricter,
+                    "names below \(rule.title) are pinned by the rule above it: \(name) takes out one host",
+                    rule.location)
+                rule.patterns = patterns.map { HostPattern($0.host, .exact) }
+            }
+            return true
         }
         if isCovered {
             note(
@@ -31,6 +42,13 @@ extension Conversion {
             if traits.expiry == .age, rule.mode == .enforce {
                 rule.expiry = RuleExpiry(.age(Self.usualAge), .stopPinning)
             }
+            return
+        }
+        guard traits.expiry != .age || rule.mode != .report else {
+            note(
+                .expiryLost, .unchanged,
+                "failures of \(rule.title) are reported for ever: a header that only reports has no end", rule.location)
+            rule.expiry = nil
             return
         }
         guard traits.expiry != .none else {
@@ -97,6 +115,10 @@ extension Conversion {
         let count = rule.reports.count
         switch traits.reports {
         case .many: break
+        case .one where count == 0 && rule.mode == .report:
+            note(
+                .reportsLost, .impossible, "\(name) only reports \(rule.title), and to nobody: give the rule reports",
+                rule.location)
         case .one where count <= 1: break
         case .one:
             note(

@@ -5,10 +5,15 @@ extension Conversion {
         let hadPins = !rule.pins.isEmpty
         rule.pins = rule.pins.filter { keeps($0, of: rule) }
         convertRequirement(&rule)
-        rule.pins = rule.pins.flatMap { placed($0, of: rule) }
+        noteRoles(of: rule)
+        rule.pins = rule.pins.flatMap { placed($0) }
         dropTwins(&rule)
-        guard rule.mode != .off else { return }
-        if rule.pins.isEmpty, hadPins {
+        if rule.mode == .off, !traits.namesPinsAlways {
+            // What is not looked at need not be there.
+            (rule.pins, rule.requirement, rule.expiry, rule.reports) = ([], .any, nil, [])
+            return
+        }
+        if rule.pins.isEmpty, hadPins || rule.mode == .off {
             note(.splitLost, .impossible, "no pin of \(rule.title) is left that \(name) can hold", rule.location)
         } else if !hadPins, rule.mode == .enforce, traits.matching != .everyPlace {
             note(
@@ -21,6 +26,28 @@ extension Conversion {
                 "\(name) wants \(traits.minimumPins) pins for \(rule.title): add the pin of a backup key", rule.location
             )
         }
+    }
+
+    mutating func convertDenied(_ policy: inout CanonicalPolicy) {
+        let kept = policy.denied.filter { pin in
+            traits.denies && traits.contents.contains(pin.content) && traits.digests.contains(pin.digest)
+        }
+        let count = policy.denied.count - kept.count
+        if count > 0 {
+            note(.denyLost, .weaker, "\(name) cannot deny \(count) of the denied keys: they would be accepted", nil)
+        }
+        policy.denied = kept
+    }
+
+    /// Gives a rule that takes its host out the pins that it takes it out of: a dialect can ask for pins in every rule.
+    func lendPins(to rule: inout CanonicalRule, from rules: [CanonicalRule]) {
+        guard rule.mode == .off, traits.namesPinsAlways else { return }
+        let usable = { (pin: CanonicalPin) in
+            traits.contents.contains(pin.content) && traits.digests.contains(pin.digest)
+        }
+        guard !rule.pins.contains(where: usable), let pattern = rule.patterns.first else { return }
+        let covering = rules.filter { $0.mode != .off && $0.patterns.contains { $0.covers(pattern) } }
+        rule.pins = covering.first { $0.pins.contains(where: usable) }?.pins ?? rule.pins
     }
 
     /// Whether the dialect has this kind of pin; what it has not is left out, and told.
@@ -72,43 +99,56 @@ extension Conversion {
         }
     }
 
-    /// The pin in the places that there are.
-    private mutating func placed(_ pin: CanonicalPin, of rule: CanonicalRule) -> [CanonicalPin] {
-        func at(_ role: PinRole) -> CanonicalPin {
+    /// The pin in the places that there are; none for one that has no place.
+    private func placed(_ pin: CanonicalPin) -> [CanonicalPin] {
+        places(for: pin.role).map { role in
             var pin = pin
             pin.role = role
             if !traits.holdsPinsAlone { pin.trust = .chain }
             return pin
         }
-        guard !traits.roles.contains(pin.role) else { return [at(pin.role)] }
-        if traits.roles.contains(.any) {
-            note(
-                .roleLost, .weaker, "\(pin) counts anywhere on the path, not as \(pin.role.rawValue) alone",
-                rule.location)
-            return [at(.any)]
+    }
+
+    private func places(for role: PinRole) -> [PinRole] {
+        let roles = traits.roles
+        if roles.contains(role) { return [role] }
+        if roles.contains(.any) { return [.any] }
+        switch role {
+        case .root, .intermediate: return roles.contains(.ca) ? [.ca] : []
+        case .any: return traits.matching == .everyPlace ? [] : [.leaf, .ca].filter(roles.contains)
+        default: return []
         }
-        switch pin.role {
-        case .root where traits.roles.contains(.ca), .intermediate where traits.roles.contains(.ca):
-            note(.roleLost, .weaker, "\(pin) counts as any issuer, not as \(pin.role.rawValue) alone", rule.location)
-            return [at(.ca)]
-        case .any where traits.matching == .everyPlace:
-            note(
-                .roleLost, .impossible,
-                "\(name) must know whose key \(pin) is: give the pin a role, leaf or ca", rule.location)
-            return []
-        case .any where traits.roles.contains(.ca):
-            return [at(.leaf), at(.ca)]
-        case .any:
-            note(
-                .roleLost, .stricter, "\(pin) counts as leaf alone: \(name) looks at no other certificate",
-                rule.location)
-            return [at(.leaf)]
-        default:
-            note(
-                .roleLost, .stricter,
-                "\(pin) is left out: \(name) looks at the server's own key, and it is an issuer's",
-                rule.location)
-            return []
+    }
+
+    /// Says what becomes of the pins of each role, once for all of them.
+    private mutating func noteRoles(of rule: CanonicalRule) {
+        for role in PinRole.allCases where !traits.roles.contains(role) {
+            let pins = rule.pins.filter { $0.role == role }
+            guard let first = pins.first else { continue }
+            let title = pins.count == 1 ? "\(first)" : "\(pins.count) pins of \(rule.title)"
+            switch places(for: role) {
+            case [.any]:
+                note(
+                    .roleLost, .weaker,
+                    "\(title) counted as \(role.rawValue) alone, and from now on anywhere on the path", rule.location)
+            case [.ca]:
+                note(
+                    .roleLost, .weaker, "\(title) counted as \(role.rawValue) alone, and from now on as any issuer",
+                    rule.location)
+            case [.leaf]:
+                note(.roleLost, .stricter, "\(title) counted anywhere, and from now on as leaf alone", rule.location)
+            case [] where role == .any:
+                note(
+                    .roleLost, .impossible,
+                    "\(title) counted anywhere, and \(name) must know whose key it is: give it the role leaf or ca",
+                    rule.location)
+            case []:
+                note(
+                    .roleLost, .stricter,
+                    "\(title) counted as \(role.rawValue), where \(name) does not look, and is left out",
+                    rule.location)
+            default: break
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 public import FoundationEssentials
 
 extension CanonicalPolicy {
@@ -39,6 +40,7 @@ struct Conversion {
         policy.rules = policy.rules.compactMap { rule in
             var rule = rule
             guard keepsMode(&rule, among: policy.rules) else { return nil }
+            lendPins(to: &rule, from: policy.rules)
             convertPorts(&rule)
             convertPins(&rule)
             convertExpiry(&rule)
@@ -46,16 +48,14 @@ struct Conversion {
             convertAnchors(&rule)
             return rule
         }
-        if !policy.denied.isEmpty, !traits.denies {
-            note(
-                .denyLost, .weaker, "\(name) has no list of denied keys: \(policy.denied.count) would be accepted", nil)
-            policy.denied = []
-        }
+        convertDenied(&policy)
         if policy.unlisted == .refuse, !traits.refusesUnlisted {
             note(.unlistedLost, .weaker, "\(name) trusts hosts without a rule, which this policy refuses", nil)
             policy.unlisted = .trust
         }
-        if policy.rules.isEmpty { note(.splitLost, .impossible, "no rule is left: nothing would be pinned", nil) }
+        if policy.rules.allSatisfy({ $0.mode == .off }) {
+            note(.splitLost, .impossible, "no rule is left that pins anything", nil)
+        }
         return policy
     }
 
@@ -68,7 +68,9 @@ struct Conversion {
 
 extension CanonicalRule {
     /// What messages call it.
-    var title: String { patterns.map(\.host).joined(separator: ", ") }
+    var title: String {
+        patterns.map { $0.scope == .every ? "the server" : visibleText($0.host) }.joined(separator: ", ")
+    }
 }
 
 extension PinDialect {

@@ -15,6 +15,10 @@ struct DialectTraits {
     var contents: Set<CanonicalPin.Content> = [.publicKey]
     var digests: Set<CanonicalPin.Digest> = [.sha256]
     var holdsPinsAlone = false
+    /// Whether it can take one host out of a rule above it, and cannot say `off` otherwise.
+    var excludesHostsAlone = false
+    /// Whether a rule that is off has pins all the same.
+    var namesPinsAlways = false
     /// The fewest pins of an enforced rule.
     var minimumPins = 1
     var modes: Set<PinningMode>
@@ -48,7 +52,8 @@ extension PinDialect {
             DialectTraits(
                 scopes: [.exact, .exactAndBelow], combination: .closest, reachesPorts: true,
                 roles: Set(PinRole.allCases), matching: .asRequired, contents: [.publicKey, .certificate],
-                modes: Set(PinningMode.allCases), expiry: .instant, effects: Set(RuleExpiry.Effect.allCases),
+                namesPinsAlways: true, modes: Set(PinningMode.allCases), expiry: .instant,
+                effects: Set(RuleExpiry.Effect.allCases),
                 reports: .many, anchors: .files, denies: true, refusesUnlisted: true)
         case .android:
             DialectTraits(
@@ -60,7 +65,8 @@ extension PinDialect {
                 matching: .everyPlace, modes: [.enforce])
         case .trustkit:
             DialectTraits(
-                scopes: [.exact, .exactAndBelow], combination: .closest, roles: [.any], minimumPins: 2,
+                scopes: [.exact, .exactAndBelow], combination: .closest, roles: [.any], excludesHostsAlone: true,
+                minimumPins: 2,
                 modes: Set(PinningMode.allCases), expiry: .utcDay, effects: [.stopPinning], reports: .many)
         case .okhttp:
             DialectTraits(

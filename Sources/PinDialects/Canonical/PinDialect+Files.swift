@@ -10,7 +10,10 @@ extension PinDialect {
         case .apple: try ApplePinnedDomains.read(bytes, path: path)
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)
         case .okhttp: try OkHttpReader.read(bytes, path: path)
-        default:
+        case .hpkp: try HPKPReader.read(bytes, path: path)
+        case .curl: try CurlPins.read(bytes, path: path)
+        case .tlsa: try TLSAZone.read(bytes, path: path)
+        case .swift:
             throw PolicyFileError(problems: [
                 PolicyProblem(
                     location: PolicyLocation(path: path),
@@ -28,7 +31,10 @@ extension PinDialect {
             case .apple: try ApplePinnedDomains.write(policy)
             case .trustkit: try TrustKitConfiguration.write(policy)
             case .okhttp: try OkHttpWriter.write(policy)
-            default: throw DialectWriteError("x")
+            case .hpkp: try HPKPWriter.write(policy)
+            case .curl: try CurlPins.write(policy)
+            case .tlsa: try TLSAZone.write(policy)
+            case .swift: try SwiftWriter.write(policy)
             }
         return Array(text.utf8)
     }
@@ -41,7 +47,7 @@ extension PinDialect {
         case .android: try AndroidNetworkSecurityConfig.replacing(bytes, path: path, with: policy)
         case .apple: try ApplePinnedDomains.replacing(bytes, path: path, with: policy)
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
-        default:
+        case .policy, .okhttp, .hpkp, .curl, .tlsa, .swift:
             throw DialectWriteError("\(title) is no part of a bigger file: write it with --output")
         }
     }

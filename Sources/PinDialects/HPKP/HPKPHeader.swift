@@ -38,7 +38,8 @@ struct HPKPHeader {
             problems.add("clients pass over a header without a backup pin: add the pin of a second key", at: start)
         }
         if isReportOnly, reportURI == nil {
-            problems.add("nothing would be reported to anybody: write report-uri=\"https://…\"", at: start)
+            let message = "clients pass over a header that reports to nobody: write report-uri=\"https://…\""
+            passedOver.append((message, .unchanged, start))
         }
         if !isReportOnly, maxAge == nil {
             problems.add("the header has no max-age: write max-age=5184000 for 60 days", at: start)

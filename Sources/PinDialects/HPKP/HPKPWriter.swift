@@ -32,7 +32,6 @@ enum HPKPWriter {
         switch (rule.mode, rule.expiry?.moment) {
         case (.enforce, .age(let seconds)?): directives.append("max-age=\(max(0, seconds))")
         case (.report, nil): break
-        case (.report, .age(let seconds)?): directives.append("max-age=\(max(0, seconds))")
         default: throw refused("this end or mode")
         }
         switch rule.patterns[0].scope {

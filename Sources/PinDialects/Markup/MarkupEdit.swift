@@ -4,10 +4,13 @@ import CertificatePinning
 struct MarkupEdit {
     private let bytes: [UInt8]
     private let lineEnd: String
+    private let usualStep: String
     private var replacements: [(range: Range<Int>, text: String)] = []
 
-    init(_ bytes: [UInt8]) {
+    /// `usualStep` is how far lines are indented where the file does not show it.
+    init(_ bytes: [UInt8], usualStep: String) {
         self.bytes = bytes
+        self.usualStep = usualStep
         let firstEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? 0
         lineEnd = firstEnd > 0 && bytes[firstEnd - 1] == UInt8(ascii: "\r") ? "\r\n" : "\n"
     }
@@ -28,12 +31,15 @@ struct MarkupEdit {
 
     /// Puts lines in front of the end tag of an element, or makes it one that has an end tag. `lines` are told how far
     /// they are indented and how far those inside them are to be against them, and hold no line end at their end.
-    mutating func append(to element: Range<Int>, name: String, lines: (_ indent: String, _ step: String) -> String) {
+    mutating func append(
+        to element: Range<Int>, name: String,
+        lines: (_ indent: String, _ step: String) throws(DialectWriteError) -> String
+    ) throws(DialectWriteError) {
         let isEmptyTag = bytes[..<element.upperBound].suffix(2).elementsEqual("/>".utf8)
         let start = isEmptyTag ? element.lowerBound : endTag(of: element)
         let indent = indentation(at: start)
         let step = step(in: element, from: indent ?? "")
-        let text = lines((indent ?? "") + step, step)
+        let text = try lines((indent ?? "") + step, step)
         if isEmptyTag {
             let slash = element.upperBound - 2
             replace(slash..<element.upperBound, with: ">\n\(text)\n\(indent ?? "")</\(name)>")
@@ -77,7 +83,7 @@ struct MarkupEdit {
                 return String(line.dropFirst(indent.count))
             }
         }
-        return indent.hasPrefix(" ") ? "    " : "\t"
+        return usualStep
     }
 
     private func endTag(of element: Range<Int>) -> Int {

@@ -12,7 +12,7 @@ extension PropertyList {
         }
         var list: PropertyList
         do throws(PolicyFileError) { list = try read(bytes, path: path) } catch { throw DialectWriteError(error) }
-        var edit = MarkupEdit(bytes)
+        var edit = MarkupEdit(bytes, usualStep: "\t")
         for (depth, key) in keys.enumerated() {
             guard list.members != nil else {
                 throw DialectWriteError(
@@ -21,7 +21,7 @@ extension PropertyList {
             }
             guard let next = list[key] else {
                 let missing = PropertyList(nesting: keys[(depth + 1)...], value)
-                edit.append(to: list.range, name: "dict") { indent, step in
+                try edit.append(to: list.range, name: "dict") { indent, step throws(DialectWriteError) in
                     "\(indent)<key>\(escapedXML(key))</key>\n\(indent)"
                         + missing.xml(indent: indent, step: step)
                 }

@@ -344,7 +344,8 @@ extension XMLReader {
             let position = position()
             let name = try name()
             guard attributes.count < Self.maximumAttributes else {
-                throw problem("an element has over \(Self.maximumAttributes) attributes", at: position)
+                throw problem(
+                    "an element has over \(Self.maximumAttributes) attributes: move some to elements", at: position)
             }
             guard !attributes.contains(where: { $0.name == name }) else {
                 throw problem("duplicate attribute \(quoted(name)): keep one", at: position)

@@ -128,7 +128,7 @@ extension TrustKitReader {
         var pins: [CanonicalPin] = []
         var isWhole = true
         for (text, position) in texts {
-            guard let value = Base64.decodeCanonical(Array(text.utf8)), value.count == 32 else {
+            guard let value = LenientBase64.decode(text.utf8), value.count == 32 else {
                 problems.add("\(quoted(text)) is no base64 of 32 bytes: hash the key again", at: position)
                 isWhole = false
                 continue

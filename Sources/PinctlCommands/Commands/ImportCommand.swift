@@ -50,10 +50,8 @@ extension Arguments {
         var members: [(String, JSON)] = [("input", .string(input.path)), ("from", .string(input.dialect.rawValue))]
         members.append(("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })))
         guard let path = self[.output] else {
-            let lines = String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-            let isEnded = lines.last?.isEmpty ?? false
-            members.append(("text", .string(String(decoding: text, as: UTF8.self))))
-            return console.result((isEnded ? lines.dropLast() : lines[...]).map(String.init), .object(members))
+            let text = String(decoding: text, as: UTF8.self)
+            return console.file(text, .object(members + [("text", .string(text))]))
         }
         do throws(NewFileError) {
             try writeNewFile(path, text)

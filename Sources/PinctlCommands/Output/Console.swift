@@ -71,6 +71,21 @@ package struct Console {
         for line in lines { output.write(visibleText(line) + "\n") }
     }
 
+    /// Prints a file that was asked for, or an element of the document's `results`. Its tabs stay, nothing else that
+    /// acts on a terminal does.
+    mutating func file(_ text: String, _ json: @autoclosure () -> JSON) {
+        switch format {
+        case .quiet: break
+        case .text:
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+                line.split(separator: "\t", omittingEmptySubsequences: false).map { visibleText(String($0)) }
+                    .joined(separator: "\t")
+            }
+            output.write(lines.joined(separator: "\n") + (text.hasSuffix("\n") ? "" : "\n"))
+        case .json: writeElement(json())
+        }
+    }
+
     /// Prints the line that ends a list, and keeps what the document's `summary` says besides the exit code.
     mutating func summarize(_ line: String, _ members: [(String, JSON)]) {
         text([line])

@@ -18,17 +18,17 @@ struct AndroidTests {
         "<domain-config><domain>\(host)</domain>\(more)</domain-config>"
     }
 
-    @Test("AOSP's own cases", .enabled(if: MarkupPeerCases.areThere, "\(MarkupPeerCases.missing)"))
+    @Test("AOSP's own cases", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func peerCases() throws {
-        let cases = try MarkupPeerCases.cases("android_nsc")
+        let cases = try #require(PeerCases.all).configs.android_nsc.cases.elements
         #expect(cases.count == 10)
         for row in cases {
-            let id = try #require(row["id"]?.string)
-            let xml = try #require(row["xml"]?.string)
+            let id = try #require(row.id.string)
+            let xml = try #require(row.xml.string)
             let found = problems { () throws(PolicyFileError) in
                 _ = try AndroidNetworkSecurityConfig.read(Array(xml.utf8), path: "f")
             }
-            #expect(found.isEmpty == row["valid"]?.bool, "\(id): \(found)")
+            #expect(found.isEmpty == row.valid.bool, "\(id): \(found)")
         }
     }
 
@@ -147,7 +147,7 @@ struct AndroidTests {
     func nesting() throws {
         let reading = try read(
             """
-            <base-config><trust-anchors><certificates src="system"/></trust-anchors></base-config>
+            <base-config><trust-anchors><certificates src="@raw/ours"/></trust-anchors></base-config>
             <domain-config>
               <domain includeSubdomains="true">a.test</domain>
               <domain-config><domain>heir.a.test</domain></domain-config>
@@ -163,7 +163,7 @@ struct AndroidTests {
         #expect(rules[1].pins == rules[0].pins && rules[2].pins != rules[0].pins)
         #expect(rules[0].expiry == RuleExpiry(.localDay("2030-01-31"), .stopPinning))
         #expect(rules[1].expiry == rules[0].expiry && rules[2].expiry == nil)
-        #expect(rules[1].anchors == [AnchorSet("system")])
+        #expect(rules[1].anchors == [AnchorSet("@raw/ours")])
         #expect(rules[3].anchors == [AnchorSet("user", bypassesPins: true)])
         #expect(reading.policy.combination == .closest)
         #expect(reading.notes.isEmpty)

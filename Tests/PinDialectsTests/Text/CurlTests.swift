@@ -30,7 +30,7 @@ struct CurlTests {
             let expected = row.rc.integer == 0 && !Self.deviations.contains(argument)
             #expect(matches == expected, "\(argument)")
         }
-        #expect(judged == 7)
+        #expect(judged == 6)
     }
 
     @Test(

@@ -76,6 +76,7 @@ private func measure(system: String, folder: String, _ tools: Tools) throws -> R
         }
         try twoThreads(MeasuredChain(kind, in: folder), &report)
     }
+    try lookups(&report)
     try worstCases(folder + "/worst", ordinary: MeasuredChain("P-256", in: folder), &report)
     try startUp(tools, certificate: folder + "/one.pem", &report)
     try largeFile(tools, large: folder + "/roots-100k.pem", one: folder + "/one.pem", &report)

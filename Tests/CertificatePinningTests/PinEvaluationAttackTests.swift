@@ -1,0 +1,149 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import TestPKI
+import Testing
+
+/// The attacks on evaluating pins that need no second trusted authority; ``PinAttackTests`` has the table of all.
+@Suite("Attacks on the evaluation of pins")
+struct PinEvaluationAttackTests {
+    private let server: TestServer
+
+    init() throws { server = try TestServer() }
+
+    private static func pin(_ digest: [UInt8]) throws -> Pin {
+        try Pin("sha256/" + Data(digest).base64EncodedString())
+    }
+
+    @Test(
+        "PE5: of all that could be hashed in a certificate, the SubjectPublicKeyInfo alone is its key",
+        arguments: [TestKey.Kind.rsa2048, .p256, .ed25519])
+    func otherDigests(kind: TestKey.Kind) throws {
+        let leaf = try server.intermediate.leaf(TestServer.name, key: TestKey(kind))
+        let trust = try TestServer.trust(sent: [leaf, server.intermediate], anchors: [server.root])
+        let certificate = try leaf.parsed
+        let key = certificate.subjectPublicKeyInfo.derBytes
+        // SEQUENCE { AlgorithmIdentifier, BIT STRING }; PKCS#1's RSAPublicKey, or the raw point, is inside the latter.
+        let isLong = key[1] == 0x82
+        let algorithm = isLong ? 4 : 2
+        let bits = algorithm + 2 + Int(key[algorithm + 1])
+        let inside = Array(key[(bits + (isLong ? 5 : 3))...])
+        let hashed = [
+            leaf.derBytes, inside, Array(key[bits...]), Array(key[algorithm..<bits]), Array(leaf.pemText.utf8),
+            Array(Data(key).base64EncodedString().utf8), key + [0x0A], certificate.subject.derBytes,
+        ]
+        for bytes in hashed {
+            #expect(try PinningPolicy(pins: [Self.pin(sha256Digest(bytes.span))]).verdict(trust) == "mismatch")
+        }
+        #expect(try PinningPolicy(pins: [Self.pin(sha256Digest(key.span))]).verdict(trust) == "matched")
+    }
+
+    @Test("PE8: who pins a self-signed server lets in that very key, for its name and its time alone")
+    func selfSigned() throws {
+        let own = try TestCertificate.selfSigned(.server([TestServer.name]))
+        let store = TrustStore(certificates: [try own.parsed])
+        let policy = try PinningPolicy(pins: [own.pin(.leaf)], anchors: store)
+        func verdict(_ sent: TestCertificate, name: String = TestServer.name, at time: Date = TestServer.time) throws
+            -> String
+        {
+            policy.verdict(try TestServer.trust(sent: [sent], anchors: [server.root], name: name), at: time)
+        }
+        #expect(try verdict(own) == "matched")
+        #expect(try verdict(TestCertificate.selfSigned(own.settings)) == "untrusted")
+        #expect(try verdict(own, at: TestServer.time + 20 * 365 * 86_400) == "untrusted")
+        #expect(try verdict(server.leaf) == "untrusted")
+        let everywhere = try PinningPolicy(rules: [
+            PinningRule(
+                host: ServerName("example.test"), includesSubdomains: true, pins: [own.pin(.leaf)], anchors: store)
+        ])
+        let other = try TestServer.trust(sent: [own], anchors: [], name: "www.example.test")
+        #expect(everywhere.verdict(other) == "untrusted")
+        // Its key in another certificate is not the anchor.
+        let renewed = try TestCertificate.selfSigned(.server([TestServer.name]), key: own.key)
+        #expect(try verdict(renewed) == "untrusted")
+    }
+
+    @Test("PE19: what changes on disk behind a loaded policy changes nothing of it")
+    func changedFiles() throws {
+        let folder = try TestFolder()
+        let stranger = try TestServer("Stranger")
+        let key = try folder.add(server.leaf.pemText, name: "key.pem")
+        let anchors = try folder.add(server.root.pemText, name: "root.pem")
+        let names = try folder.add(
+            #"{ "version": 1, "pins": { "other": "\#(PolicyFileTests.pinA)" } }"#, name: "names.jsonc")
+        let path = try folder.add(
+            PolicyFileTests.rule(
+                #""host": "\#(TestServer.name)", "pins": [{ "file": "key.pem" }], "anchors": { "files": ["root.pem"] }"#,
+                top: #""include": ["names.jsonc"], "deny": ["other"],"#),
+            name: "policy.jsonc")
+        let policy = try PinningPolicy(contentsOfFile: path)
+        let digest = policy.digest
+        let forged = try TestServer.trust(
+            sent: [stranger.leaf, stranger.intermediate], anchors: [stranger.root, server.root])
+        for (file, contents) in [
+            (key, stranger.leaf.pemText), (anchors, stranger.root.pemText), (names, "{"), (path, "{"),
+        ] {
+            #expect(try TestCommand.run(["rm", file]).status == 0)
+            _ = try folder.add(contents, name: String(file.dropFirst(folder.path.count + 1)))
+            #expect(try policy.verdict(server.trust) == "matched")
+            #expect(policy.verdict(forged) == "untrusted")
+            #expect(policy.digest == digest)
+        }
+        #expect(throws: PolicyFileError.self) { try PinningPolicy(contentsOfFile: path) }
+    }
+
+    @Test("PE26: a server that looks like one just judged is judged by its own key")
+    func alike() throws {
+        let policy = try PinningPolicy(pins: [server.leaf.pin(.leaf)])
+        let double = try server.intermediate.issue(server.leaf.settings)
+        #expect(double.derBytes != server.leaf.derBytes && double.settings.serial == server.leaf.settings.serial)
+        let trust = try TestServer.trust(sent: [double, server.intermediate], anchors: [server.root])
+        for _ in 0..<3 {
+            #expect(try policy.verdict(server.trust) == "matched")
+            #expect(policy.verdict(trust) == "mismatch")
+            // The same claim again, object and all.
+            #expect(policy.verdict(trust) == "mismatch")
+        }
+    }
+
+    // MARK: PE23
+
+    private static let home = ProcessInfo.processInfo.environment["HOME"] ?? ""
+    private static let go = home + "/.cache/pinctl/others/bin/go"
+    private static let hasGo = TestCommand.isPresent(go, "version")
+
+    @Test(
+        "PE23: of 10,000 mutated certificates, each that Go and this project read has one key",
+        .enabled(if: hasGo, "no Go in ~/.cache/pinctl/others, where tools/conformance/differential puts it"))
+    func sameKeysAsGo() throws {
+        let kinds: [TestKey.Kind] = [.rsa2048, .p256, .p384, .ed25519]
+        let bases = try kinds.map { try server.intermediate.leaf(TestServer.name, key: TestKey($0)).derBytes }
+        var state: UInt64 = 23
+        func random(_ bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % bound
+        }
+        var lines: [String] = []
+        var pins: [String?] = []
+        for number in 0..<10_000 {
+            var der = bases[number % bases.count]
+            for _ in 0...random(3) { der[random(der.count)] = UInt8(random(256)) }
+            lines.append(der.map { String(0x100 + Int($0), radix: 16).suffix(2) }.joined())
+            pins.append((try? SPKIFingerprint(ofCertificate: der.span)).map { "\($0)" })
+        }
+        let run = try TestCommand.run(
+            [Self.go, "run", "tools/conformance/peers/pins.go"], input: lines.joined(separator: "\n") + "\n",
+            environment: ["HOME=\(Self.home)", "GOTOOLCHAIN=local", "GOPROXY=off"])
+        #expect(run.status == 0, "\(String(decoding: run.errors.prefix(500), as: UTF8.self))")
+        let answers = String(decoding: run.output, as: UTF8.self).split(separator: "\n")
+        #expect(answers.count == pins.count)
+        var compared = 0
+        for (answer, pin) in zip(answers, pins) where answer != "-" {
+            // What is read more strictly here has no key at all.
+            guard let pin else { continue }
+            #expect(pin == "sha256/\(answer)")
+            compared += 1
+        }
+        #expect(compared > 2000)
+    }
+}

@@ -1,0 +1,202 @@
+import CertificatePinning
+import Testing
+
+@testable import PinDialects
+
+@Suite("Apple's NSPinnedDomains")
+struct AppleTests {
+    static let pin = "i9HalScvf6T/skE3/A7QOq5n5cTYs8UHNOEFCnkguSI="
+    static let other = "5kJvNEMw0KjrCAu7eXY5HZdvyCS13BbA0VJG1RSP91w="
+
+    static func identity(_ pin: String) -> String {
+        "<dict><key>SPKI-SHA256-BASE64</key><string>\(pin)</string></dict>"
+    }
+    static let leaf = "<key>NSPinnedLeafIdentities</key><array>\(identity(pin))</array>"
+    static let authority = "<key>NSPinnedCAIdentities</key><array>\(identity(other))</array>"
+
+    static func info(_ hosts: String, security: String = "", top: String = "") -> [UInt8] {
+        Array(
+            """
+            <plist version="1.0"><dict>\(top)<key>NSAppTransportSecurity</key><dict>\(security)<key>NSPinnedDomains</key>
+            <dict>\(hosts)</dict></dict></dict></plist>
+            """.utf8)
+    }
+
+    private func read(_ hosts: String) throws -> DialectReading {
+        try ApplePinnedDomains.read(Self.info(hosts), path: "f")
+    }
+
+    @Test("Apple's own cases: how many pins count", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    func peerCases() throws {
+        let cases = try #require(PeerCases.all).configs.apple_plist.cases.elements
+        #expect(cases.count == 3)
+        for row in cases {
+            let id = try #require(row.id.string)
+            let text = PropertyList(json: try #require(row.plist.json)).xmlDocument
+            let rule = try #require(try ApplePinnedDomains.read(Array(text.utf8), path: "f").policy.rules.first)
+            guard case .eachOf(let roles) = rule.requirement else {
+                Issue.record("\(id): any")
+                continue
+            }
+            func count(_ role: PinRole) -> Int? {
+                roles.contains(role) ? rule.pins.filter { $0.role == role }.count : nil
+            }
+            #expect(count(.leaf) == row.leaf.integer, "\(id)")
+            #expect(count(.ca) == row.ca.integer, "\(id)")
+            #expect((rule.patterns[0].scope != .exact) == row.subdomain_ca.bool, "\(id)")
+        }
+    }
+
+    @Test("XI3: leaf and authority keys stay apart, and both are required where both stand")
+    func roles() throws {
+        let reading = try read(
+            "<key>a.test</key><dict>\(Self.leaf)\(Self.authority)</dict>"
+                + "<key>b.test</key><dict>\(Self.authority)<key>NSIncludesSubdomains</key><true/></dict>")
+        let rules = reading.policy.rules
+        #expect(rules[0].requirement == .eachOf([.leaf, .ca]))
+        #expect(rules[0].pins.map(\.role) == [.leaf, .ca])
+        #expect(rules[0].pins.map(\.description) == ["sha256/\(Self.pin)", "sha256/\(Self.other)"])
+        #expect(rules[1].requirement == .eachOf([.ca]))
+        #expect(rules.map { $0.patterns[0].scope } == [.exact, .exactAndOneLabelBelow])
+        #expect(reading.policy.combination == .union && reading.policy.unlisted == .trust)
+        #expect(reading.notes.isEmpty)
+        #expect(rules[1].location?.line == 2)
+    }
+
+    @Test("XI3: identities that do not count are told, and the host stays pinned", arguments: quirkRows)
+    func quirks(host: String, direction: SecurityDirection, notes: [String]) throws {
+        let reading = try read("<key>a.test</key><dict>\(host)</dict>")
+        #expect(reading.notes.map(\.message) == notes)
+        #expect(reading.notes.allSatisfy { $0.direction == direction && $0.change == .quirk })
+        let rule = try #require(reading.policy.rules.first)
+        #expect(rule.mode == .enforce)
+    }
+
+    private static let refusesAll = "\"a.test\" has identities of which none counts, and refuses every server"
+    static let quirkRows: [(String, SecurityDirection, [String])] = [
+        ("<key>NSPinnedLeafIdentities</key><array/>", .stricter, [refusesAll]),
+        (
+            "<key>NSPinnedLeafIdentities</key><true/>", .stricter,
+            [refusesAll, "NSPinnedLeafIdentities is a Boolean and counts as empty: make it an array"]
+        ),
+        (
+            "<key>NSPinnedLeafIdentities</key><array><string>\(pin)</string></array>", .stricter,
+            [refusesAll, "an identity without a SPKI-SHA256-BASE64 is passed over: give it one"]
+        ),
+        (
+            "<key>NSPinnedLeafIdentities</key><array>\(identity("pin?"))\(identity(pin))</array>", .stricter,
+            ["\"pin?\" is not base64 and is passed over: hash the key again"]
+        ),
+        (
+            "<key>NSPinnedLeafIdentities</key><array>\(identity("AAAA"))\(identity(pin))</array>", .stricter,
+            ["\"AAAA\" holds 3 bytes where SHA-256 has 32 and matches no key: hash it again"]
+        ),
+        ("<key>NSPinnedCAIdentities</key><array/>\(leaf)", .stricter, [refusesAll]),
+        (
+            "\(leaf)<key>NSIncludesSubdomains</key><integer>1</integer>", .weaker,
+            ["NSIncludesSubdomains is a number and counts as false: make it a Boolean"]
+        ),
+        (
+            "\(leaf)<key>NSIncludesSubdomains</key><string>true</string>", .weaker,
+            ["NSIncludesSubdomains is a string and counts as false: make it a Boolean"]
+        ),
+        (
+            "\(leaf)<key>NSPinnedCAIdentites</key><array>\(identity(other))</array>", .weaker,
+            ["\"NSPinnedCAIdentites\" is passed over: did you mean NSPinnedCAIdentities?"]
+        ),
+        (
+            "\(leaf)<key>NSExceptionMinimumTLSVersion</key><string>TLSv1.2</string>", .unchanged,
+            ["\"NSExceptionMinimumTLSVersion\" is passed over"]
+        ),
+    ]
+
+    @Test("Hosts that no connection reaches, or that have no identities, are told")
+    func lostHosts() throws {
+        let reading = try read(
+            "<key>a.test.</key><dict>\(Self.leaf)</dict><key>B.test</key><dict>\(Self.leaf)</dict>"
+                + "<key>c.test</key><dict/><key>d.test</key><string/>")
+        #expect(
+            reading.notes.map(\.message) == [
+                "\"a.test.\" is compared as it stands and reaches no host: write it lower case, no dot",
+                "\"B.test\" is compared as it stands and reaches no host: write it lower case, no dot",
+                "\"c.test\" has no identities and is not pinned: add NSPinnedLeafIdentities",
+                "\"d.test\" is a string and pins nothing: make it a dictionary",
+            ])
+        #expect(reading.notes.allSatisfy { $0.direction == .weaker })
+        #expect(reading.policy.rules.count == 2)
+    }
+
+    @Test("SecTrustPinningRequired refuses unlisted hosts and drops the pins of listed ones")
+    func required() throws {
+        let bytes = Self.info(
+            "<key>a.test</key><dict>\(Self.leaf)</dict>"
+                + "<key>b.test</key><dict><key>NSPinnedLeafIdentities</key><array/><key>NSPinnedCAIdentities</key><array/></dict>",
+            security: "<key>NSAllowsArbitraryLoads</key><true/>", top: "<key>SecTrustPinningRequired</key><true/>")
+        let reading = try ApplePinnedDomains.read(bytes, path: "f")
+        #expect(reading.policy.unlisted == .refuse)
+        #expect(reading.policy.rules.map(\.mode) == [.enforce, .off])
+        #expect(
+            reading.notes.map(\.message) == [
+                "NSAllowsArbitraryLoads lets hosts without pins be reached without TLS",
+                "with SecTrustPinningRequired the system drops the pins of \"a.test\": use one of both",
+            ])
+        #expect(reading.notes.allSatisfy { $0.direction == .weaker })
+    }
+
+    @Test("XI5: a list that pins no host is no policy", arguments: emptyRows)
+    func empty(bytes: [UInt8], problem: String) {
+        let found = problems { () throws(PolicyFileError) in _ = try ApplePinnedDomains.read(bytes, path: "f") }
+        #expect(found == ["f:\(problem)"])
+    }
+
+    static let emptyRows: [([UInt8], String)] = [
+        (
+            Array("<plist><dict/></plist>".utf8),
+            "1:8: error: the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
+        ),
+        (
+            Array("<plist><dict><key>NSAppTransportSecurity</key><dict/></dict></plist>".utf8),
+            "1:47: error: the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
+        ),
+        (info(""), "2:1: error: NSPinnedDomains pins no host: give it one with identities"),
+        (
+            Array(
+                "<plist><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><array/></dict></dict></plist>"
+                    .utf8), "1:79: error: NSPinnedDomains is an array: make it a dictionary"
+        ),
+        (
+            Array("<plist><true/></plist>".utf8),
+            "1:8: error: the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
+        ),
+        (
+            PropertyListTests.binary([[0xD0]]),
+            " error: the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
+        ),
+    ]
+
+    @Test("What cannot be said is not written")
+    func writeErrors() {
+        let pin = CanonicalPin(.publicKey, .sha256, [UInt8](repeating: 1, count: 32), role: .leaf)
+        let rule = CanonicalRule(patterns: [HostPattern("a.test", .exact)], pins: [pin])
+        let changes: [(inout CanonicalPolicy) -> Void] = [
+            { $0.combination = .closest }, { $0.unlisted = .refuse }, { $0.denied = [pin] },
+            { $0.rules.append($0.rules[0]) }, { $0.rules[0].ports = [443] }, { $0.rules[0].mode = .report },
+            { $0.rules[0].mode = .off }, { $0.rules[0].pins = [] }, { $0.rules[0].pins[0].role = .any },
+            { $0.rules[0].pins[0].role = .root }, { $0.rules[0].pins[0].content = .certificate },
+            { $0.rules[0].patterns[0].scope = .exactAndBelow }, { $0.rules[0].anchors = [] },
+            { $0.rules[0].requirement = .eachOf([.ca]) }, { $0.rules[0].requirement = .eachOf([.leaf, .root]) },
+            { $0.rules[0].expiry = RuleExpiry(.instant(0), .stopPinning) },
+            { $0.rules[0].reports = ["https://r.test"] },
+            { policy in
+                policy.rules[0].pins.append(pin)
+                policy.rules[0].pins[1].role = .ca
+            },
+        ]
+        for (index, change) in changes.enumerated() {
+            var policy = CanonicalPolicy(rules: [rule], combination: .union)
+            #expect((try? ApplePinnedDomains.write(policy)) != nil)
+            change(&policy)
+            #expect(throws: DialectWriteError.self, "\(index)") { try ApplePinnedDomains.write(policy) }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import CertificatePinning
+import CertificateTrust
+import Testing
+
+@testable import PinDialects
+
+@Suite("Replacing the pins inside a file")
+struct ReplacingTests {
+    static func pin(_ byte: UInt8, _ role: PinRole = .any) -> CanonicalPin {
+        CanonicalPin(.publicKey, .sha256, [UInt8](repeating: byte, count: 32), role: role)
+    }
+    static func base64(_ byte: UInt8) -> String {
+        let bytes = [UInt8](repeating: byte, count: 32)
+        return Base64.encode(bytes.span)
+    }
+    static func rule(_ host: String, _ scope: HostPattern.Scope = .exact, _ pins: [CanonicalPin]) -> CanonicalRule {
+        CanonicalRule(patterns: [HostPattern(host, scope)], pins: pins)
+    }
+    static let android = CanonicalPolicy(rules: [rule("a.test", .exactAndBelow, [pin(1)])], combination: .closest)
+    static let apple = CanonicalPolicy(rules: [rule("a.test", .exact, [pin(1, .leaf)])], combination: .union)
+    static let trustkit = CanonicalPolicy(rules: [rule("a.test", .exact, [pin(1), pin(2)])], combination: .closest)
+
+    private func replaced(_ dialect: PinDialect, _ text: String, _ policy: CanonicalPolicy) throws -> String {
+        String(decoding: try dialect.replacing(Array(text.utf8), path: "f", with: policy), as: UTF8.self)
+    }
+
+    private func problem(_ dialect: PinDialect, _ text: String, _ policy: CanonicalPolicy) -> String {
+        do throws(DialectWriteError) {
+            _ = try dialect.replacing(Array(text.utf8), path: "f", with: policy)
+            return "none"
+        } catch {
+            return error.description
+        }
+    }
+
+    // MARK: - Android
+
+    @Test("Android: configs with pins are replaced, all else stays, and what they said besides goes on to be said")
+    func androidReplaced() throws {
+        let text = """
+            <?xml version="1.0"?>\r
+            <network-security-config>\r
+              <!-- ours --><base-config><trust-anchors><certificates src="system"/></trust-anchors></base-config>\r
+              <domain-config cleartextTrafficPermitted="false">\r
+                <domain>a.test</domain><certificateTransparency enabled="true"/>\r
+                <pin-set><pin digest="SHA-256">\(Self.base64(9))</pin></pin-set>\r
+              </domain-config>\r
+              <domain-config cleartextTrafficPermitted="true"><domain>local.test</domain></domain-config>\r
+              <domain-config><domain>old.test</domain><pin-set/></domain-config>\r
+            </network-security-config> \r
+
+            """
+        #expect(
+            try replaced(.android, text, Self.android) == """
+                <?xml version="1.0"?>\r
+                <network-security-config>\r
+                  <!-- ours --><base-config><trust-anchors><certificates src="system"/></trust-anchors></base-config>\r
+                  <domain-config cleartextTrafficPermitted="false">\r
+                      <domain includeSubdomains="true">a.test</domain>\r
+                      <pin-set>\r
+                          <pin digest="SHA-256">\(Self.base64(1))</pin>\r
+                      </pin-set>\r
+                      <certificateTransparency enabled="true"/>\r
+                  </domain-config>\r
+                  <domain-config cleartextTrafficPermitted="true"><domain>local.test</domain></domain-config>\r
+                </network-security-config> \r
+
+                """)
+    }
+
+    @Test(
+        "Android: configs are added where there are none",
+        arguments: [
+            ("<network-security-config/>", "<network-security-config>\n", "\n</network-security-config>"),
+            (
+                "<network-security-config></network-security-config>", "<network-security-config>\n",
+                "\n</network-security-config>"
+            ),
+            (
+                "<network-security-config>\n</network-security-config>\n", "<network-security-config>\n",
+                "\n</network-security-config>\n"
+            ),
+        ])
+    func androidAdded(text: String, head: String, tail: String) throws {
+        let configs = try AndroidConfigWriter.domainConfigs(Self.android, indent: "    ").joined()
+        #expect(try replaced(.android, text, Self.android) == head + configs + tail)
+    }
+
+    @Test("Android: what else stands in the file must not change what the pins mean")
+    func androidConflicts() {
+        func config(_ body: String) -> String { "<network-security-config>\(body)</network-security-config>" }
+        #expect(
+            problem(.android, config("<domain-config><domain>x.a.test</domain></domain-config>"), Self.android)
+                == "f: what else stands in the file changes what the pins mean: x.a.test: is pinned, "
+                + "and has no rule in the policy, mend that first")
+        #expect(
+            problem(.android, config("<domain-config><domain>a.test</domain></domain-config>"), Self.android)
+                .contains("stands at 1:41 already"))
+        #expect(
+            problem(
+                .android,
+                config(
+                    "<base-config><trust-anchors><certificates src=\"user\" overridePins=\"true\"/></trust-anchors></base-config>"
+                ),
+                Self.android
+            ).contains("a.test and all below: trusts other roots"))
+        #expect(
+            problem(
+                .android,
+                config(
+                    "<domain-config cleartextTrafficPermitted=\"true\"><domain>b.test</domain><pin-set/></domain-config>"
+                ),
+                Self.android)
+                == "f:1:26: \"b.test\" has settings that are not about pins, and no rule: "
+                + "give it a domain-config without a pin-set")
+        #expect(problem(.android, "<a/>", Self.android).hasPrefix("f:1:1: the first element is no network-security"))
+        #expect(
+            problem(.android, "<network-security-config>", Self.android).hasPrefix(
+                "f:1:1: <network-security-config> does"))
+    }
+
+    // MARK: - Property lists
+
+    @Test("Apple: the hosts are replaced, or added where their keys are missing; every other byte stays")
+    func apple() throws {
+        func list(_ step: String, _ indent: String) throws -> String {
+            try ApplePinWriter.domains(Self.apple).xml(indent: indent, step: step)
+        }
+        let head = PropertyListTests.head
+        let there =
+            "\(head)<plist>\n<dict>\n  <key>CFBundleName</key> <string>x</string><!-- y -->\n"
+            + "  <key>NSAppTransportSecurity</key>\n  <dict>\n    <key>NSPinnedDomains</key>\n    "
+        let foot = "\n    <key>NSAllowsLocalNetworking</key><true/>\n  </dict>\n</dict>\n</plist>"
+        #expect(
+            try replaced(.apple, there + "<dict>\n      <key>old.test</key><dict/>\n    </dict>" + foot, Self.apple)
+                == there + list("  ", "    ") + foot)
+        #expect(
+            try replaced(.apple, "<plist>\n<dict>\n\t<key>a</key>\n\t<true/>\n</dict>\n</plist>", Self.apple)
+                == "<plist>\n<dict>\n\t<key>a</key>\n\t<true/>\n\t<key>NSAppTransportSecurity</key>\n\t<dict>\n"
+                + "\t\t<key>NSPinnedDomains</key>\n\t\t\(list("\t", "\t\t"))\n\t</dict>\n</dict>\n</plist>")
+        for text in [
+            "<plist><dict/></plist>", "<plist><dict></dict></plist>",
+            "<plist><dict><key>NSAppTransportSecurity</key><dict/></dict></plist>",
+            "<plist><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><true/></dict></dict></plist>",
+        ] {
+            let result = try replaced(.apple, text, Self.apple)
+            #expect(try ApplePinnedDomains.read(Array(result.utf8), path: "f").policy.rules.count == 1)
+        }
+    }
+
+    @Test("TrustKit: the hosts are replaced in the configuration, whose other keys stay")
+    func trustkit() throws {
+        let domains = try TrustKitWriter.domains(Self.trustkit).xml(indent: "")
+        let head = "<plist><dict><key>TSKConfiguration</key><dict><key>TSKSwizzleNetworkDelegates</key><true/>"
+        let key = "<key>TSKPinnedDomains</key>"
+        #expect(
+            try replaced(.trustkit, "\(head)\(key)<dict/></dict></dict></plist>", Self.trustkit)
+                == "\(head)\(key)\(domains)</dict></dict></plist>")
+        #expect(
+            try replaced(.trustkit, "<plist><dict>\(key)<dict/></dict></plist>", Self.trustkit)
+                == "<plist><dict>\(key)\(domains)</dict></plist>")
+        let added = try replaced(.trustkit, "<plist><dict/></plist>", Self.trustkit)
+        #expect(added.contains("<key>TSKConfiguration</key>"))
+    }
+
+    @Test("A list that cannot be changed, or would mean something else, is not written")
+    func propertyListConflicts() {
+        #expect(
+            problem(
+                .apple, "<plist><dict><key>SecTrustPinningRequired</key><true/></dict></plist>", Self.apple)
+                == "f: what else stands in the file changes what the pins mean: "
+                + "hosts without a rule: refuse, expected trust, mend that first")
+        #expect(
+            problem(.apple, "<plist><dict><key>NSAppTransportSecurity</key><true/></dict></plist>", Self.apple)
+                == "f:1:47: a dictionary belongs here, and this is a Boolean: make it one")
+        #expect(problem(.trustkit, "<plist><array/></plist>", Self.trustkit).hasPrefix("f:1:8: a dictionary belongs"))
+        #expect(problem(.apple, "bplist00", Self.apple).hasPrefix("f: a binary property list is not changed in place"))
+        #expect(problem(.apple, "<plist>", Self.apple) == "f:1:1: <plist> does not end: close it with </plist>")
+    }
+}

@@ -1,0 +1,183 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("pinctl import, export and explain")
+struct DialectTests {
+    let site: Site
+    /// Line 3 holds the rule.
+    let policy: String
+
+    init() throws {
+        site = try Site()
+        policy = try site.folder.add(
+            """
+            { "version": 1, "exports": [{ "to": "okhttp", "file": "Pins.kt" }, { "to": "apple", "file": "Info.plist" }],
+              "domains": [
+              { "host": "api.test", "pins": [
+                { "pin": "\(try site.leaf.key.pin)", "role": "leaf" }, { "pin": "\(strangePin)", "role": "leaf", "backup": true }] },
+            ] }
+            """, name: "pins.jsonc")
+    }
+
+    @Test("A target that cannot say the policy is written only with --lossy, and what is lost is told")
+    func lossy() async throws {
+        let refused = await pinctl("export", "--to", "okhttp", policy)
+        #expect(refused.output == "")
+        #expect(refused.errors.contains("pins.jsonc:3:3: role-lost (weaker): 2 pins of api.test counted as leaf alone"))
+        #expect(refused.errors.contains("nothing is written: "))
+        #expect(refused.status == 1)
+
+        let written = await pinctl("export", "--to", "okhttp", "--lossy", policy)
+        #expect(written.errors.contains("role-lost (weaker)"))
+        #expect(written.output.contains("\"\(strangePin)\""))
+        #expect(written.status == 0)
+
+        let impossible = await pinctl("export", "--to", "tlsa", "--lossy", "--host", "other.test", policy)
+        #expect(impossible.errors.contains("no rule reaches other.test"))
+        #expect(impossible.status == 1)
+    }
+
+    @Test("What apple can say is written as it is, and read again")
+    func roundTrip() async throws {
+        let plist = site.folder.path + "/Info.plist"
+        let run = await pinctl("export", "--to", "apple", "--output", plist, policy)
+        #expect(run.lines == ["wrote \(plist)"])
+        #expect(run.errors == "")
+        let read = await pinctl("import", plist)
+        #expect(read.errors == "")
+        #expect(read.output.contains("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }"))
+        let again = await pinctl("export", "--to", "apple", try site.folder.add(read.output))
+        #expect(again.output == (try String(contentsOfFile: plist, encoding: .utf8)))
+    }
+
+    @Test("export --check compares meaning, not text, with every file that the policy names")
+    func check() async throws {
+        let missing = await pinctl("export", "--check", policy)
+        #expect(missing.errors.contains("Pins.kt"))
+        #expect(missing.status == 2)
+
+        _ = try site.folder.add(
+            """
+            // Written by hand, in another order.
+            val pinner = CertificatePinner.Builder().add("api.test", "\(strangePin)").add("api.test", "\(try site.leaf.key.pin)").build()
+            """, name: "Pins.kt")
+        _ = await pinctl("export", "--to", "apple", "--output", site.folder.path + "/Info.plist", policy)
+        let good = await pinctl("export", "--check", policy)
+        #expect(good.lines.map { $0.prefix(5) } == ["ok   ", "ok   "])
+        #expect(good.status == 0)
+
+        try "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\")".write(
+            toFile: site.folder.path + "/Pins.kt", atomically: true, encoding: .utf8)
+        let drift = await pinctl("export", "--check", policy)
+        #expect(drift.lines[0].hasPrefix("FAIL  "))
+        #expect(drift.lines[0].contains("pinctl export --to okhttp"))
+        #expect(drift.lines.contains("      api.test: is missing"))
+        #expect(drift.lines.contains("      *.api.test: is pinned, and has no rule in the policy"))
+        #expect(drift.lines.last?.hasPrefix("ok ") == true)
+        #expect(drift.status == 1)
+    }
+
+    @Test("export --into replaces the pins of a file and no other byte")
+    func into() async throws {
+        let before = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0"><dict>
+              <key>CFBundleName</key>   <string>Über &amp; so</string><!-- stays -->
+            </dict></plist>
+            """
+        let file = try site.folder.add(before, name: "App.plist")
+        let run = await pinctl("export", "--to", "apple", "--into", file, policy)
+        #expect(run.lines == ["wrote \(file)"])
+        let after = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(after.contains("<key>CFBundleName</key>   <string>Über &amp; so</string><!-- stays -->"))
+        #expect(after.contains("NSPinnedDomains"))
+        let again = await pinctl("export", "--to", "apple", "--into", file, policy)
+        #expect(again.lines == ["\(file) says that already"])
+        #expect(await pinctl("export", "--to", "apple", "--into", file, "--check", policy).status == 0)
+        let wrong = await pinctl("export", "--to", "curl", "--lossy", "--into", file, policy)
+        #expect(wrong.status == 2)
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == after)
+    }
+
+    @Test("A host is explained as its file's system matches it, or as another one does")
+    func host() async throws {
+        let file = try site.folder.add(
+            "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\").build()", name: "Deep.kt")
+        let apex = await pinctl("explain", "api.test", "--policy", file)
+        #expect(apex.lines == ["api.test: no rule reaches it; OkHttp verifies its chain and looks at no pin"])
+        let below = await pinctl("explain", "www.api.test", "--policy", file)
+        #expect(below.lines[0] == "www.api.test: one rule holds, as OkHttp matches hosts")
+        #expect(below.lines[2].contains(strangePin))
+        let other = await pinctl("explain", "api.test", "--policy", file, "--as", "android")
+        #expect(other.lines[0].hasPrefix("api.test: one rule holds, as Android"))
+        #expect(other.errors.contains("scope-widened"))
+    }
+
+    @Test("A digest is explained: a pin, what was hashed by mistake, or nothing that is known")
+    func digest() async throws {
+        let pin = try site.leaf.key.pin
+        let good = await pinctl("explain", pin, "--in", site.chain)
+        #expect(good.lines == ["\(pin):", "  the pin of \(site.chain)[0]  CN=api.test"])
+        #expect(good.status == 0)
+
+        let file = site.folder.path + "/chain.pem"
+        let command = "openssl x509 -in \(file) -outform der | openssl dgst -sha256 -binary | openssl base64"
+        let certificate = try await shell(command).output.filter { !$0.isWhitespace }
+        let mistaken = await pinctl("explain", certificate, "--in", site.chain)
+        #expect(mistaken.lines[1].hasPrefix("  not the pin, but the SHA-256 of "))
+        #expect(mistaken.lines[1].hasSuffix("write \(pin)"))
+        #expect(mistaken.status == 1)
+
+        let empty = await pinctl("explain", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
+        #expect(empty.lines[1].hasPrefix("  no pin: "))
+        #expect(empty.status == 1)
+        let named = await pinctl("explain", strangePin, "--policy", policy)
+        #expect(named.lines[1].hasPrefix("  pinned: a pin of the rule for api.test"))
+        let unknown = await pinctl("explain", strangePin, "--in", site.chain)
+        #expect(unknown.lines[1].contains("no digest of 2 keys and certificates"))
+        #expect(unknown.status == 1)
+    }
+
+    @Test("A server's keys are looked among too, and no request is sent")
+    func server() async throws {
+        try await site.serve { server in
+            let pin = try site.intermediate.key.pin
+            let run = await pinctl("explain", pin, "--timeout=60", "--connect-timeout=60", "--in", server.target())
+            #expect(run.lines[1].hasPrefix("  the pin of api.test:\(server.port) via "))
+            #expect(run.lines[1].hasSuffix("[1]  CN=Test Intermediate"))
+            #expect(await server.ended(1)[0].applicationBytes.isEmpty)
+        }
+    }
+
+    @Test("OkHttp's exception is read from standard input")
+    func exception() async throws {
+        let text = """
+            E/App: javax.net.ssl.SSLPeerUnverifiedException: Certificate pinning failure!
+              Peer certificate chain:
+                \(try site.leaf.key.pin): CN=api.test
+              Pinned certificates for api.test:
+                \(strangePin)
+            """
+        let run = try await shell(
+            "pinctl explain - --in chain.pem < \(try site.folder.add(text))", in: site.folder)
+        #expect(run.lines.first == "OkHttp refused api.test")
+        #expect(run.output.contains("none of the pinned keys was served"))
+        #expect(run.status == 1)
+        let nothing = try await shell("echo no | pinctl explain -")
+        #expect(nothing.status == 2)
+        #expect(nothing.errors.contains("holds no exception of OkHttp"))
+    }
+
+    @Test("What is no file of pins says so", arguments: [["import"], ["export", "--to", "okhttp"]])
+    func unreadable(words: [String]) async throws {
+        let text = await pinctl(words + [try site.folder.add("hello")])
+        #expect(text.errors.contains("no dialect is recognized: name it with --from"))
+        #expect(text.status == 2)
+        #expect(await pinctl(words + ["/no/such/file"]).status == 2)
+        #expect(await pinctl(words + [site.folder.path]).status == 2)
+        let unknown = await pinctl(words + ["--from", "andriod", policy])
+        #expect(unknown.errors.contains("did you mean android?"))
+    }
+}
