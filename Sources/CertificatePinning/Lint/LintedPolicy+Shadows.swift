@@ -36,7 +36,7 @@ extension LintedPolicy {
     }
 
     /// Rules for one host that are compared with one another: there may be one for each port.
-    private static let limit = 100
+    private static let limit = 10
 
     /// Whether it names hosts, and no more text than a host has.
     private static func isName(_ host: Host) -> Bool { (1...253).contains(host.text.utf8.count) }
