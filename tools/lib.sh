@@ -54,12 +54,15 @@ install_without_starting='
     }
     DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "$@"'
 
-# peers yes|no: the programs that tests hold this one against, servers for the most part; with "yes" what is missing is installed. Says what stays missing.
+# peers yes|no: the programs that tests hold this one against, servers for the most part; with "yes" what is missing is
+# installed. Says what stays missing.
 peers() {
     local mitmproxy=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/mitmproxy packages=()
     [[ -x /usr/sbin/apache2 ]] || packages+=("apache2-bin tests log into it, and use it as a proxy")
     [[ -x /usr/sbin/nginx ]] || packages+=("nginx-light tests show it their certificates")
     [[ -x /usr/sbin/squid ]] || packages+=("squid-openssl tests use it as a proxy")
+    [[ -e /usr/share/java/okhttp.jar ]] || packages+=("libokhttp-java tests compare its pins with ours")
+    command -v javac >/dev/null || packages+=("default-jdk-headless tests ask it in Java")
     is_installed python3-jsonschema || packages+=("python3-jsonschema reads the policy schema beside pinctl")
     ((${#packages[@]} == 0)) || (require_packages "$1" "${packages[@]}") || say "their tests are skipped"
     [[ ! -x $mitmproxy/bin/mitmdump ]] || return 0

@@ -12,6 +12,8 @@ public struct PolicyFile: Sendable {
     package let releases: [String]
     /// The file's values with their places, free keys included.
     package let root: JSONValue
+    /// Comments that allow what lint finds.
+    let allowances: [LintAllowance]
 
     /// Reads a file whole: JSON with comments and trailing commas, or strict JSON when the name ends in `.json`.
     ///
@@ -35,7 +37,10 @@ public struct PolicyFile: Sendable {
     ) throws(PolicyFileError) {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
         var problems = PolicyProblems(path: path)
-        for problem in document.problems { problems.add(problem.message, at: problem.position) }
+        for problem in document.problems {
+            // What does not end the reading is a key that stands twice.
+            problems.add(problem.message, at: problem.position, rule: document.root == nil ? nil : .duplicate)
+        }
         guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
         PolicySchema.file.check(root, "the policy", &problems)
         var reader = PolicyReader(path: path, publicSuffixes: publicSuffixes, problems: problems)
@@ -50,6 +55,7 @@ public struct PolicyFile: Sendable {
         releases = (root["releases"]?.elements ?? []).compactMap(\.string)
         self.path = path
         self.root = root
+        allowances = LintAllowance.all(in: bytes)
     }
 }
 

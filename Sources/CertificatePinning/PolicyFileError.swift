@@ -6,10 +6,13 @@ public struct PolicyProblem: Sendable, Hashable {
     public let location: PolicyLocation
     /// What, and what to do.
     public let message: String
+    /// What lint calls it; nil for what is only wrong here.
+    public let rule: LintRule?
 
-    package init(location: PolicyLocation, message: String) {
+    package init(location: PolicyLocation, message: String, rule: LintRule? = nil) {
         self.location = location
         self.message = message
+        self.rule = rule
     }
 }
 
@@ -44,12 +47,14 @@ package struct PolicyProblems {
 
     package init(path: String) { self.path = path }
 
-    package mutating func add(_ message: @autoclosure () -> String, at position: SourcePosition) {
+    package mutating func add(
+        _ message: @autoclosure () -> String, at position: SourcePosition, rule: LintRule? = nil
+    ) {
         guard problems.count < Self.limit else {
             omitted += 1
             return
         }
-        problems.append(PolicyProblem(location: PolicyLocation(path: path, position), message: message()))
+        problems.append(PolicyProblem(location: PolicyLocation(path: path, position), message: message(), rule: rule))
     }
 
     /// Adds the problems of an included file.

@@ -56,7 +56,10 @@ extension PolicyReader {
     private mutating func readNames(ofFile target: String, _ bytes: [UInt8], at value: JSONValue) {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: target))
         var found = PolicyProblems(path: target)
-        for problem in document.problems { found.add(problem.message, at: problem.position) }
+        for problem in document.problems {
+            // What does not end the reading is a key that stands twice.
+            found.add(problem.message, at: problem.position, rule: document.root == nil ? nil : .duplicate)
+        }
         guard let root = document.root else {
             lacksNames = true
             return problems.add(included: found)

@@ -147,19 +147,19 @@ extension PolicyReader {
         // Told where they stand.
         case .reportWithoutTLS, .reportToItself, .invalidHost, .invalidPin: return
         }
-        problems.add(error.description, at: rule[key]?.position ?? rule.position)
+        problems.add(error.description, at: rule[key]?.position ?? rule.position, rule: error.lintRule)
     }
 
     private mutating func host(_ value: JSONValue) -> ServerName? {
         guard let text = value.string else { return nil }
         guard text.utf8.last != UInt8(ascii: ".") || text.utf8.count == 1 else {
-            problems.add("host \(quoted(text)) ends in a dot: remove the dot", at: value.position)
+            problems.add("host \(quoted(text)) ends in a dot: remove the dot", at: value.position, rule: .malformedHost)
             return nil
         }
         do throws(ServerNameError) {
             return try ServerName(text)
         } catch {
-            problems.add(error.description, at: value.position)
+            problems.add(error.description, at: value.position, rule: .malformedHost)
             return nil
         }
     }
@@ -232,7 +232,9 @@ extension PolicyReader {
             let names = named.keys
             let isName = error.reason == .unknownSpelling && !text.contains("/")
             if isName, lacksNames { return nil }
-            problems.add(isName ? noPin(named: text, names) : error.description, at: value.position)
+            problems.add(
+                isName ? noPin(named: text, names) : error.description, at: value.position,
+                rule: isName ? nil : error.lintRule)
             return nil
         }
     }
@@ -264,7 +266,7 @@ extension PolicyReader {
         do throws(PinTextError) {
             return try PinnedObject(text)
         } catch {
-            problems.add(error.description, at: value.position)
+            problems.add(error.description, at: value.position, rule: error.lintRule)
             return nil
         }
     }

@@ -76,7 +76,7 @@ extension PolicyShape {
                     "unknown key \(quoted(member.key)): "
                         + (suggestion(for: member.key, among: keys.map(\.name)).map { "did you mean \"\($0)\"?" }
                             ?? "remove it, or start it with x-"),
-                    at: member.keyPosition)
+                    at: member.keyPosition, rule: .duplicate)
                 continue
             }
             key.shape.check(member.value, "\"\(key.name)\"", &problems)

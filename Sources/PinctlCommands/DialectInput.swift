@@ -65,7 +65,7 @@ struct DialectInput {
 
     private static let maximumSize = 8 * 1024 * 1024
 
-    private static func title(_ path: String) -> String { path == "-" ? "standard input" : path }
+    static func title(_ path: String) -> String { path == "-" ? "standard input" : path }
 }
 
 extension Arguments {

@@ -217,15 +217,15 @@ struct PinDiagnosisTests {
     }
 
     @Test("a rule that has ended", arguments: PinningExpiry.Action.allCases)
-    func policyExpired(action: PinningExpiry.Action) throws {
+    func ruleEnded(action: PinningExpiry.Action) throws {
         let expiry = try PinningExpiry("2026-12-01", then: action)
         let rule = PinningRule(
             host: try ServerName(TestServer.name), pins: [try stranger.leaf.pin(.leaf)], expiry: expiry)
         let policy = try PinningPolicy(rules: [rule])
         let found = try diagnose(server.trust, policy)
-        #expect(found.causes == ["policy-expired"] + (action == .report ? ["leaf-rekeyed"] : []))
+        #expect(found.causes == ["rule-ended"] + (action == .report ? ["leaf-rekeyed"] : []))
         let since = action == .fail ? "refuses every server since" : "its pins refuse nobody since"
-        #expect(found.text.hasPrefix("the rule for api.example.test ended on 2026-12-02T00:00:00Z, and \(since): ship"))
+        #expect(found.text.hasPrefix("the rule for api.example.test ended at 2026-12-02T00:00:00Z, and \(since): ship"))
         #expect(try diagnose(server.trust, policy, at: TestServer.time - 86_400 * 100).causes == ["leaf-rekeyed"])
     }
 

@@ -31,9 +31,11 @@ public struct DigestText: Sendable, Hashable {
         self.algorithm = algorithm
     }
 
-    init(sha256 digest: [32 of UInt8]) {
-        bytes = digest.indices.map { digest[$0] }
-        algorithm = .sha256
+    /// A digest of any algorithm; nil when it has the length of none.
+    init?(bytes: [UInt8]) {
+        guard let algorithm = Algorithm(byteCount: bytes.count) else { return nil }
+        self.bytes = bytes
+        self.algorithm = algorithm
     }
 
     /// In lower case; one that begins another comes behind it.

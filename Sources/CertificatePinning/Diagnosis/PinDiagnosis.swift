@@ -58,23 +58,24 @@ private struct Examination {
                 return matches.allSatisfy(\.pin.isBackup) ? [.onlyBackup(matches.map(\.pin))] : []
             case .forgiven(let mismatch), .bypassed(let mismatch), .mismatch(let mismatch):
                 return causes(of: mismatch)
-            case .stopped(let rule), .expired(let rule, _, _): return expiry(of: rule)
+            case .stopped(let rule): return ended(rule)
             case .unpinned(nil), .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
-            case .unpinned, .denied: return []
+            case .unpinned, .denied, .expired: return []
             }
         } catch {
             switch error {
+            case .denied(let match, _, _): return [.denied(match.pin)]
+            case .expired(let rule, _, _): return ended(rule)
             case .mismatch(let mismatch): return causes(of: mismatch)
-            case .expired(let rule, _, _): return expiry(of: rule)
             case .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
             case .untrusted(.untrusted(let finding)): return causes(of: finding)
-            case .untrusted, .denied: return []
+            case .untrusted: return []
             }
         }
     }
 
-    private func expiry(of rule: PinningRule) -> [PinFailureCause] {
-        rule.expiry.map { [.policyExpired(rule.identity, $0)] } ?? []
+    private func ended(_ rule: PinningRule) -> [PinFailureCause] {
+        rule.expiry.map { [.ruleEnded(rule.identity, $0)] } ?? []
     }
 
     private var presented: [X509Certificate] { Array(trust.presented.certificates.prefix(Self.limit)) }
@@ -86,7 +87,7 @@ extension Examination {
     private func causes(of mismatch: PinMismatch) -> [PinFailureCause] {
         let rule = mismatch.rule
         let path = mismatch.path
-        var causes = mismatch.expiry == nil ? [] : expiry(of: rule)
+        var causes = mismatch.expiry == nil ? [] : ended(rule)
         let roots = systemRoots ?? rule.pinsBypassedOutside
         let isInspected = rule.anchors == nil && roots?.contains(path.anchor) == false
         if isInspected { causes.append(.inspected(by: path.anchor.subject)) }
@@ -143,9 +144,9 @@ extension Examination {
         case .publicKey(let fingerprint): (bytes, right) = (fingerprint.bytes, .publicKey)
         case .certificate(let fingerprint): (bytes, right) = (fingerprint.bytes, .certificate)
         }
-        let digest = DigestText(sha256: bytes)
-        let found = DigestExplanation.all(of: digest, among: certificates.map { KeyHolder($0) })
-        guard let explanation = found.first(where: { $0.input != right }), let index = explanation.index else {
+        let found = DigestText(bytes: bytes.indices.map { bytes[$0] })
+            .map { DigestExplanation.all(of: $0, among: certificates.map { KeyHolder($0) }) }
+        guard let explanation = found?.first(where: { $0.input != right }), let index = explanation.index else {
             return nil
         }
         return .wrongBytes(pin, explanation.input, of: certificates[index])
@@ -155,7 +156,7 @@ extension Examination {
     private static func ordered(_ causes: [PinFailureCause]) -> [PinFailureCause] {
         func rank(_ cause: PinFailureCause) -> Int {
             switch cause {
-            case .policyExpired: 0
+            case .ruleEnded: 0
             case .wrongPosition: 1
             case .wrongBytes: 2
             default: 3
@@ -218,7 +219,7 @@ extension Examination {
     private func unknownIssuer(_ finding: TrustFinding) -> [PinFailureCause] {
         let rule = policy.rule(for: trust.name, port: port)
         let pinned = presented.contains { certificate in
-            rule.map { rule in rule.pins.contains { rule.pins.objects(of: certificate).contains($0.object) } } ?? false
+            rule.map { rule in rule.pins.contains { rule.pins.objects(of: certificate).contains($0.object) } } == true
         }
         guard let last = finding.certificate ?? presented.last else { return [] }
         let isAlone = presented.count == 1 && !last.isSelfIssued

@@ -25,8 +25,10 @@ public enum PinFailureCause: Sendable, Hashable {
     case intermediateChanged(to: X509Certificate)
     /// The server has another key than the pinned ones; this is its certificate.
     case leafRekeyed(X509Certificate)
-    /// The rule has ended.
-    case policyExpired(PinningRule.Identity, PinningExpiry)
+    /// The rule's time is over.
+    case ruleEnded(PinningRule.Identity, PinningExpiry)
+    /// The server's path holds a denied pin.
+    case denied(Pin)
     /// No rule reaches the host, and the one that was meant stands here.
     case hostMissed(ServerName, HostMiss, PinningRule.Identity)
     /// The pins hold, but on backups alone: the key that was in use is gone.
@@ -74,7 +76,8 @@ extension PinFailureCause {
         case .authorityChanged: "authority-changed"
         case .intermediateChanged: "intermediate-changed"
         case .leafRekeyed: "leaf-rekeyed"
-        case .policyExpired: "policy-expired"
+        case .ruleEnded: "rule-ended"
+        case .denied: "denied"
         case .hostMissed: "host-missed"
         case .onlyBackup: "only-backup"
         }
@@ -105,7 +108,8 @@ extension PinFailureCause {
         case .leafRekeyed(let leaf):
             "if the key is yours, serve a pinned one or a backup again and renew with the same key from then on, or "
                 + "ship \(leaf.spkiFingerprint)"
-        case .policyExpired: "ship a policy with a later end; if none is over, set the clock"
+        case .ruleEnded: "ship a policy with the pins of today and a later end"
+        case .denied: "have the certificate issued for another key, or by another authority"
         case .hostMissed(_, .port, _): "add the port to the rule, or leave its ports out to reach all"
         case .hostMissed(_, .parent, _): "add \"subdomains\": true to it, or a rule for the host"
         case .hostMissed(let host, .dot, _): "write \(host) there, if that is what was meant"
@@ -133,9 +137,10 @@ extension PinFailureCause {
         case .authorityChanged(let anchor): "the authority changed: the chain ends at \(anchor.subject)"
         case .intermediateChanged(let issuer): "the intermediate changed: \(issuer.subject) issues now"
         case .leafRekeyed(let leaf): "the server has another key, in a certificate since \(leaf.notBefore.day)"
-        case .policyExpired(let rule, let expiry):
-            "the rule for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") ended on \(expiry.end.rfc3339), and "
+        case .ruleEnded(let rule, let expiry):
+            "the rule for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") ended at \(expiry.end.rfc3339), and "
                 + (expiry.action == .fail ? "refuses every server since" : "its pins refuse nobody since")
+        case .denied(let pin): "the policy denies \(pin.title)"
         case .hostMissed(let host, let miss, let rule):
             "no rule reaches \(host): the one for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") \(miss.words)"
         case .onlyBackup(let pins):

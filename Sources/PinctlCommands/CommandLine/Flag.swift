@@ -54,6 +54,9 @@ extension Flag {
         "revocation", value: "MODE", "use: what is at hand decides; require: every certificate needs an answer")
     static let verbose = Flag("verbose", short: "v", "also show every path that was tried, and why it was not taken")
     static let at = Flag("at", value: "TIME", "verify at this time (RFC 3339, or a date) instead of now")
+    static let lintTime = Flag("at", value: "TIME", "look as of this time (RFC 3339, or a date) instead of now")
+    static let lintRule = Flag(
+        "rule", value: "RULE=LEVEL", repeatable: true, "off, warning or error for what a rule finds: P011=off")
     static let pin = Flag(
         "pin", value: "PIN", repeatable: true, "expect this pin, sha256/BASE64, anywhere in the chain")
     static let policy = Flag("policy", value: "FILE", "judge by this policy file")

@@ -39,7 +39,7 @@ enum HelpText {
                 "", "Of several outcomes the first of 2, 1, 4, 3, 0 is told. A closed pipe ends quietly.",
             ]
         ),
-        ("targets", Endpoint.targetGrammar),
+        ("targets", Endpoint.targetGrammar), ("lint-rules", CommandDefinition.lintRules),
     ]
 
     private static func column(_ flag: Flag) -> String {

@@ -64,7 +64,7 @@ extension CommandDefinition {
 }
 
 /// A policy in the form that one target can say.
-private struct ExportJob {
+struct ExportJob {
     let target: PinDialect
     let policy: CanonicalPolicy
     let notes: [ConversionNote]
@@ -76,14 +76,18 @@ private struct ExportJob {
         notes = input.reading.notes + converted.notes
     }
 
-    /// Compares what a file means with what the policy would write.
-    func check(_ file: String, _ console: inout Console) throws(UsageError) {
+    /// By what a file means something else than the policy would write.
+    func differences(in file: String) throws(UsageError) -> [CanonicalDifference] {
         if let refusal = notes.first(where: { $0.direction == .impossible }) {
             throw .unusable(["\(file) cannot hold this policy: \(refusal)"])
         }
         let there = try DialectInput(file, as: target)
         // Its own form, so that two ways to say one thing are one.
-        let differences = policy.differences(in: there.reading.policy.split)
+        return policy.differences(in: there.reading.policy.split)
+    }
+
+    func check(_ file: String, _ console: inout Console) throws(UsageError) {
+        let differences = try differences(in: file)
         let members: [(String, JSON)] = [
             ("file", .string(file)), ("to", .string(target.rawValue)),
             ("differences", .array(differences.map { .string($0.description) })),

@@ -1,17 +1,25 @@
 import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
 
 extension CommandDefinition {
     static let lint = CommandDefinition(
-        name: "lint", summary: "say what is wrong with policy files", operands: "[FILE…]", operandCount: 0...Int.max,
-        flags: [],
+        name: "lint", summary: "say what is wrong with files of pins", operands: "[FILE…]",
+        operandCount: 0...Int.max, flags: [.from, .lintRule, .at],
         notes: [
-            "Without FILE, the policy of the environment variable PINCTL_POLICY, else",
-            "pins/pins.jsonc. Errors make exit code 1, warnings do not.",
+            "FILE is a policy or any other dialect, found by what stands in it. Without FILE, the",
+            "policy of the environment variable PINCTL_POLICY, else pins/pins.jsonc. Errors make",
+            "exit code 1, warnings do not. A comment pinctl-allow P011: REASON takes back what rule",
+            "P011 finds on its line and the next. The rules: pinctl help lint-rules.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
+            let job = LintJob(
+                settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),
+                time: try arguments.time(in: environment))
             var tally = (errors: 0, warnings: 0)
             let files = arguments.operands.isEmpty ? [Arguments.usualPolicyPath(in: environment)] : arguments.operands
-            for path in files { lint(path, &tally, &console) }
+            for path in files { job.lint(path, &tally, &console) }
             console.summarize(
                 "\(files.count) linted: errors \(tally.errors), warnings \(tally.warnings)",
                 [
@@ -20,16 +28,56 @@ extension CommandDefinition {
                 ])
         })
 
-    private static func lint(_ path: String, _ tally: inout (errors: Int, warnings: Int), _ console: inout Console) {
+    /// `pinctl help lint-rules`.
+    static let lintRules = LintRule.allCases.map { rule in
+        "\(rule.rawValue)  \(padded(rule.severity.rawValue, 7))  \(rule.summary)"
+    }
+}
+
+extension Arguments {
+    /// `--rule P011=off`.
+    fileprivate func lintSettings() throws(UsageError) -> LintSettings {
+        var settings = LintSettings()
+        for value in all(.lintRule) {
+            let parts = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard let rule = LintRule(rawValue: parts[0]) else {
+                throw .unknownChoice(.lintRule, parts[0], known: LintRule.allCases.map(\.rawValue))
+            }
+            let level = parts.count == 2 ? parts[1] : ""
+            guard level == "off" || LintFinding.Severity(rawValue: level) != nil else {
+                throw .unknownChoice(.lintRule, level, known: ["off"] + LintFinding.Severity.allCases.map(\.rawValue))
+            }
+            settings.severities.updateValue(LintFinding.Severity(rawValue: level), forKey: rule)
+        }
+        return settings
+    }
+}
+
+private struct LintJob {
+    let settings: LintSettings
+    let dialect: PinDialect?
+    let time: Date
+
+    func lint(_ path: String, _ tally: inout (errors: Int, warnings: Int), _ console: inout Console) {
+        let bytes: [UInt8]
+        do throws(UsageError) {
+            bytes = try DialectInput.contents(path)
+        } catch {
+            for message in error.messages {
+                tally.errors += 1
+                console.problem(message, .badInput, members: [("file", .string(path))])
+            }
+            return
+        }
         do throws(PolicyFileError) {
-            for finding in try PolicyFile(contentsOfFile: path).lint() {
+            for finding in try findings(in: bytes, DialectInput.title(path)) {
                 switch finding.severity {
                 case .error: tally.errors += 1
                 default: tally.warnings += 1
                 }
                 console.result(
                     [finding.description],
-                    json(finding.location, finding.message, severity: finding.severity.rawValue, finding.rule.rawValue),
+                    Self.json(finding.location, finding.message, severity: finding.severity.rawValue, finding.rule),
                     finding.severity == .error ? .finding : .good)
             }
         } catch {
@@ -40,19 +88,52 @@ extension CommandDefinition {
                     console.problem("\(path): \(problem.message)", .badInput, members: [("file", .string(path))])
                     continue
                 }
+                let mark = problem.rule.map { "error[\($0.rawValue)]" } ?? "error:"
                 console.result(
-                    [problem.description], json(problem.location, problem.message, severity: "error"), .finding)
+                    ["\(problem.location): \(mark) \(visibleText(problem.message))"],
+                    Self.json(problem.location, problem.message, severity: "error", problem.rule), .finding)
             }
         }
     }
 
+    private func findings(in bytes: [UInt8], _ title: String) throws(PolicyFileError) -> [LintFinding] {
+        // What is nothing else is a broken policy.
+        let dialect = dialect ?? PinDialect.recognized(in: bytes) ?? .policy
+        guard dialect == .policy else {
+            return try dialect.read(bytes, path: title).policy.lint(bytes, path: title, at: time, settings: settings)
+        }
+        let file = try PolicyFile(bytes: bytes, path: title)
+        return file.lint(at: time, settings: settings, besides: file.exports.compactMap { drift(of: $0, bytes, title) })
+    }
+
+    /// What an exported file says otherwise than its policy; nil when nothing.
+    private func drift(of export: PolicyExport, _ policy: [UInt8], _ title: String) -> LintFinding? {
+        guard let target = PinDialect(rawValue: export.target) else {
+            let known = alternatives(PinDialect.allCases.map(\.rawValue))
+            return LintFinding(
+                .exportDrift, at: export.location, "no dialect is called \(quoted(export.target)): write \(known)")
+        }
+        do throws(UsageError) {
+            let differences = try ExportJob(DialectInput(title, policy, .policy), to: target, host: nil, at: time)
+                .differences(in: export.file)
+            guard let first = differences.first else { return nil }
+            return LintFinding(
+                .exportDrift, at: export.location,
+                "\(quoted(export.file)) says something else (\(first)): write it again with pinctl export --to "
+                    + "\(target.rawValue) --into it")
+        } catch {
+            let reason = error.messages.first ?? ""
+            return LintFinding(.exportDrift, at: export.location, "cannot be held against its file: \(reason)")
+        }
+    }
+
     private static func json(
-        _ location: PolicyLocation, _ message: String, severity: String, _ rule: String? = nil
+        _ location: PolicyLocation, _ message: String, severity: String, _ rule: LintRule?
     ) -> JSON {
         .object(
             [
                 ("file", .string(location.path)), ("line", .integer(location.line)),
                 ("column", .integer(location.column)), ("severity", .string(severity)),
-            ] + (rule.map { [("rule", .string($0))] } ?? []) + [("message", .string(message))])
+            ] + (rule.map { [("rule", .string($0.rawValue))] } ?? []) + [("message", .string(message))])
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import PinDialects
 
 @Suite("Dialects with markup, there and back")
-struct RoundTripTests {
+struct MarkupRoundTripTests {
     private static let dialects: [PinDialect] = [.android, .apple, .trustkit]
 
     @Test("A policy that a dialect can say is read as it was written", arguments: dialects)

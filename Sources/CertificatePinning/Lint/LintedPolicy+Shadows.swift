@@ -1,0 +1,69 @@
+import CertificateTrust
+
+// Rules that stand in each other's way.
+
+extension LintedPolicy {
+    private struct Entry {
+        let rule: Int
+        let host: Host
+    }
+
+    var shadowFindings: [LintFinding] {
+        var entries: [String: [Entry]] = [:]
+        for (index, rule) in rules.enumerated() {
+            for host in rule.hosts where !host.text.isEmpty {
+                entries[host.text.lowercased(), default: []].append(Entry(rule: index, host: host))
+            }
+        }
+        var findings: [LintFinding] = []
+        for (index, rule) in rules.enumerated() {
+            for host in rule.hosts where !host.text.isEmpty {
+                let text = host.text.lowercased()
+                let same = (entries[text] ?? []).filter { $0.rule < index && overlap(rules[$0.rule], rule) }
+                if let earlier = same.first, combination != .union {
+                    findings.append(
+                        LintFinding(
+                            .shadowedRule, .error, at: rule.location,
+                            "\(host.text) has a rule at \(rules[earlier.rule].location) already: make them one"))
+                } else if let parent = parent(of: text, entries), overlap(rules[parent.rule], rule),
+                    let message = conflict(rule, host, rules[parent.rule], parent.host)
+                {
+                    findings.append(LintFinding(.shadowedRule, at: rule.location, message))
+                }
+            }
+        }
+        return findings
+    }
+
+    private func overlap(_ left: Rule, _ right: Rule) -> Bool {
+        guard let first = left.ports, let second = right.ports else { return true }
+        return !first.isDisjoint(with: second)
+    }
+
+    /// The longest parent whose rule includes subdomains.
+    private func parent(of host: String, _ entries: [String: [Entry]]) -> Entry? {
+        var rest = host[...]
+        while let dot = rest.firstIndex(of: ".") {
+            rest = rest[rest.index(after: dot)...]
+            if let entry = entries[String(rest)]?.first(where: \.host.includesSubdomains) { return entry }
+        }
+        return nil
+    }
+
+    /// What a rule does to that of a parent, where its owner may mean something else.
+    private func conflict(_ rule: Rule, _ host: Host, _ parent: Rule, _ name: Host) -> String? {
+        let place = "the rule for \(name.text) at \(parent.location)"
+        if combination == .union {
+            return "\(host.text) takes the pins of \(place) too, either will do: name it in one of them"
+        }
+        if parent.mode == .enforce, rule.mode != .enforce {
+            return "\(host.text) is taken out of \(place), which enforces: enforce it here too, or say why"
+        }
+        if combination == .carveOut, !host.includesSubdomains {
+            return "names below \(host.text) are taken out of \(place), and have no pins: include subdomains"
+        }
+        let isSame = Set(rule.pins.map(\.value)) == Set(parent.pins.map(\.value)) && rule.mode == parent.mode
+        return isSame && rule.ports == parent.ports && rule.end == parent.end
+            ? "\(host.text) repeats \(place): remove it, or they drift apart" : nil
+    }
+}

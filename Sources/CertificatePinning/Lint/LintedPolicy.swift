@@ -1,0 +1,126 @@
+package import CertificateTrust
+package import FoundationEssentials
+
+/// What lint looks at: a policy of any dialect, its parts with their places.
+package struct LintedPolicy: Sendable {
+    package struct Host: Sendable {
+        /// As the file has it; empty for every host.
+        package var text: String
+        package var includesSubdomains: Bool
+
+        package init(_ text: String, includesSubdomains: Bool) {
+            self.text = text
+            self.includesSubdomains = includesSubdomains
+        }
+    }
+
+    package struct Pin: Sendable {
+        /// Nil for what is pinned as it is.
+        package var algorithm: DigestText.Algorithm?
+        package var isOfCertificate: Bool
+        package var value: [UInt8]
+        package var role: PinRole
+        package var isBackup: Bool
+        /// Its name, or itself.
+        package var title: String
+        package var location: PolicyLocation
+        package var evidence: LintEvidence?
+
+        package init(
+            _ value: [UInt8], by algorithm: DigestText.Algorithm?, isOfCertificate: Bool, role: PinRole, isBackup: Bool,
+            title: String, at location: PolicyLocation, evidence: LintEvidence? = nil
+        ) {
+            self.value = value
+            self.algorithm = algorithm
+            self.isOfCertificate = isOfCertificate
+            self.role = role
+            self.isBackup = isBackup
+            self.title = title
+            self.location = location
+            self.evidence = evidence
+        }
+    }
+
+    package struct Rule: Sendable {
+        package var hosts: [Host]
+        package var ports: Set<Int>?
+        package var pins: [Pin]
+        package var requirement: PinRequirement
+        package var mode: PinningMode
+        /// The first instant that is too late; nil for never, or when it depends on the client.
+        package var end: Date?
+        /// Whether pinning is off from its end on.
+        package var endsSilently: Bool
+        /// Since when mode report is on; nil when nothing says.
+        package var reportsSince: Date?
+        /// Whether a slot stands for the backup, which is told by itself.
+        package var hasBackupSlot: Bool
+        package var location: PolicyLocation
+
+        package init(
+            hosts: [Host], ports: Set<Int>? = nil, pins: [Pin], requirement: PinRequirement, mode: PinningMode,
+            end: Date?, endsSilently: Bool, reportsSince: Date? = nil, hasBackupSlot: Bool = false,
+            at location: PolicyLocation
+        ) {
+            self.hosts = hosts
+            self.ports = ports
+            self.pins = pins
+            self.requirement = requirement
+            self.mode = mode
+            self.end = end
+            self.endsSilently = endsSilently
+            self.reportsSince = reportsSince
+            self.hasBackupSlot = hasBackupSlot
+            self.location = location
+        }
+
+        /// What messages call it.
+        var title: String {
+            let name = hosts.first.map { $0.text.isEmpty ? "every host" : $0.text } ?? "no host"
+            return hosts.count > 1 ? "\(name) and \(hosts.count - 1) more" : name
+        }
+    }
+
+    /// Which of several rules that reach a host hold.
+    package enum Combination: Sendable {
+        case closest
+        case union
+        case carveOut
+    }
+
+    package var rules: [Rule]
+    package var combination: Combination
+    /// Whether backups can be told from other pins.
+    package var marksBackups: Bool
+
+    package init(rules: [Rule], combination: Combination, marksBackups: Bool) {
+        self.rules = rules
+        self.combination = combination
+        self.marksBackups = marksBackups
+    }
+
+    /// Every finding, in the order of the file, as the settings and the file's own comments have it.
+    package func findings(
+        at time: Date, in path: String, allowances: [LintAllowance], settings: LintSettings,
+        publicSuffixes: PublicSuffixes, besides others: [LintFinding] = []
+    ) -> [LintFinding] {
+        var findings = others + allowances.compactMap { $0.finding(in: path) } + shadowFindings
+        var seen: Set<LintFinding> = []
+        for rule in rules {
+            findings += hostFindings(rule, publicSuffixes) + endFindings(rule, at: time) + setFindings(rule, at: time)
+            // A pin with a name is looked at in each rule and told once.
+            for pin in rule.pins { findings += pinFindings(pin, at: time).filter { seen.insert($0).inserted } }
+        }
+        return findings.filter { finding in !allowances.contains { $0.allows(finding) } }
+            .compactMap(settings.adjust)
+            .sorted {
+                ($0.location.path, $0.location.line, $0.location.column, $0.rule.rawValue)
+                    < ($1.location.path, $1.location.line, $1.location.column, $1.rule.rawValue)
+            }
+    }
+}
+
+extension Date {
+    /// As many days later.
+    func adding(days: Double) -> Date { addingTimeInterval(days * 86_400) }
+}

@@ -1,0 +1,142 @@
+import CertificatePinning
+import CertificateTrust
+import Foundation
+import TestPKI
+import Testing
+
+@testable import PinDialects
+
+@Suite("Policies as Swift")
+struct SwiftTests {
+    private static let pins = [
+        CanonicalPin(
+            .publicKey, .sha256, [UInt8](repeating: 1, count: 32), role: .leaf, name: "a \"key\"\\\n\u{202E}$"),
+        CanonicalPin(.certificate, .sha256, [UInt8](repeating: 2, count: 32), role: .ca, isBackup: true),
+    ]
+
+    private func rule(_ host: String, _ adjust: (inout CanonicalRule) -> Void = { _ in }) -> CanonicalRule {
+        var rule = CanonicalRule(patterns: [HostPattern(host, .exact)], pins: Self.pins)
+        adjust(&rule)
+        return rule
+    }
+
+    @Test("the source compiles over this project's modules, and is the policy")
+    func compiles() async throws {
+        let folder = try TestFolder()
+        let root = try TestCertificate.root("Root")
+        let roots = try folder.add(root.pemText, name: "roots.pem")
+        let policy = CanonicalPolicy(
+            rules: [
+                rule("a.example"),
+                rule("b.example") {
+                    $0.patterns = [HostPattern("b.example", .exactAndBelow)]
+                    $0.ports = [8443, 443]
+                    $0.requirement = .eachOf([.ca, .leaf])
+                    $0.mode = .report
+                    $0.expiry = RuleExpiry(.instant(1_798_761_600), .stopPinning)
+                    $0.reports = ["https://reports.example/pins"]
+                    $0.note = "a \"note\"\n"
+                },
+                rule("192.0.2.1") { $0.anchors = [AnchorSet(roots)] },
+                rule("2001:db8::1") { $0.anchors = [AnchorSet("system"), AnchorSet(roots, bypassesPins: true)] },
+            ], combination: .closest, denied: [CanonicalPin(.publicKey, .sha256, [UInt8](repeating: 3, count: 32))],
+            unlisted: .refuse)
+        let output = try await output(
+            of: try SwiftWriter.write(policy), in: folder, environment: ["SSL_CERT_FILE=\(roots)"])
+        let pins = Self.pins.map { "\($0) \($0.role.rawValue) \($0.isBackup) \($0.name ?? "-")" }.joined(
+            separator: ", ")
+        #expect(
+            output.split(separator: "\u{1}") == [
+                "a.example false all any enforce never none nothing - \(pins)",
+                "b.example true 443,8443 ca,leaf report 1798761600 stop-pinning none https://reports.example/pins "
+                    + "a \"note\"\n \(pins)",
+                "192.0.2.1 false all any enforce never own nothing - \(pins)",
+                "2001:db8::1 false all any enforce never own nothing - \(pins)",
+                "refuse sha256/AwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwM=",
+            ])
+    }
+
+    /// Says what the policy is, each rule behind another sign.
+    private static let program = """
+        import CertificatePinning
+        import CertificateTrust
+
+        func text(_ rule: PinningRule) -> String {
+            let ports = rule.ports.map { $0.sorted().map(String.init).joined(separator: ",") } ?? "all"
+            var roles = "any"
+            if case .eachOf(let named) = rule.requirement { roles = named.map(\\.rawValue).sorted().joined(separator: ",") }
+            let end = rule.expiry.map { "\\(Int($0.end.timeIntervalSince1970)) \\($0.action.rawValue)" } ?? "never"
+            let pins = rule.pins.map { "\\($0.object) \\($0.role.rawValue) \\($0.isBackup) \\($0.name ?? "-")" }
+            let reports = rule.reports.map(\\.absoluteString).joined(separator: ",")
+            return [
+                "\\(rule.host)", "\\(rule.includesSubdomains)", ports, roles, rule.mode.rawValue, end,
+                rule.anchors == nil ? "none" : "own", reports.isEmpty ? "nothing" : reports, rule.note ?? "-",
+                pins.joined(separator: ", "),
+            ].joined(separator: " ")
+        }
+        let policy = try PinningPolicy.pinned()
+        for rule in policy.rules { print(text(rule), terminator: "\\u{1}") }
+        print(policy.unlisted.rawValue, policy.deny.map { "\\($0.object)" }.joined(), terminator: "\\u{1}")
+        """
+
+    /// What the program prints, over the policy and the modules of the running tests.
+    private func output(of policy: String, in folder: TestFolder, environment: [String]) async throws -> String {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let build = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
+        let modules = ["CertificatePinning", "CertificateTrust", "OpenSSLBridge"]
+        let objects = try String(
+            contentsOfFile: "\(build)/pinctlPackageTests.product/Objects.LinkFileList", encoding: .utf8
+        ).split(separator: "\n").filter { line in modules.contains { line.contains("/\($0).build/") } }
+        let object = String(try #require(objects.first { !$0.hasSuffix(".swiftmodule.o") }))
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").path
+        let compiler =
+            [
+                "swiftc", "-swift-version", "6", "-warnings-as-errors", "-module-name", "Program", "-o",
+                folder.path + "/program", "-module-cache-path", "\(build)/ModuleCache", "-I", "\(build)/Modules", "-I",
+                "\(root)/Sources/COpenSSL", try folder.add(policy, name: "Policy.swift"),
+                try folder.add(Self.program, name: "main.swift"),
+                "@" + (try folder.add(objects.joined(separator: "\n"))),
+            ] + (try Self.sanitizer(of: object))
+        for command in [compiler, ["timeout", "120", folder.path + "/program"]] {
+            let result = try await Self.run(command, environment)
+            try #require(result.status == 0, "\(policy)\n\(result.text)")
+            if command[0] == "timeout" { return String(decoding: result.output, as: UTF8.self) }
+        }
+        return ""
+    }
+
+    /// What `swift test --sanitize` adds to an object needs its library.
+    private static func sanitizer(of object: String) throws -> [String] {
+        let contents = try Data(contentsOf: URL(filePath: object))
+        return [("address", "__asan_"), ("thread", "__tsan_")].filter { contents.range(of: Data($0.1.utf8)) != nil }
+            .map { "-sanitize=\($0.0)" }
+    }
+
+    /// On a thread that is not one of the few of Swift's tasks.
+    private static func run(_ command: [String], _ environment: [String]) async throws -> TestCommand.Result {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result {
+                        try TestCommand.run(
+                            command, environment: ["LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0"] + environment)
+                    })
+            }
+        }
+    }
+
+    @Test("what Swift's types cannot hold is not written")
+    func unwritable() throws {
+        let rules = [
+            rule("a.example") { $0.patterns = [HostPattern("a.example", .oneLabelBelow)] },
+            rule("not a host"), rule("a.example") { $0.pins = [] },
+            rule("a.example") { $0.pins[0].digest = .sha1 }, rule("a.example") { $0.pins[0].trust = .pinAlone },
+            rule("a.example") { $0.expiry = RuleExpiry(.age(1), .fail) },
+        ]
+        for rule in rules {
+            #expect(throws: DialectWriteError.self) {
+                try SwiftWriter.write(CanonicalPolicy(rules: [rule], combination: .closest))
+            }
+        }
+    }
+}
