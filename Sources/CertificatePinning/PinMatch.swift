@@ -13,7 +13,6 @@ public struct PinMatch: Sendable, Hashable {
 extension [Pin] {
     /// Every pin that stands on the path in a place its role covers, in the order of the path.
     func matches(on path: VerifiedPath) -> [PinMatch] {
-        guard !isEmpty else { return [] }
         let count = path.certificates.count
         return path.certificates.enumerated().flatMap { index, certificate in
             let objects = objects(of: certificate)

@@ -14,6 +14,8 @@ public struct PinningPolicy: Sendable {
     /// SHA-256 over everything that decides, 32 bytes: policies with the same digest decide alike.
     public let digest: [UInt8]
     private let table: RuleTable
+    /// What ``deny`` names: it is asked about every certificate of every path that is tried.
+    private let denied: [PinnedObject: [Pin]]
 
     /// Makes a policy of rules.
     ///
@@ -40,6 +42,7 @@ public struct PinningPolicy: Sendable {
         self.table = table
         self.unlisted = unlisted
         self.deny = deny
+        denied = Dictionary(grouping: deny, by: \.object)
         digest = policyDigest(rules, unlisted, deny: deny)
     }
 }
@@ -105,13 +108,27 @@ extension PinningPolicy {
 
     /// A key that is denied, among certificates that were not verified: nobody can say which places they have.
     package func deniedPin(among presented: [X509Certificate]) -> Pin? {
-        guard !deny.isEmpty else { return nil }
-        let objects = Set(presented.flatMap { deny.objects(of: $0) })
-        return deny.first { objects.contains($0.object) }
+        presented.lazy.flatMap { deniedPins(of: $0) }.first
+    }
+
+    private func deniedPin(on path: VerifiedPath) -> PinMatch? {
+        let count = path.certificates.count
+        for (index, certificate) in path.certificates.enumerated() {
+            guard let pin = deniedPins(of: certificate).first(where: { $0.role.covers(index: index, of: count) })
+            else { continue }
+            return PinMatch(pin: pin, index: index, role: PinRole(index: index, of: count))
+        }
+        return nil
+    }
+
+    private func deniedPins(of certificate: X509Certificate) -> [Pin] {
+        guard !denied.isEmpty else { return [] }
+        return (denied[.publicKey(certificate.spkiFingerprint)] ?? [])
+            + (denied[.certificate(certificate.fingerprint)] ?? [])
     }
 
     private func decide(_ path: VerifiedPath, by rule: PinningRule?, port: Int, at time: Date) -> PinDecision {
-        if let match = deny.matches(on: path).first { return .denied(match, path, port: port) }
+        if let match = deniedPin(on: path) { return .denied(match, path, port: port) }
         guard let rule else { return unlisted == .trust ? .unpinned(nil) : .unlisted(path.name, port: port) }
         guard rule.mode != .off else { return .unpinned(rule) }
         let expiry = rule.expiry.flatMap { $0.isPast(at: time) ? $0 : nil }

@@ -152,7 +152,7 @@ struct PolicyDraftTests {
                 #""pins": ["one"], "mode": "report""#,
                 [
                     "pins.jsonc:2:1: warning[P003] a.test has one pin",
-                    "pins.jsonc:2:1: warning[P019] a.test is in mode report and nothing says since when",
+                    "pins.jsonc:2:1: warning[P019] a.test only reports, since nobody knows when",
                 ]
             ),
             (

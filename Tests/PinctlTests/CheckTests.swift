@@ -269,4 +269,15 @@ struct CheckTests {
             #expect(run.status == 3)
         }
     }
+
+    @Test("PE19: prints the digest of the policy that it went by, in JSON")
+    func digest() async throws {
+        try await site.serve { server in
+            let policy = try site.policy("\"\(try site.root.key.pin)\"")
+            let digest = try PinningPolicy(contentsOfFile: policy).digest
+            let run = await check("--json", "--policy", policy, server.target())
+            let digits = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            #expect(run.output.contains("\"policy_digest\":\"\(digits)\""))
+        }
+    }
 }

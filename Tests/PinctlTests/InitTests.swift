@@ -110,7 +110,7 @@ struct InitTests {
               "domains": [ { "host": "https://api.test", "pins": ["sha256/AAAA"] } ] }
             """, name: "bad.jsonc")
         let run = await pinctl("lint", file, "/no/such.jsonc")
-        #expect(run.lines[0].hasPrefix("\(file):2:3: error: "))
+        #expect(run.lines[0].hasPrefix("\(file):2:3: error[P005] "))
         #expect(run.lines[0].contains("did you mean \"unlisted\"?"))
         #expect(run.lines.filter { $0.hasPrefix("\(file):3:") }.count >= 2)
         #expect(run.errors == "pinctl: /no/such.jsonc: no such file: check the path\n")

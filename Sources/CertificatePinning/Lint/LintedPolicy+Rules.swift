@@ -12,14 +12,12 @@ extension LintedPolicy {
         guard rule.mode != .off, !rule.pins.isEmpty else { return [] }
         var findings = backupFindings(rule) + roleFindings(rule)
         if rule.mode == .report, rule.reportsSince.map({ $0.adding(days: Self.longReport) < time }) ?? true {
-            let since = rule.reportsSince.map { "since \($0.day)" } ?? "and nothing says since when"
-            let advice =
-                rule.reportsSince == nil && marksBackups ? " or say it, \"x-report-since\": \"\(time.day)\"" : ""
+            let since = rule.reportsSince.map { "since \($0.day)" } ?? "since nobody knows when"
+            let note = marksBackups ? ", or write \"x-report-since\": \"\(time.day)\" for now" : ""
             findings.append(
                 LintFinding(
                     .oldReportMode, at: rule.location,
-                    "\(rule.title) is in mode report \(since), and refuses nobody: enforce it,"
-                        + (advice.isEmpty ? " or take it out" : advice)))
+                    "\(rule.title) only reports, \(since), and refuses nobody: enforce it\(note)"))
         }
         return findings
     }

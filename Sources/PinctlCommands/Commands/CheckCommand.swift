@@ -41,7 +41,8 @@ extension CommandDefinition {
             console.summarize(
                 "\(checks.count) checked: "
                     + counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.words)" }.joined(separator: ", "),
-                [("checked", .integer(checks.count))] + counts.map { ($0.0.status.word, .integer($0.1)) })
+                source.digest + [("checked", .integer(checks.count))]
+                    + counts.map { ($0.0.status.word, .integer($0.1)) })
         })
 
     private static let outcomes: [(status: ExitCode, words: String)] = [
@@ -68,6 +69,13 @@ extension PinSource {
             }
         }
         return endpoints
+    }
+
+    /// Which policy it was that the servers were held against: files change.
+    fileprivate var digest: [(String, JSON)] {
+        guard case .policy(let file) = self else { return [] }
+        let digits = file.policy.digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return [("policy", .string(file.path)), ("policy_digest", .string(digits))]
     }
 
     /// What the rules of these servers ask of a check and is not done, each rule once: less was looked at than they say.

@@ -1,0 +1,300 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+import TestPKI
+import Testing
+
+@Suite("Lint")
+struct LintTests {
+    private let server: TestServer
+    private let folder: TestFolder
+
+    init() throws {
+        server = try TestServer()
+        folder = try TestFolder()
+        _ = try folder.add(server.leaf.pemText + server.intermediate.pemText, name: "chain.pem")
+        _ = try folder.add(server.intermediate.pemText, name: "intermediate.pem")
+        _ = try folder.add(server.root.pemText, name: "root.pem")
+    }
+
+    /// A pin that is of no key here.
+    private static let other = PolicyFileTests.pinA
+
+    /// The findings for one rule, P003 left out.
+    private func lint(
+        _ pins: String..., rule: String = "", host: String = "a.test", at time: Date = TestServer.time,
+        settings: [LintRule: LintFinding.Severity?] = [:], more: String = ""
+    ) throws -> [LintFinding] {
+        let text = """
+            { "version": 1, "domains": [
+            { "host": "\(host)",\(rule)
+            "pins": [\(pins.joined(separator: ",\n"))] }\(more) ] }
+            """
+        let file = try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
+        let quiet: [LintRule: LintFinding.Severity?] = [.noBackup: .none]
+        return file.lint(at: time, settings: LintSettings(severities: quiet.merging(settings) { $1 }))
+    }
+
+    private func pin(_ certificate: TestCertificate, _ more: String = "") throws -> String {
+        #"{ "pin": "\#(try certificate.key.pin)"\#(more.isEmpty ? "" : ", \(more)") }"#
+    }
+
+    private func certificate(
+        _ file: String, days: Int64, from issuer: TestCertificate? = nil, isAuthority: Bool = false,
+        key: TestKey? = nil
+    ) throws -> TestCertificate {
+        let start = Int64(TestServer.time.timeIntervalSince1970) - 10 * 86_400
+        func adjust(_ settings: inout TestCertificate.Settings) {
+            settings.notBefore = start
+            settings.notAfter = start + days * 86_400
+        }
+        let issuer = issuer ?? server.intermediate
+        let made =
+            isAuthority
+            ? try issuer.intermediate("Another", key: key, adjusting: adjust)
+            : try issuer.leaf("a.test", key: key, adjusting: adjust)
+        _ = try folder.add(made.pemText, name: file)
+        return made
+    }
+
+    @Test("P002: placeholders", arguments: ["A", "E"])
+    func placeholder(letter: String) throws {
+        let findings = try lint(#""sha256/\#(String(repeating: letter, count: 43))=""#, #""\#(Self.other)""#)
+        #expect(findings.map(\.rule) == [.placeholderPin])
+        #expect(findings[0].location.line == 3)
+        #expect(
+            findings[0].message.hasSuffix(" is a placeholder, one character over and over: put the pin of a key there"))
+    }
+
+    @Test("P004: a backup that is in the chain of another pin, or is another pin")
+    func servedBackup() throws {
+        let inChain = try lint(
+            pin(server.leaf, #""from": "chain.pem""#), pin(server.intermediate, #""backup": true"#))
+        #expect(inChain.map(\.rule) == [.servedBackup])
+        #expect(inChain[0].location.line == 4)
+        #expect(inChain[0].message.contains("chain.pem"))
+        let twice = try lint(pin(server.leaf), pin(server.leaf, #""backup": true"#))
+        #expect(twice.map(\.rule) == [.servedBackup])
+        #expect(try lint(pin(server.leaf, #""from": "chain.pem""#), pin(server.root, #""backup": true"#)) == [])
+    }
+
+    @Test("P005: a pin that stands twice")
+    func duplicate() throws {
+        #expect(try lint(pin(server.leaf), pin(server.leaf)).map(\.rule) == [.duplicate])
+        #expect(try lint(pin(server.leaf, #""role": "leaf""#), pin(server.leaf, #""role": "ca""#)) == [])
+    }
+
+    @Test(
+        "P006, P007: a rule that has ended, ends soon, or ends without a word",
+        arguments: [
+            ("2026-12-01", "fail", ["P006"]), ("2027-02-01", "fail", ["P006"]), ("2027-12-01", "fail", []),
+            ("2027-12-01", "report", []), ("2027-12-01", "stop-pinning", ["P007"]),
+            ("2027-02-01", "stop-pinning", ["P006", "P007"]),
+        ])
+    func expiry(day: String, action: String, rules: [String]) throws {
+        let findings = try lint(pin(server.leaf), rule: #""expires": "\#(day)", "onExpiry": "\#(action)","#)
+        #expect(findings.map(\.rule.rawValue) == rules)
+        #expect(
+            findings.first { $0.rule == .expiry }?.message.contains(day < "2027" ? " ended on " : " ends on ") != false)
+    }
+
+    @Test("P009: a rule that takes a host out of an enforced one, or repeats it")
+    func shadowed() throws {
+        let pins = try pin(server.leaf)
+        func more(_ rest: String) -> String { ",\n{ \"host\": \"b.a.test\", \(rest) }" }
+        let rows = [
+            (#""pins": [\#(pins)], "mode": "off""#, ["P009"]), (#""pins": [\#(pins)]"#, ["P009"]),
+            (#""pins": ["\#(Self.other)"]"#, []), (#""ports": [8443], "pins": ["\#(Self.other)"]"#, []),
+        ]
+        for (rest, rules) in rows {
+            let findings = try lint(pins, rule: #""subdomains": true,"#, more: more(rest))
+            #expect(findings.map(\.rule.rawValue) == rules)
+            #expect(findings.allSatisfy { $0.location.line == 4 && $0.message.hasPrefix("b.a.test ") })
+        }
+    }
+
+    @Test("P011: servers' keys alone, under a certificate of 45 days")
+    func shortLived() throws {
+        let leaf = try certificate("leaf.pem", days: 60)
+        let findings = try lint(pin(leaf, #""from": "leaf.pem""#), pin(server.leaf, #""role": "leaf", "backup": true"#))
+        #expect(findings.map(\.rule) == [.shortLivedLeaf])
+        #expect(findings[0].severity == .error)
+        #expect(
+            findings[0].message.contains(
+                "lives 60 days: renew with the same key (certbot --reuse-key), or pin the root"))
+        #expect(try lint(pin(leaf, #""from": "leaf.pem""#), pin(server.root, #""from": "root.pem""#)) == [])
+        let longer = try certificate("longer.pem", days: 365)
+        #expect(try lint(pin(longer, #""from": "longer.pem""#)) == [])
+    }
+
+    @Test("P012, P021: intermediates alone, roots alone")
+    func oneLevel() throws {
+        for role in [#""role": "intermediate""#, #""from": "intermediate.pem""#] {
+            #expect(try lint(pin(server.intermediate, role)).map(\.rule) == [.onlyIntermediates])
+            #expect(try lint(pin(server.intermediate, role), pin(server.leaf, #""backup": true"#)) == [])
+            #expect(try lint(pin(server.intermediate, role), pin(server.root)) == [])
+        }
+        for role in [#""role": "root""#, #""from": "root.pem""#] {
+            #expect(try lint(pin(server.root, role)).map(\.rule) == [.onlyRoots])
+            #expect(try lint(pin(server.root, role), pin(server.leaf)) == [])
+            let required = try lint(
+                pin(server.root, #""role": "root""#), pin(server.leaf), rule: #""require": ["leaf", "root"],"#)
+            #expect(required == [])
+        }
+    }
+
+    @Test("P013, P014: a pin that its file does not have, or has as something else than a key")
+    func evidence() throws {
+        let missing = try lint(pin(server.leaf, #""from": "none.pem""#))
+        #expect(missing.map(\.rule) == [.otherKey])
+        #expect(missing[0].message.contains("no such file"))
+        let stranger = try lint(pin(server.root, #""from": "chain.pem""#))
+        #expect(stranger.map(\.rule) == [.otherKey])
+        #expect(stranger[0].message.contains("which is \(try server.leaf.key.pin), \(try server.intermediate.key.pin)"))
+        let bytes: [([UInt8], String)] = [
+            (server.leaf.derBytes, "SHA-256 of the whole certificate"),
+            (try server.leaf.key.publicKeyDER.suffix(65), "SHA-256 of the raw key"),
+        ]
+        for (hashed, words) in bytes {
+            let wrong = SPKIFingerprint(hashing: hashed.span)
+            let findings = try lint(#"{ "pin": "\#(wrong)", "from": "chain.pem" }"#)
+            #expect(findings.map(\.rule) == [.wrongBytes])
+            #expect(findings[0].message.contains(words))
+            #expect(findings[0].message.hasSuffix("write \(try server.leaf.key.pin)"))
+        }
+    }
+
+    @Test("P016: a certificate that is over, and one that ends before clients can be changed")
+    func certificateExpiry() throws {
+        let rows: [(Int64, Bool, LintFinding.Severity?)] = [
+            (5, false, .error), (30, false, .warning), (120, false, nil), (5, true, .error), (120, true, .error),
+            (400, true, nil),
+        ]
+        for (index, row) in rows.enumerated() {
+            let made = try certificate("\(index).pem", days: row.0, isAuthority: row.1)
+            let findings = try lint(
+                pin(made, #""from": "\#(index).pem""#), pin(server.root, #""role": "root""#))
+            #expect(findings.map(\.rule) == (row.2 == nil ? [] : [.certificateExpiry]))
+            #expect(findings.first?.severity == row.2)
+        }
+    }
+
+    @Test("P017: a weak key")
+    func weakKey() throws {
+        let weak = try certificate("weak.pem", days: 365, key: TestKey.shared(.rsa(bits: 1024)))
+        let findings = try lint(pin(weak, #""from": "weak.pem""#))
+        #expect(findings.map(\.rule) == [.weakKey])
+        #expect(findings[0].message.contains("RSA 1024"))
+    }
+
+    @Test("P019: mode report, for long or since nobody knows when")
+    func reportMode() throws {
+        let rows = [
+            ("", true), (#""x-report-since": "2026-01-01","#, true), (#""x-report-since": "2027-01-01","#, false),
+        ]
+        for (since, isFound) in rows {
+            let findings = try lint(pin(server.leaf), rule: #""mode": "report",\#(since)"#)
+            #expect(findings.map(\.rule) == (isFound ? [.oldReportMode] : []))
+        }
+    }
+
+    @Test("P022: a pin of a whole certificate")
+    func certificatePin() throws {
+        #expect(try lint(#""\#(PolicyFileTests.certificatePin)""#).map(\.rule) == [.certificatePin])
+    }
+
+    @Test("settings turn a rule off, or change how grave it is")
+    func settings() throws {
+        let pins = #""\#(PolicyFileTests.certificatePin)""#
+        #expect(try lint(pins, settings: [.certificatePin: .none]) == [])
+        #expect(try lint(pins, settings: [.certificatePin: .error]).map(\.severity) == [.error])
+        #expect(try lint(pins, settings: [.certificatePin: .warning]).map(\.severity) == [.warning])
+    }
+
+    @Test(
+        "a comment allows what its rules find on its line and the next, if it says why",
+        arguments: [
+            ("// pinctl-allow P022: the vendor signs with it", []), ("/* pinctl-allow P001, P022: why */", []),
+            ("// pinctl-allow P022", ["P022", "P023"]), ("// pinctl-allow P022: ", ["P022", "P023"]),
+            ("// pinctl-allow P999: why", ["P022", "P023"]), ("// pinctl-allow: why", ["P022", "P023"]),
+            ("// pinctl-allow P011: why", ["P022"]), ("// pinctl-allow P022: why\n", ["P022"]),
+        ])
+    func allowance(comment: String, rules: [String]) throws {
+        let above = try lint("\n\(comment)\n\"\(PolicyFileTests.certificatePin)\"")
+        #expect(Set(above.map(\.rule.rawValue)) == Set(rules))
+        guard !comment.hasSuffix("\n") else { return }
+        let behind = try lint("\"\(PolicyFileTests.certificatePin)\" \(comment)\n")
+        #expect(Set(behind.map(\.rule.rawValue)) == Set(rules))
+    }
+
+    @Test("a pin that several rules name is told once, where it is written")
+    func namedPin() throws {
+        let text = """
+            { "version": 1, "pins": { "one": "\(PolicyFileTests.certificatePin)" },
+            "domains": [{ "host": "a.test", "pins": ["one"] }, { "host": "b.test", "pins": ["one"] }] }
+            """
+        let findings = try PolicyFileTests.read(text).lint(at: TestServer.time)
+        #expect(findings.map { "\($0.rule.rawValue) \($0.location.line)" } == ["P022 1", "P003 2", "P003 2"])
+    }
+
+    @Test("what keeps a file from loading has the same identifiers")
+    func problems() throws {
+        let text = """
+            { "version": 1, "unlistd": 1, "domains": [
+            { "host": "https://a.test", "pins": ["sha256/AAAA"] },
+            { "host": "b.test.", "pins": ["sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] },
+            { "host": "com", "subdomains": true, "pins": ["sha1/2jmj7l5rSw0yVb/vlWAYkK/YBwk="], "pins": [] },
+            { "host": "c.test", "pins": ["\(Self.other)"] }, { "host": "c.test", "pins": ["\(Self.other)"] } ] }
+            """
+        do throws(PolicyFileError) {
+            _ = try PolicyFile(bytes: Array(text.utf8), path: "pins.jsonc")
+            Issue.record("the file was read")
+        } catch {
+            let rules = error.problems.map { "\($0.location.line) \($0.rule?.rawValue ?? "-")" }
+            for expected in ["1 P005", "2 P008", "2 P001", "3 P008", "3 P002", "4 P010", "4 P015", "4 P005", "5 P009"] {
+                #expect(rules.contains(expected), "\(expected)")
+            }
+        }
+    }
+
+    @Test("lint never traps on what a canonical policy may hold")
+    func otherDialects() throws {
+        let location = PolicyLocation(path: "x", line: 1, column: 1)
+        func rule(_ host: String, _ pins: [CanonicalPin], _ scope: HostPattern.Scope = .exact) -> CanonicalRule {
+            CanonicalRule(patterns: [HostPattern(host, scope)], pins: pins, location: location)
+        }
+        let good = CanonicalPin(.publicKey, .sha256, Array(1...32))
+        let rows: [(CanonicalRule, [String])] = [
+            (rule("a.test", [good, good]), ["P003", "P005"]),
+            (rule("a.test", [CanonicalPin(.publicKey, .sha256, [1, 2])]), ["P001", "P003"]),
+            (rule("a.test", [CanonicalPin(.publicKey, .sha1, Array(1...20)), good]), ["P015"]),
+            (rule("https://a.test/", []), ["P008"]), (rule("a.test:443", []), ["P008"]),
+            (rule("A.test", []), ["P008"]), (rule("a.test.", []), ["P008"]), (rule("a.*.test", []), ["P008"]),
+            (rule("müller.test", []), ["P008"]), (rule("", [], .every), []),
+            (rule("com", [], .exactAndBelow), ["P010"]), (rule("com", [], .exact), []),
+            (rule("a.test", [CanonicalPin(.certificate, .full, [1]), good]), ["P022"]),
+        ]
+        for (rule, expected) in rows {
+            let policy = CanonicalPolicy(rules: [rule], combination: .closest)
+            #expect(policy.lint([], path: "x", at: TestServer.time).map(\.rule.rawValue) == expected)
+        }
+        let parent = rule("a.test", [good, CanonicalPin(.publicKey, .sha256, Array(2...33))], .exactAndBelow)
+        let child = rule("b.a.test", [good, CanonicalPin(.publicKey, .sha256, Array(3...34))])
+        for (combination, expected) in [(RuleCombination.closest, 0), (.union, 1), (.carveOut, 1)] {
+            let policy = CanonicalPolicy(rules: [parent, child], combination: combination)
+            let findings = policy.lint([], path: "x", at: TestServer.time)
+            #expect(findings.map(\.rule) == Array(repeating: .shadowedRule, count: expected))
+            let allowed = policy.lint(
+                Array("<!-- pinctl-allow P009: meant so -->".utf8), path: "x", at: TestServer.time)
+            #expect(allowed == [])
+        }
+    }
+
+    @Test("every rule has an identifier of its own, in order")
+    func identifiers() {
+        let numbers = LintRule.allCases.map { Int($0.rawValue.dropFirst()) }
+        #expect(numbers == Array(1...LintRule.allCases.count))
+        #expect(LintRule.allCases.allSatisfy { !$0.summary.isEmpty })
+    }
+}

@@ -1,0 +1,210 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+import TestPKI
+import Testing
+
+/// Rotations that took real apps off the air, rebuilt: what lint says while there is time, that its remedy would have
+/// held, and what the diagnosis says on the day.
+@Suite("Outages, replayed")
+struct OutageReplayTests {
+    /// The day on which lint is asked, 2027-01-15, and the day of the outage.
+    private let before = TestServer.time
+    private let after = TestServer.time + 60 * 86_400
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    /// A policy of one rule for the test server, in a file beside the certificates.
+    private func policy(_ pins: [String], rule: String = "") throws -> PolicyFile {
+        let text = """
+            { "version": 1, "domains": [
+              { "host": "\(TestServer.name)",\(rule) "pins": [\(pins.joined(separator: ", "))] } ] }
+            """
+        return try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
+    }
+
+    /// A pin with the file that it is of.
+    private func pin(_ certificate: TestCertificate, _ role: String, _ more: String = "") throws -> String {
+        let file = try folder.add(certificate.pemText)
+        return #"{ "pin": "\#(try certificate.key.pin)", "role": "\#(role)", "from": "\#(file)"\#(more) }"#
+    }
+
+    private func backup(_ key: TestKey) throws -> String {
+        #"{ "pin": "\#(try key.pin)", "role": "leaf", "backup": true }"#
+    }
+
+    private func errors(_ file: PolicyFile) -> [LintFinding] { file.lint(at: before).filter { $0.severity == .error } }
+
+    /// The causes on the day of the outage, on which the policy refuses the server.
+    private func causes(_ file: PolicyFile, _ trust: ServerTrust) -> [String] {
+        #expect(file.policy.verdict(trust, at: after) == "mismatch")
+        return PinDiagnosis(of: trust, port: 443, by: file.policy, at: after).causes.map(\.identifier)
+    }
+
+    /// The mended policy has nothing that lint would stop, and takes what is served on the day.
+    private func holds(_ file: PolicyFile, _ trust: ServerTrust) {
+        #expect(errors(file) == [])
+        #expect(file.policy.verdict(trust, at: after) == "matched")
+    }
+
+    @Test("A content network moves from one authority to another: Cloudflare, Let's Encrypt to Google, 2026-07")
+    func authorityMoved() throws {
+        let old = try TestServer("Encrypt")
+        let new = try TestServer("Google")
+        let key = try TestKey()
+        let pinned = try policy([pin(old.intermediate, "intermediate")])
+        #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
+        #expect(errors(pinned)[0].message.hasSuffix("or the key of a backup that you keep"))
+        #expect(causes(pinned, try new.trust) == ["intermediate-changed"])
+        // The key outlives the authority: a certificate for it, from whoever.
+        let reissued = try TestServer.trust(
+            sent: [new.intermediate.leaf(TestServer.name, key: key), new.intermediate], anchors: [new.root])
+        holds(try policy([pin(old.intermediate, "intermediate"), backup(key)]), reissued)
+    }
+
+    @Test("An intermediate is replaced under the same root: CloudFront, Amazon M01 to M04, 2026-07")
+    func intermediateReplaced() throws {
+        let amazon = try TestServer("Amazon")
+        let next = try amazon.root.intermediate("Amazon M04")
+        let served = try TestServer.trust(sent: [next.leaf(TestServer.name), next], anchors: [amazon.root])
+        let pinned = try policy([pin(amazon.intermediate, "intermediate")])
+        #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
+        #expect(errors(pinned)[0].message.contains("pin their roots besides"))
+        #expect(causes(pinned, served) == ["intermediate-changed"])
+        holds(try policy([pin(amazon.intermediate, "intermediate"), pin(amazon.root, "root")]), served)
+    }
+
+    @Test("An authority issues from several intermediates at random: Let's Encrypt, since 2024")
+    func randomIntermediate() throws {
+        let encrypt = try TestServer("Encrypt")
+        let all = [encrypt.intermediate] + (try (11...14).map { try encrypt.root.intermediate("R\($0)") })
+        let pinned = try policy([pin(all[0], "intermediate"), pin(all[1], "intermediate")])
+        #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
+        let mended = try policy([pin(all[0], "intermediate"), pin(encrypt.root, "root")])
+        for intermediate in all.dropFirst(2) {
+            let served = try TestServer.trust(
+                sent: [intermediate.leaf(TestServer.name), intermediate], anchors: [encrypt.root])
+            #expect(causes(pinned, served) == ["intermediate-changed"])
+            holds(mended, served)
+        }
+    }
+
+    @Test("A root ends, and its successor was cross-signed by it: DST Root CA X3, 2021-09-30")
+    func rootEnded() throws {
+        let dst = try TestCertificate.root("DST Root CA X3") {
+            $0.notAfter = Int64(before.timeIntervalSince1970) + 30 * 86_400
+        }
+        let isrg = try TestServer("ISRG")
+        let crossSigned = try dst.crossSign(isrg.root) { $0.notAfter = dst.settings.notAfter }
+        let served = try TestServer.trust(
+            sent: [isrg.leaf, isrg.intermediate, crossSigned], anchors: [dst, isrg.root])
+        let pinned = try policy([pin(dst, "root")])
+        #expect(pinned.policy.verdict(served, at: before) == "matched")
+        #expect(errors(pinned).map(\.rule) == [.certificateExpiry])
+        #expect(errors(pinned)[0].message.contains("ends on 2027-02-14: pin the authority that takes its place now"))
+        #expect(causes(pinned, served) == ["off-path"])
+        let mended = try policy([pin(isrg.root, "root"), #""\#(try dst.key.pin)""#])
+        #expect(mended.policy.verdict(served, at: before) == "matched")
+        holds(mended, served)
+    }
+
+    @Test("A cross-signed authority becomes a root of its own: AddTrust, 2020-05-30")
+    func crossSignatureEnded() throws {
+        let addTrust = try TestCertificate.root("AddTrust External CA Root")
+        let userTrust = try TestServer("USERTrust")
+        let crossSigned = try addTrust.crossSign(userTrust.root) {
+            $0.notAfter = Int64(before.timeIntervalSince1970) + 30 * 86_400
+        }
+        let served = try TestServer.trust(
+            sent: [userTrust.leaf, userTrust.intermediate, crossSigned], anchors: [addTrust, userTrust.root])
+        let pinned = try policy([pin(crossSigned, "intermediate"), pin(addTrust, "root")])
+        #expect(pinned.policy.verdict(served, at: before) == "matched")
+        #expect(errors(pinned).map(\.rule) == [.certificateExpiry])
+        #expect(causes(pinned, served) == ["wrong-position", "off-path"])
+        let mended = try policy([pin(userTrust.root, "ca"), pin(addTrust, "ca")])
+        #expect(mended.policy.verdict(served, at: before) == "matched")
+        holds(mended, served)
+    }
+
+    @Test("A leaf is renewed every 45 days, each time with a new key")
+    func leafRekeyed() throws {
+        let server = try TestServer()
+        let key = try TestKey()
+        func leaf(from start: Date, key: TestKey? = nil) throws -> TestCertificate {
+            try server.intermediate.leaf(TestServer.name, key: key) {
+                $0.notBefore = Int64(start.timeIntervalSince1970)
+                $0.notAfter = $0.notBefore + 45 * 86_400
+            }
+        }
+        func trust(_ leaf: TestCertificate) throws -> ServerTrust {
+            try TestServer.trust(sent: [leaf, server.intermediate], anchors: [server.root])
+        }
+        let first = try leaf(from: before - 86_400, key: key)
+        let pinned = try policy([pin(first, "leaf")])
+        #expect(pinned.policy.verdict(try trust(first), at: before) == "matched")
+        #expect(errors(pinned).map(\.rule) == [.shortLivedLeaf])
+        #expect(
+            errors(pinned)[0].message.contains("renew with the same key (certbot --reuse-key), or pin the root besides")
+        )
+        let renewed = try leaf(from: after - 86_400)
+        #expect(causes(pinned, try trust(renewed)) == ["leaf-rekeyed"])
+        // Either half of the remedy.
+        #expect(pinned.policy.verdict(try trust(leaf(from: after - 86_400, key: key)), at: after) == "matched")
+        holds(try policy([pin(first, "leaf"), pin(server.root, "root")]), try trust(renewed))
+    }
+
+    @Test("A backup key was never made, and the only key is lost")
+    func backupNeverMade() throws {
+        let server = try TestServer()
+        let slot = #""x-backup-slot": "openssl genpkey …","#
+        let pinned = try policy([pin(server.leaf, "leaf")], rule: slot)
+        #expect(errors(pinned).map(\.rule) == [.emptyBackupSlot])
+        #expect(errors(pinned)[0].message.contains("make a backup key as it says, add its pin"))
+        let key = try TestKey()
+        let replaced = try TestServer.trust(
+            sent: [server.intermediate.leaf(TestServer.name, key: key), server.intermediate], anchors: [server.root])
+        #expect(causes(pinned, replaced) == ["leaf-rekeyed"])
+        let mended = try policy([pin(server.leaf, "leaf"), backup(key)])
+        holds(mended, replaced)
+        let told = PinDiagnosis(of: replaced, port: 443, by: mended.policy, at: after).causes.map(\.identifier)
+        #expect(told == ["only-backup"])
+    }
+
+    @Test("The day of a network security config's pin-set passes, and nobody is told that pinning is off")
+    func pinSetEnded() throws {
+        let server = try TestServer()
+        let stranger = try TestServer("Other")
+        func config(_ day: String) throws -> [UInt8] {
+            Array(
+                """
+                <network-security-config>
+                  <domain-config>
+                    <domain>\(TestServer.name)</domain>
+                    <pin-set expiration="\(day)">
+                      <pin digest="SHA-256">\(try server.leaf.key.pin.dropFirst("sha256/".count))</pin>
+                      <pin digest="SHA-256">\(try server.root.key.pin.dropFirst("sha256/".count))</pin>
+                    </pin-set>
+                  </domain-config>
+                </network-security-config>
+                """.utf8)
+        }
+        func lint(_ day: String) throws -> [LintFinding] {
+            let bytes = try config(day)
+            return try PinDialect.android.read(bytes, path: "nsc.xml").policy.lint(bytes, path: "nsc.xml", at: before)
+        }
+        let findings = try lint("2027-02-01")
+        #expect(findings.map { "\($0.rule.rawValue) \($0.severity.rawValue)" } == ["P006 error", "P007 warning"])
+        #expect(findings[0].message.contains("its pins refuse nobody then: ship a later end"))
+        #expect(try lint("2028-02-01").map(\.rule) == [.silentExpiry])
+
+        // The same rule as a policy of ours: any trusted chain is accepted on the day.
+        let pinned = try policy(
+            [pin(server.leaf, "leaf")], rule: #""expires": "2027-02-01", "onExpiry": "stop-pinning","#)
+        #expect(pinned.policy.verdict(try stranger.trust, at: before) == "mismatch")
+        #expect(pinned.policy.verdict(try stranger.trust, at: after) == "stopped")
+        let diagnosis = PinDiagnosis(of: try stranger.trust, port: 443, by: pinned.policy, at: after)
+        #expect(diagnosis.causes.map(\.identifier) == ["rule-ended"])
+    }
+}

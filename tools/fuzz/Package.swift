@@ -1,0 +1,15 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let package = Package(
+    name: "fuzz",
+    dependencies: [.package(name: "pinctl", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "fuzz",
+            dependencies: [
+                .product(name: "CertificatePinning", package: "pinctl"), .product(name: "PinDialects", package: "pinctl"),
+            ],
+            swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)])
+    ]
+)

@@ -1,0 +1,37 @@
+import CertificatePinning
+import FoundationEssentials
+import PinDialects
+
+/// Something that takes any bytes. It traps when a promise is broken.
+struct FuzzTarget: Sendable {
+    let name: String
+    let run: @Sendable ([UInt8]) -> Void
+
+    /// All of them. Each has a folder of its name in `seeds`.
+    static let all: [FuzzTarget] = [
+        // The readers of markup, through what reads with them.
+        FuzzTarget(name: "xml") { _ = try? AndroidNetworkSecurityConfig.read($0, path: "f") },
+        FuzzTarget(name: "plist") { _ = try? ApplePinnedDomains.read($0, path: "f") },
+        .dialect(.android),
+        .dialect(.apple),
+        .dialect(.trustkit),
+    ]
+
+    /// Reads, and where that goes well converts to the dialect's own words, writes, reads again and compares; puts the
+    /// pins into the file that they came from too.
+    static func dialect(_ dialect: PinDialect) -> FuzzTarget {
+        FuzzTarget(name: dialect.rawValue) { bytes in
+            guard let reading = try? dialect.read(bytes, path: "f") else { return }
+            let (policy, notes) = reading.policy.converted(to: dialect, at: Date(timeIntervalSince1970: 1_795_000_000))
+            guard !notes.contains(where: { $0.direction == .impossible }), let text = try? dialect.write(policy) else {
+                return
+            }
+            guard let again = try? dialect.read(text, path: "f") else {
+                preconditionFailure("what was written cannot be read: \(String(decoding: text, as: UTF8.self))")
+            }
+            let differences = policy.differences(in: again.policy)
+            precondition(differences.isEmpty, "\(differences) in \(String(decoding: text, as: UTF8.self))")
+            _ = try? dialect.replacing(bytes, path: "f", with: policy)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import FoundationEssentials
+import Glibc
+
+let usage = """
+    usage: fuzz TARGET FILE…
+           fuzz TARGET --mutate FOLDER [--runs N] [--first N] [--size BYTES] [--verbose]
+    Feeds files, or changed copies of a folder's files, to a target. A trap or ten seconds without an end is a finding:
+    run it with --verbose for the number of the input, and with --first for that input alone. --size makes each input
+    as large. The last line says how much memory it took.
+    targets: \(FuzzTarget.all.map(\.name).joined(separator: " "))
+    """
+
+func fail(_ message: String) -> Never {
+    print(message)
+    exit(2)
+}
+
+func contents(_ path: String) -> [UInt8] {
+    guard let data = FileManager.default.contents(atPath: path) else { fail("\(path) cannot be read") }
+    return Array(data)
+}
+
+/// The most memory that this process had at once, in KiB.
+func peak() -> Int {
+    var usage = rusage()
+    return unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 ? usage.ru_maxrss : 0
+}
+
+func feed(_ target: FuzzTarget, _ bytes: [UInt8]) {
+    alarm(10)
+    target.run(bytes)
+    alarm(0)
+}
+
+var arguments = Array(CommandLine.arguments.dropFirst())
+guard let name = arguments.first, let target = FuzzTarget.all.first(where: { $0.name == name }) else { fail(usage) }
+arguments.removeFirst()
+
+@MainActor func option(_ name: String) -> String? {
+    guard let index = arguments.firstIndex(of: name) else { return nil }
+    guard index + 1 < arguments.count else { fail(usage) }
+    let value = arguments[index + 1]
+    arguments.removeSubrange(index...index + 1)
+    return value
+}
+
+@MainActor func number(_ name: String) -> Int? {
+    guard let text = option(name) else { return nil }
+    guard let number = Int(text), number >= 0 else { fail("\(name) takes a number") }
+    return number
+}
+
+guard let folder = option("--mutate") else {
+    guard !arguments.isEmpty else { fail(usage) }
+    for path in arguments { feed(target, contents(path)) }
+    print("\(name): \(arguments.count) files, at most \(peak()) KiB")
+    exit(0)
+}
+let first = number("--first")
+let runs = number("--runs") ?? (first == nil ? 100_000 : 1)
+let size = number("--size") ?? 0
+let isVerbose = arguments.contains("--verbose")
+let files = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+guard !files.isEmpty else { fail("\(folder) holds no files") }
+let seeds = files.map { contents("\(folder)/\($0)") }
+if first == nil { for seed in seeds { feed(target, seed) } }
+for run in (first ?? 0)..<(first ?? 0) + runs {
+    if isVerbose { print(run) }
+    var mutator = Mutator(seeds, run: UInt64(run))
+    feed(target, mutator.input(size: size))
+}
+print("\(name): \(seeds.count) seeds, \(runs) inputs, at most \(peak()) KiB")
