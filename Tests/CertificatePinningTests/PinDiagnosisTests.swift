@@ -229,6 +229,15 @@ struct PinDiagnosisTests {
         #expect(try diagnose(server.trust, policy, at: TestServer.time - 86_400 * 100).causes == ["leaf-rekeyed"])
     }
 
+    @Test("a key that the policy denies")
+    func denied() throws {
+        let rule = PinningRule(host: try ServerName(TestServer.name), pins: [try server.leaf.pin()])
+        let policy = try PinningPolicy(rules: [rule], deny: [server.root.pin(name: "lost")])
+        let found = try diagnose(server.trust, policy)
+        #expect(found.causes == ["denied"])
+        #expect(found.text.hasPrefix("the policy denies lost: have the certificate issued for another key"))
+    }
+
     @Test("only the backup matches")
     func onlyBackup() throws {
         let backup = Pin(.publicKey(try server.leaf.parsed.spkiFingerprint), isBackup: true, name: "spare")
