@@ -81,10 +81,13 @@ struct OkHttpReader {
     }
 
     private mutating func take(_ failure: PinningFailureText) {
+        guard let pattern = OkHttpPin.pattern(failure.host), pattern.scope == .exact else {
+            problems.add(
+                "\(quoted(failure.host)) is no host: paste the exception whole", at: SourcePosition(line: 1, column: 1))
+            return
+        }
         rules = [
-            CanonicalRule(
-                patterns: [HostPattern(failure.host, .exact)], pins: failure.pinned,
-                location: PolicyLocation(path: path))
+            CanonicalRule(patterns: [pattern], pins: failure.pinned, location: PolicyLocation(path: path))
         ]
         notes = [
             ConversionNote(
