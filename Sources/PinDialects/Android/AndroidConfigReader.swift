@@ -167,13 +167,14 @@ extension AndroidConfigReader {
     private mutating func pinSet(_ element: XMLElement) -> PinSet {
         noteExtras(of: element, besides: ["expiration"])
         var set = PinSet(pins: [], expiry: element["expiration"].flatMap { expiry($0) })
+        var seen: Set<CanonicalPin> = []
         for child in element.elements {
             guard child.localName == "pin" else {
                 noteUnknown(child, in: element)
                 continue
             }
             noteExtras(of: child, besides: ["digest"])
-            if let pin = pin(child), !set.pins.contains(pin) { set.pins.append(pin) }
+            if let pin = pin(child), seen.insert(pin).inserted { set.pins.append(pin) }
         }
         return set
     }

@@ -27,13 +27,15 @@ public enum AndroidNetworkSecurityConfig {
 
     /// Writes a whole config. The policy is one that was converted to this dialect.
     public static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
-        """
-        <?xml version="1.0" encoding="utf-8"?>
-        <network-security-config>
-        \(try AndroidConfigWriter.domainConfigs(policy, indent: "    ").joined(separator: "\n"))
-        </network-security-config>
+        let configs = try AndroidConfigWriter.domainConfigs(policy, indent: "    ").joined(separator: "\n")
+        return try checkedXML(
+            """
+            <?xml version="1.0" encoding="utf-8"?>
+            <network-security-config>
+            \(configs)
+            </network-security-config>
 
-        """
+            """)
     }
 
     /// A config with the domain-configs that hold pins replaced by those of the policy, and every other byte as it was.
@@ -44,12 +46,11 @@ public enum AndroidNetworkSecurityConfig {
     ) throws(DialectWriteError) -> [UInt8] {
         let result = try AndroidConfigReplacement(bytes, path: path).result(policy)
         let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
+        let parents = policy.pinnedParents
         try PinDialect.android.check(result, path: path, says: try write(policy)) { rules in
             rules.filter { rule in
                 let isKept = rule.mode == .off && rule.patterns.allSatisfy { !hosts.contains($0.host) }
-                let isPinned = policy.rules.contains { pinned in
-                    pinned.mode != .off && pinned.patterns.contains { rule.patterns.contains(where: $0.covers) }
-                }
+                let isPinned = rule.patterns.contains { isBelow($0.host, oneOf: parents) }
                 return !isKept || isPinned
             }
         }

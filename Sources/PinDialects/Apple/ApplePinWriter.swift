@@ -8,10 +8,11 @@ enum ApplePinWriter {
             throw DialectWriteError("the policy is not one that NSPinnedDomains can say: convert it first")
         }
         var members: [PropertyList.Member] = []
+        var hosts: Set<String> = []
         for rule in policy.rules {
             let identities = try identities(rule)
             for pattern in rule.patterns {
-                guard !members.contains(where: { $0.key == pattern.host }) else {
+                guard hosts.insert(pattern.host).inserted else {
                     throw DialectWriteError(
                         "\(quoted(pattern.host)) stands in two rules: make them one", at: rule.location)
                 }

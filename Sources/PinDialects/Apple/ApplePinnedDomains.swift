@@ -17,7 +17,7 @@ public enum ApplePinnedDomains {
     /// Writes a property list with the pinned domains alone. The policy is one that was converted to this dialect.
     public static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         let domains = try ApplePinWriter.domains(policy)
-        return PropertyList(nesting: ApplePinReader.path, domains).xmlDocument
+        return try checkedXML(PropertyList(nesting: ApplePinReader.path, domains).xmlDocument)
     }
 
     /// An Info.plist, XML, whose pinned domains are those of the policy, and every other byte as it was.

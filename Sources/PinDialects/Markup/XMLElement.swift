@@ -60,6 +60,19 @@ func isXMLSpace(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
 }
 
+/// Whether XML 1.0 has this character (production 2).
+func isXMLCharacter(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value >= 0x20 && scalar.value != 0xFFFE && scalar.value != 0xFFFF || "\t\n\r".unicodeScalars.contains(scalar)
+}
+
+/// A document, unless something in it came with characters that XML has not.
+func checkedXML(_ document: String) throws(DialectWriteError) -> String {
+    guard document.unicodeScalars.allSatisfy(isXMLCharacter) else {
+        throw DialectWriteError("the policy holds a control character, which XML has not: remove it")
+    }
+    return document
+}
+
 /// Text between tags or in a quoted attribute.
 func escapedXML(_ text: String) -> String {
     var escaped = ""

@@ -430,7 +430,7 @@ extension XMLReader {
         let digits = name.dropFirst(isHexadecimal ? 2 : 1)
         guard digits.utf8.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
             let code = UInt32(digits, radix: isHexadecimal ? 16 : 10), let scalar = Unicode.Scalar(code),
-            code >= 0x20 || code == 9 || code == 10 || code == 13, code != 0xFFFE, code != 0xFFFF
+            isXMLCharacter(scalar)
         else { return nil }
         return scalar
     }

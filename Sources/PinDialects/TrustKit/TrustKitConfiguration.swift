@@ -20,7 +20,8 @@ public enum TrustKitConfiguration {
     /// Writes a property list with the configuration alone. The policy is one that was converted to this dialect.
     public static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         let domains = try TrustKitWriter.domains(policy)
-        return PropertyList(nesting: [TrustKitReader.rootKey, TrustKitReader.domainsKey], domains).xmlDocument
+        return try checkedXML(
+            PropertyList(nesting: [TrustKitReader.rootKey, TrustKitReader.domainsKey], domains).xmlDocument)
     }
 
     /// A property list, XML, whose pinned domains are those of the policy, and every other byte as it was. One that has

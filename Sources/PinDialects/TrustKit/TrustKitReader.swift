@@ -48,14 +48,11 @@ struct TrustKitReader {
         }
         noteUnknown(configuration, Self.globalKeys)
         let rules = members.compactMap { rule($0) }
-        for rule in rules where rule.mode == .off {
-            let host = rule.patterns[0].host
-            let isBelow = rules.contains { parent in
-                parent.patterns[0].scope == .exactAndBelow && host.hasSuffix("." + parent.patterns[0].host)
-            }
-            guard !isBelow, let entry = members.first(where: { $0.key == host }) else { continue }
+        let parents = CanonicalPolicy(rules: rules, combination: .closest).pinnedParents
+        let excluded = Set(rules.filter { $0.mode == .off }.map { $0.patterns[0].host })
+        for entry in members where excluded.contains(entry.key) && !isBelow(entry.key, oneOf: parents) {
             problems.add(
-                "\(quoted(host)) is excluded from no parent: give one \(Self.subdomainsKey), or remove the host",
+                "\(quoted(entry.key)) is excluded from no parent: give one \(Self.subdomainsKey), or remove the host",
                 at: entry.position)
         }
         return rules
@@ -126,6 +123,7 @@ extension TrustKitReader {
             return []
         }
         var pins: [CanonicalPin] = []
+        var seen: Set<CanonicalPin> = []
         var isWhole = true
         for (text, position) in texts {
             guard let value = LenientBase64.decode(text.utf8), value.count == 32 else {
@@ -134,7 +132,7 @@ extension TrustKitReader {
                 continue
             }
             let pin = CanonicalPin(.publicKey, .sha256, value)
-            if !pins.contains(pin) { pins.append(pin) }
+            if seen.insert(pin).inserted { pins.append(pin) }
         }
         if isWhole, pins.count < minimum {
             problems.add(

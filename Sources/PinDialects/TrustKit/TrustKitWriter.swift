@@ -8,13 +8,15 @@ enum TrustKitWriter {
             throw DialectWriteError("the policy is not one that TrustKit can say: convert it first")
         }
         var members: [PropertyList.Member] = []
+        var hosts: Set<String> = []
+        let parents = policy.pinnedParents
         for rule in policy.rules {
             for pattern in rule.patterns {
-                guard !members.contains(where: { $0.key == pattern.host }) else {
+                guard hosts.insert(pattern.host).inserted else {
                     throw DialectWriteError(
                         "\(quoted(pattern.host)) stands in two rules: make them one", at: rule.location)
                 }
-                let entry = rule.mode == .off ? try exclusion(pattern, rule, policy) : try entry(pattern, rule)
+                let entry = rule.mode == .off ? try exclusion(pattern, rule, parents) : try entry(pattern, rule)
                 if let entry { members.append(PropertyList.Member(pattern.host, entry)) }
             }
         }
@@ -63,13 +65,9 @@ enum TrustKitWriter {
 
     /// What takes a host out of the rule above it; nil when no rule is above it, where TrustKit refuses to start.
     private static func exclusion(
-        _ pattern: HostPattern, _ rule: CanonicalRule, _ policy: CanonicalPolicy
+        _ pattern: HostPattern, _ rule: CanonicalRule, _ parents: Set<String>
     ) throws(DialectWriteError) -> PropertyList? {
-        let isBelow = policy.rules.contains { parent in
-            parent.mode != .off
-                && parent.patterns.contains { $0.scope == .exactAndBelow && pattern.host.hasSuffix("." + $0.host) }
-        }
-        guard isBelow else { return nil }
+        guard isBelow(pattern.host, oneOf: parents) else { return nil }
         guard pattern.scope == .exact else {
             throw DialectWriteError(
                 "TrustKit excludes one host, not the names below \(quoted(pattern.host)): name each", at: rule.location)

@@ -32,6 +32,15 @@ struct MarkupRoundTripTests {
         }
     }
 
+    @Test("A control character, which XML has not, is not written", arguments: dialects)
+    func controlCharacters(dialect: PinDialect) throws {
+        var generator = SeededGenerator(seed: 3)
+        var policy = CanonicalPolicy.random(for: dialect, &generator)
+        _ = try dialect.write(policy)
+        policy.rules[0].patterns[0].host += "\u{1}"
+        #expect(throws: DialectWriteError.self) { try dialect.write(policy) }
+    }
+
     @Test(
         "Python's own readers find in our files what was to be written",
         .enabled(if: PropertyListTests.hasPython, "python3 is not there"), arguments: dialects)

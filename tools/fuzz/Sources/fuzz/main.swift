@@ -26,6 +26,12 @@ func peak() -> Int {
     return unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 ? usage.ru_maxrss : 0
 }
 
+/// At once: what is buffered is lost with a trap.
+func tell(_ run: Int) {
+    let line = Array("\(run)\n".utf8)
+    _ = unsafe write(1, line, line.count)
+}
+
 func feed(_ target: FuzzTarget, _ bytes: [UInt8]) {
     alarm(10)
     target.run(bytes)
@@ -65,7 +71,7 @@ guard !files.isEmpty else { fail("\(folder) holds no files") }
 let seeds = files.map { contents("\(folder)/\($0)") }
 if first == nil { for seed in seeds { feed(target, seed) } }
 for run in (first ?? 0)..<(first ?? 0) + runs {
-    if isVerbose { print(run) }
+    if isVerbose { tell(run) }
     var mutator = Mutator(seeds, run: UInt64(run))
     feed(target, mutator.input(size: size))
 }
