@@ -30,10 +30,9 @@ struct DialectInput {
         }
     }
 
-    /// Where the policy says that its pins are held too, each file beside the policy.
+    /// Where the policy says that its pins are held too.
     func exports() throws(UsageError) -> [(dialect: PinDialect, file: String)] {
         guard dialect == .policy else { return [] }
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         var exports: [(dialect: PinDialect, file: String)] = []
         let file: PolicyFile
         do throws(PolicyFileError) {
@@ -48,7 +47,7 @@ struct DialectInput {
                         + PinDialect.allCases.map(\.rawValue).joined(separator: ", ")
                 ])
             }
-            exports.append((dialect, export.file.hasPrefix("/") ? export.file : folder + export.file))
+            exports.append((dialect, export.file))
         }
         return exports
     }

@@ -16,11 +16,11 @@ extension CanonicalPolicy {
         self.init(file.policy)
         // A rule for each element, since there was no problem.
         for (index, value) in (file.root["domains"]?.elements ?? []).enumerated() where rules.indices.contains(index) {
-            guard let anchors = value["anchors"], anchors.string == nil else { continue }
+            guard let anchors = value["anchors"] else { continue }
             let bypasses = value["localAnchorsBypassPins"]?.bool ?? false
             let files = (anchors["files"]?.elements ?? []).compactMap(\.string)
             rules[index].anchors = files.map { AnchorSet($0, bypassesPins: bypasses) }
-            if anchors["system"]?.bool == true { rules[index].anchors?.append(AnchorSet("system")) }
+            if anchors["system"]?.bool == true || anchors.string == "system" { rules[index].anchors?.append(AnchorSet("system")) }
         }
     }
 }

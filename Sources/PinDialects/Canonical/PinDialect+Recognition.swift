@@ -6,17 +6,13 @@ extension PinDialect {
         }
         let text = String(decoding: bytes, as: UTF8.self)
         func has(_ word: String) -> Bool { contains(bytes, word) }
-        let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+        let start = withoutComments(text)
         if start.first == "<" {
             if has("<network-security-config") { return .android }
             if has("TSKConfiguration") || has("TSKPinnedDomains") { return .trustkit }
             return has("<plist") ? .apple : nil
         }
-        if start.first == "{" || start.hasPrefix("//") && has("\"domains\"")
-            || start.hasPrefix("/*") && has("\"domains\"")
-        {
-            return .policy
-        }
+        if start.first == "{" { return .policy }
         if has("sha256//") { return .curl }
         if has("pin-sha256") || text.lowercased().hasPrefix("public-key-pins") { return .hpkp }
         if has("TLSA") || has("TYPE52") { return .tlsa }
@@ -24,6 +20,21 @@ extension PinDialect {
             return .okhttp
         }
         return nil
+    }
+
+    /// The text behind white space and comments of C's two kinds.
+    private static func withoutComments(_ text: String) -> Substring {
+        var rest = text[...]
+        while true {
+            rest = rest.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+            if rest.hasPrefix("//") {
+                rest = rest.drop { !$0.isNewline }
+            } else if rest.hasPrefix("/*"), let end = rest.firstRange(of: "*/") {
+                rest = rest[end.upperBound...]
+            } else {
+                return rest
+            }
+        }
     }
 
     private static func contains(_ bytes: [UInt8], _ word: String) -> Bool {

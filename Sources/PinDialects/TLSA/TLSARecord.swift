@@ -41,13 +41,13 @@ struct TLSARecord: Hashable {
             }
             numbers.append(number)
         }
-        guard let data = Self.hexadecimal(record.data[3...], &problems), numbers.count == 3 else { return nil }
+        guard let data = Self.hexadecimal(record.data[3...], of: record, &problems), numbers.count == 3 else { return nil }
         self.init(usage: numbers[0], selector: numbers[1], matchingType: numbers[2], data: data)
     }
 
     /// `\# LENGTH HEX`.
     private init?(generic record: ZoneRecord, _ problems: inout PolicyProblems) {
-        guard let bytes = Self.hexadecimal(record.data.dropFirst(2), &problems) else { return nil }
+        guard let bytes = Self.hexadecimal(record.data.dropFirst(2), of: record, &problems) else { return nil }
         guard record.data.count > 1, Int(record.data[1].text) == bytes.count, bytes.count > 3 else {
             problems.add(
                 "the record has \(bytes.count) bytes, which is not its length: write \\#, as many, and the bytes",
@@ -58,7 +58,7 @@ struct TLSARecord: Hashable {
     }
 
     private static func hexadecimal(
-        _ words: ArraySlice<ZoneRecord.Word>, _ problems: inout PolicyProblems
+        _ words: ArraySlice<ZoneRecord.Word>, of record: ZoneRecord, _ problems: inout PolicyProblems
     ) -> [UInt8]? {
         var digits: [UInt8] = []
         for word in words {
@@ -70,10 +70,10 @@ struct TLSARecord: Hashable {
                 digits.append(digit)
             }
         }
-        guard digits.count % 2 == 0 else {
+        guard digits.count % 2 == 0, !digits.isEmpty else {
             problems.add(
-                "the data has half a byte: write all of its digits",
-                at: words.first?.position ?? SourcePosition(line: 1, column: 1))
+                digits.isEmpty ? "the record has no data: write its digits" : "the data has half a byte: write all of its digits",
+                at: words.first?.position ?? record.position)
             return nil
         }
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

@@ -1,0 +1,33 @@
+import CertificatePinning
+import FoundationEssentials
+import Testing
+
+@Suite("The article on causes and lint rules")
+struct DiagnosisDocumentTests {
+    private static func text(_ path: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appending(path: "Sources/CertificatePinning/\(path)"), encoding: .utf8)
+    }
+
+    private static func article() throws -> String { try text("CertificatePinning.docc/WhenPinsStopMatching.md") }
+
+    @Test("lists every rule as it is, and no other")
+    func lintRules() throws {
+        let rows = try Self.article().split(separator: "\n").filter { $0.hasPrefix("| P") }.map(String.init)
+        #expect(rows == LintRule.allCases.map { "| \($0.rawValue) | \($0.severity.rawValue) | \($0.summary) |" })
+    }
+
+    @Test("lists every cause that the source has")
+    func causes() throws {
+        let source = try Self.text("Diagnosis/PinFailureCause.swift").split(separator: "\n")
+        let start = try #require(source.firstIndex { $0.contains("var identifier: String") })
+        let identifiers = source[start...].prefix { $0 != "    }" }.compactMap { line in
+            line.contains("case .") ? line.split(separator: "\"").dropFirst().first.map(String.init) : nil
+        }
+        let rows = try Self.article().split(separator: "\n").filter { $0.hasPrefix("| `") }
+            .compactMap { $0.split(separator: "`").dropFirst().first.map(String.init) }
+        #expect(identifiers.count > 10)
+        #expect(rows.sorted() == identifiers.sorted())
+    }
+}

@@ -1,0 +1,116 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("pinctl lint")
+struct LintTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    struct Document: Decodable {
+        struct Result: Decodable {
+            let line: Int
+            let severity: String
+            let rule: String?
+            let message: String
+        }
+        let results: [Result]
+    }
+
+    /// A policy with the certificate pin on line 3 and no backup.
+    private func policy(comment: String = "") throws -> String {
+        try site.folder.add(
+            """
+            { "version": 1, "domains": [ { "host": "api.test", "pins": [
+            \(comment)
+            "cert-sha256/lrzsBiZJdvN0YHeazyjFp8/o/Cq4RqP/O4FwL3fCMXY=", "\(strangePin)" ] } ] }
+            """)
+    }
+
+    @Test("changes how grave a rule is, and refuses levels and rules that nobody knows")
+    func settings() async throws {
+        let file = try policy()
+        let plain = await pinctl("lint", file)
+        #expect(plain.lines.last == "1 linted: errors 0, warnings 2")
+        #expect(plain.status == 0)
+        let grave = await pinctl("lint", file, "--rule", "P022=error", "--rule", "P003=off")
+        #expect(grave.lines[0].contains(":3:1: error[P022] "))
+        #expect(grave.lines[1] == "1 linted: errors 1, warnings 0")
+        #expect(grave.status == 1)
+        for wrong in ["P022", "P022=", "P022=maybe", "P999=off", "=off"] {
+            let run = await pinctl("lint", file, "--rule", wrong)
+            #expect(run.errors.contains("--rule knows no "))
+            #expect(run.status == 2)
+        }
+    }
+
+    @Test("a comment with a reason takes a finding back, one without is a finding")
+    func allowance() async throws {
+        let allowed = await pinctl("lint", try policy(comment: "// pinctl-allow P022: the vendor's only certificate"))
+        #expect(!allowed.output.contains("P022"))
+        let unreasoned = await pinctl("lint", try policy(comment: "// pinctl-allow P022"))
+        #expect(unreasoned.output.contains("warning[P022]"))
+        #expect(unreasoned.output.contains(":2:4: warning[P023] pinctl-allow P022 gives no reason"))
+    }
+
+    @Test("looks as of a time, at the files that pins come from")
+    func time() async throws {
+        let file = try site.folder.add(
+            """
+            { "version": 1, "domains": [ { "host": "api.test", "pins": [
+              { "pin": "\(try site.root.key.pin)", "from": "root.pem" }, { "pin": "\(strangePin)", "backup": true } ] } ] }
+            """)
+        #expect(await pinctl("lint", file, "--rule=P021=off").status == 0)
+        let later = await pinctl("lint", file, "--rule=P021=off", "--at", "2035-12-01")
+        #expect(later.lines[0].contains(":2:3: error[P016] "))
+        #expect(later.status == 1)
+    }
+
+    @Test("reads other dialects, found by what stands in them")
+    func dialects() async throws {
+        let android = try site.folder.add(
+            """
+            <network-security-config>
+              <domain-config>
+                <domain>api.test</domain>
+                <pin-set expiration="2026-12-01">
+                  <pin digest="SHA-256">\(strangePin.dropFirst("sha256/".count))</pin>
+                </pin-set>
+              </domain-config>
+            </network-security-config>
+            """, name: "nsc.xml")
+        let run = await pinctl("lint", "--json", android)
+        let results = try run.decoded(as: Document.self).results
+        #expect(results.compactMap(\.rule) == ["P003", "P006", "P007"])
+        #expect(results.allSatisfy { $0.line > 1 })
+        #expect(run.status == 1)
+    }
+
+    @Test("P018: an exported file that says something else than the policy")
+    func drift() async throws {
+        func policy(_ pin: String, _ name: String) throws -> String {
+            try site.folder.add(
+                """
+                { "version": 1, "domains": [ { "host": "api.test", "pins": ["\(pin)"] } ],
+                  "exports": [ { "to": "okhttp", "file": "Pins.kt" } ] }
+                """, name: name)
+        }
+        let first = try policy(strangePin, "a.jsonc")
+        let export = await pinctl(
+            "export", first, "--to", "okhttp", "--lossy", "--output", site.folder.path + "/Pins.kt")
+        #expect(export.status == 0)
+        #expect(!(await pinctl("lint", first)).output.contains("P018"))
+        let second = await pinctl("lint", try policy(try site.leaf.key.pin, "b.jsonc"))
+        #expect(second.output.contains(":2:16: error[P018] "))
+        #expect(second.output.contains("says something else"))
+        #expect(second.status == 1)
+    }
+
+    @Test("help lists every rule")
+    func help() async throws {
+        let run = await pinctl("help", "lint-rules")
+        #expect(run.lines[0] == "P001  error    a pin of the wrong length, or not in canonical base64")
+        #expect(run.lines.count == 23)
+    }
+}
