@@ -20,6 +20,10 @@ struct FuzzTarget: Sendable {
         .dialect(.android),
         .dialect(.apple),
         .dialect(.trustkit),
+        .dialect(.okhttp),
+        .dialect(.hpkp),
+        .dialect(.curl),
+        .dialect(.tlsa),
     ]
 
     /// Reads, and where that goes well converts to the dialect's own words, writes, reads again and compares; puts the
