@@ -291,6 +291,24 @@ struct LintTests {
         }
     }
 
+    @Test("time grows with the file, not with its square, whatever it repeats")
+    func hostileFiles() {
+        let pins = (0..<5_000).map {
+            CanonicalPin(.publicKey, .sha256, [UInt8](repeating: UInt8($0 & 0x7F), count: 31) + [1])
+        }
+        let hosts = (1...5_000).map { port in
+            CanonicalRule(patterns: [HostPattern("a.test", .exact)], ports: [port], pins: [pins[0], pins[1]])
+        }
+        let dots = CanonicalRule(
+            patterns: [HostPattern(String(repeating: "a.", count: 50_000), .exactAndBelow)], pins: pins)
+        let comments = Array(String(repeating: "pinctl-allow P001", count: 20_000).utf8)
+        let policy = CanonicalPolicy(rules: hosts + [dots], combination: .closest)
+        let findings = policy.lint(comments, path: "x", at: TestServer.time)
+        #expect(findings.filter { $0.rule == .malformedHost }.count == 1)
+        #expect(findings.filter { $0.rule == .duplicate }.count == 5_000 - 128)
+        #expect(findings.filter { $0.rule == .unreasonedAllowance }.count == 1)
+    }
+
     @Test("every rule has an identifier of its own, in order")
     func identifiers() {
         let numbers = LintRule.allCases.map { Int($0.rawValue.dropFirst()) }

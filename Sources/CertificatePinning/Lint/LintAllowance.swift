@@ -13,16 +13,21 @@ package struct LintAllowance: Sendable, Hashable {
 
     private static let marker = Array("pinctl-allow".utf8)
 
-    /// Those of a file in any dialect: the marker behind the beginning of a comment, or alone on a line of one.
+    /// Those of a file in any dialect, one a line: the marker behind the beginning of a comment, or alone on a line of one.
     package static func all(in bytes: [UInt8]) -> [LintAllowance] {
         var all: [LintAllowance] = []
         var line = 1
         var lineStart = 0
+        var isSearched = true
         for (index, byte) in bytes.enumerated() {
             if byte == UInt8(ascii: "\n") {
                 line += 1
                 lineStart = index + 1
-            } else if byte == marker[0], bytes[index...].starts(with: marker), isComment(bytes[lineStart..<index]) {
+                isSearched = true
+            } else if isSearched, byte == marker[0], bytes[index...].starts(with: marker) {
+                // However often a line has it, the rest is read once.
+                isSearched = false
+                guard isComment(bytes[lineStart..<index]) else { continue }
                 let rest = bytes[(index + marker.count)...].prefix { $0 != UInt8(ascii: "\n") }
                 all.append(LintAllowance(String(decoding: rest, as: UTF8.self), line, column: index - lineStart + 1))
             }
@@ -47,9 +52,8 @@ package struct LintAllowance: Sendable, Hashable {
         return text.isEmpty || ["//", "*", "<!--", "#", ";"].contains { text.hasSuffix($0) }
     }
 
-    package func allows(_ finding: LintFinding) -> Bool {
-        !reason.isEmpty && names.contains(finding.rule.rawValue) && [line, line + 1].contains(finding.location.line)
-    }
+    /// Whether findings of a rule are allowed where it reaches.
+    func allows(_ rule: LintRule) -> Bool { !reason.isEmpty && names.contains(rule.rawValue) }
 
     /// What is wrong with the comment itself.
     func finding(in path: String) -> LintFinding? {

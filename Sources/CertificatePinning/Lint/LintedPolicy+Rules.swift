@@ -34,23 +34,22 @@ extension LintedPolicy {
                     "\(rule.title) has \(found): when that key is lost, every client is locked out; "
                         + "add the pin of a key that is kept offline\(mark)"))
         }
-        for (index, pin) in rule.pins.enumerated() {
-            if let earlier = rule.pins[..<index].first(where: { $0.value == pin.value && $0.role == pin.role }),
-                earlier.isBackup == pin.isBackup
-            {
+        let primaries = rule.pins.filter { !$0.isBackup }
+        let primaryValues = Set(primaries.map(\.value))
+        let files = Self.filesByPin(primaries)
+        var seen: Set<SeenPin> = []
+        for pin in rule.pins {
+            if !seen.insert(SeenPin(value: pin.value, role: pin.role, isBackup: pin.isBackup)).inserted {
                 findings.append(
                     LintFinding(
                         .duplicate, at: pin.location,
                         "\(pin.title) stands twice in the rule for \(rule.title): remove one")
                 )
             }
-            guard pin.isBackup else { continue }
-            let others = rule.pins.filter { !$0.isBackup }
             let place =
-                others.contains { $0.value == pin.value }
-                ? "another pin of the rule for \(rule.title)"
-                : others.lazy.compactMap(\.evidence).first { pin.isHeld(by: $0) }.map { quoted($0.file) }
-            guard let place else { continue }
+                primaryValues.contains(pin.value)
+                ? "another pin of the rule for \(rule.title)" : files[pin.value].map { quoted($0) }
+            guard pin.isBackup, let place else { continue }
             findings.append(
                 LintFinding(
                     .servedBackup, at: pin.location,
@@ -58,6 +57,22 @@ extension LintedPolicy {
                         + "(RFC 7469, section 4.3)"))
         }
         return findings
+    }
+
+    private struct SeenPin: Hashable {
+        let value: [UInt8]
+        let role: PinRole
+        let isBackup: Bool
+    }
+
+    /// The file that each key of these pins' files is in.
+    private static func filesByPin(_ pins: [Pin]) -> [[UInt8]: String] {
+        var files: [[UInt8]: String] = [:]
+        var seen: Set<String> = []
+        for evidence in pins.compactMap(\.evidence) where seen.insert(evidence.file).inserted {
+            for holder in evidence.keys { files[sha256Digest(holder.key.derBytes.span)] = evidence.file }
+        }
+        return files
     }
 
     private func roleFindings(_ rule: Rule) -> [LintFinding] {
@@ -76,8 +91,8 @@ extension LintedPolicy {
             return [
                 LintFinding(
                     .onlyRoots, at: rule.location,
-                    "\(rule.title) pins roots alone, so that every certificate for it from any of their customers' "
-                        + "mistakes will do: pin a key of yours besides and require both")
+                    "\(rule.title) pins roots alone, so that any certificate that they issue for it will do, by mistake "
+                        + "or fraud too: pin a key of yours besides, and require both")
             ]
         }
         let shortest = primary.compactMap(\.holder?.certificate)
@@ -137,12 +152,5 @@ extension LintedPolicy {
         if text.contains(where: \.isUppercase) { return "has capitals, which some systems hold against: lower them" }
         guard (try? ServerName(text)) == nil else { return nil }
         return text.contains(":") ? "has a port, which no host has: remove it" : "is no host name: correct it"
-    }
-}
-
-extension LintedPolicy.Pin {
-    /// Whether its key is in a file.
-    fileprivate func isHeld(by evidence: LintEvidence) -> Bool {
-        evidence.keys.contains { (algorithm?.hash($0.key.derBytes) ?? $0.key.derBytes) == value }
     }
 }

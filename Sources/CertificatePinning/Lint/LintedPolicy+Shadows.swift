@@ -11,16 +11,16 @@ extension LintedPolicy {
     var shadowFindings: [LintFinding] {
         var entries: [String: [Entry]] = [:]
         for (index, rule) in rules.enumerated() {
-            for host in rule.hosts where !host.text.isEmpty {
+            for host in rule.hosts where Self.isName(host) {
                 entries[host.text.lowercased(), default: []].append(Entry(rule: index, host: host))
             }
         }
         var findings: [LintFinding] = []
         for (index, rule) in rules.enumerated() {
-            for host in rule.hosts where !host.text.isEmpty {
+            for host in rule.hosts where Self.isName(host) {
                 let text = host.text.lowercased()
-                let same = (entries[text] ?? []).filter { $0.rule < index && overlap(rules[$0.rule], rule) }
-                if let earlier = same.first, combination != .union {
+                let same = combination == .union ? [] : entries[text]?.prefix(Self.limit) ?? []
+                if let earlier = same.first(where: { $0.rule < index && overlap(rules[$0.rule], rule) }) {
                     findings.append(
                         LintFinding(
                             .shadowedRule, .error, at: rule.location,
@@ -34,6 +34,12 @@ extension LintedPolicy {
         }
         return findings
     }
+
+    /// Rules for one host that are compared with one another: there may be one for each port.
+    private static let limit = 10
+
+    /// Whether it names hosts, and no more text than a host has.
+    private static func isName(_ host: Host) -> Bool { (1...253).contains(host.text.utf8.count) }
 
     private func overlap(_ left: Rule, _ right: Rule) -> Bool {
         guard let first = left.ports, let second = right.ports else { return true }

@@ -105,18 +105,24 @@ package struct LintedPolicy: Sendable {
         publicSuffixes: PublicSuffixes, besides others: [LintFinding] = []
     ) -> [LintFinding] {
         var findings = others + allowances.compactMap { $0.finding(in: path) } + shadowFindings
-        var seen: Set<LintFinding> = []
+        var seen: Set<[String]> = []
         for rule in rules {
             findings += hostFindings(rule, publicSuffixes) + endFindings(rule, at: time) + setFindings(rule, at: time)
-            // A pin with a name is looked at in each rule and told once.
-            for pin in rule.pins { findings += pinFindings(pin, at: time).filter { seen.insert($0).inserted } }
-        }
-        return findings.filter { finding in !allowances.contains { $0.allows(finding) } }
-            .compactMap(settings.adjust)
-            .sorted {
-                ($0.location.path, $0.location.line, $0.location.column, $0.rule.rawValue)
-                    < ($1.location.path, $1.location.line, $1.location.column, $1.rule.rawValue)
+            // A pin with a name is looked at once, in however many rules it stands.
+            for pin in rule.pins where seen.insert(["\(pin.location)", pin.title, pin.role.rawValue]).inserted {
+                findings += pinFindings(pin, at: time)
             }
+        }
+        let allowed = Dictionary(grouping: allowances, by: \.line)
+        return findings.filter { finding in
+            let line = finding.location.line
+            return ![line, line - 1].contains { allowed[$0]?.contains { $0.allows(finding.rule) } ?? false }
+        }
+        .compactMap(settings.adjust)
+        .sorted {
+            ($0.location.path, $0.location.line, $0.location.column, $0.rule.rawValue)
+                < ($1.location.path, $1.location.line, $1.location.column, $1.rule.rawValue)
+        }
     }
 }
 

@@ -98,7 +98,8 @@ private struct LintJob {
 
     private func findings(in bytes: [UInt8], _ title: String) throws(PolicyFileError) -> [LintFinding] {
         // What is nothing else is a broken policy.
-        let dialect = dialect ?? PinDialect.recognized(in: bytes) ?? .policy
+        let isPolicy = title.hasSuffix(".json") || title.hasSuffix(".jsonc")
+        let dialect = dialect ?? (isPolicy ? .policy : PinDialect.recognized(in: bytes)) ?? .policy
         guard dialect == .policy else {
             return try dialect.read(bytes, path: title).policy.lint(bytes, path: title, at: time, settings: settings)
         }
@@ -123,7 +124,8 @@ private struct LintJob {
                     + "\(target.rawValue) --into it")
         } catch {
             let reason = error.messages.first ?? ""
-            return LintFinding(.exportDrift, at: export.location, "cannot be held against its file: \(reason)")
+            return LintFinding(
+                .exportDrift, .warning, at: export.location, "the policy cannot be held against its export: \(reason)")
         }
     }
 
