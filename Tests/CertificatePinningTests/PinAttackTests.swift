@@ -18,7 +18,7 @@ import Testing
 /// | PE7 pin matches, chain does not verify | PinAttackTests | pinnedButUntrusted, pinnedButRevoked |
 /// | PE8 pinned self-signed server | PinEvaluationAttackTests | selfSigned |
 /// | PE9 rules that end | PinningExpiryTests | all |
-/// | PE10 backups that are none | PolicyProblemTests (spellings), lint (P003 and on) | malformedPins |
+/// | PE10 backups that are none | PinEvaluationAttackTests | backups |
 /// | PE11 malformed pins | PolicyProblemTests | malformedPins |
 /// | PE12 files that pin nothing, or are none | PolicyFileReadingTests | pinsNothing, noFile |
 /// | PE13 keys twice, misspelt, of other types | PolicyProblemTests, PolicyFileTests, JSONCReaderTests | values, overlap, types |

@@ -63,6 +63,31 @@ struct PinEvaluationAttackTests {
         #expect(try verdict(renewed) == "untrusted")
     }
 
+    @Test("PE10: a backup that is none is found by lint, or is no pin at all")
+    func backups() throws {
+        let (pinA, pinB) = (PolicyFileTests.pinA, PolicyFileTests.pinB)
+        let backup = #"{ "pin": "\#(pinB)", "backup": true }"#
+        func rules(_ pins: String...) throws -> [LintRule] {
+            let text = PolicyFileTests.rule(#""host": "a.test", "pins": [\#(pins.joined(separator: ", "))]"#)
+            return try PolicyFileTests.read(text).lint(at: TestServer.time).map(\.rule)
+        }
+        #expect(try rules("\"\(pinA)\"", backup) == [])
+        #expect(try rules("\"\(pinA)\"") == [.noBackup])
+        #expect(try rules("\"\(pinA)\"", "\"\(pinB)\"") == [.noBackup])
+        #expect(try rules("\"\(pinA)\"", "\"\(pinA)\"", backup) == [.duplicate])
+        #expect(try rules("\"\(pinB)\"", backup).contains(.servedBackup))
+        // The same 32 bytes in another spelling never become a second pin.
+        let digest = String(pinA.dropFirst("sha256/".count))
+        let hexadecimal = "0b9fa5a59eed715c26c1020c711b4f6ec42d58b0015e14337a39dad301c5afc3"
+        for spelling in [
+            digest, "sha256//" + digest, hexadecimal, hexadecimal.uppercased(), " " + pinA, pinA + " ",
+            "SHA256/" + digest,
+            String(pinA.dropLast()), pinA.replacing("wHFr8M=", with: "wHFr8N="),
+        ] {
+            #expect(throws: PolicyFileError.self, "\(spelling)") { try rules("\"\(pinA)\"", "\"\(spelling)\"") }
+        }
+    }
+
     @Test("PE19: what changes on disk behind a loaded policy changes nothing of it")
     func changedFiles() throws {
         let folder = try TestFolder()

@@ -8,7 +8,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                .product(name: "CertificatePinning", package: "pinctl"), .product(name: "PinDialects", package: "pinctl"),
+                .product(name: "CertificatePinning", package: "pinctl"),
+                .product(name: "PinDialects", package: "pinctl"),
             ],
             swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)])
     ]

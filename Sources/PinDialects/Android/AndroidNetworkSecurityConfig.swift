@@ -1,13 +1,13 @@
-public import CertificatePinning
+import CertificatePinning
 
 /// Android's network security config, an XML resource of an app (developer.android.com, "Network security
 /// configuration"), with the elements that TrustKit-Android adds to it.
-public enum AndroidNetworkSecurityConfig {
+enum AndroidNetworkSecurityConfig {
     /// Reads a config as Android's own parser does: what that rejects is an error, what it passes over or takes
     /// otherwise than it looks is a note.
     ///
     /// Each domain-config is a rule with all that it inherits. A config that pins no host is an error.
-    public static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
+    static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         var problems = PolicyProblems(path: path)
         let root: XMLElement
         do throws(MarkupProblem) {
@@ -26,7 +26,7 @@ public enum AndroidNetworkSecurityConfig {
     }
 
     /// Writes a whole config. The policy is one that was converted to this dialect.
-    public static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
+    static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         let configs = try AndroidConfigWriter.domainConfigs(policy, indent: "    ").joined(separator: "\n")
         return try checkedXML(
             """
@@ -41,7 +41,7 @@ public enum AndroidNetworkSecurityConfig {
     /// A config with the domain-configs that hold pins replaced by those of the policy, and every other byte as it was.
     ///
     /// What a replaced one says besides of its hosts, cleartext traffic for example, its successor says too.
-    public static func replacing(
+    static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
         let result = try AndroidConfigReplacement(bytes, path: path).result(policy)

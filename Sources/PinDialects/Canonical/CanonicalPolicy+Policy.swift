@@ -20,7 +20,9 @@ extension CanonicalPolicy {
             let bypasses = value["localAnchorsBypassPins"]?.bool ?? false
             let files = (anchors["files"]?.elements ?? []).compactMap(\.string)
             rules[index].anchors = files.map { AnchorSet($0, bypassesPins: bypasses) }
-            if anchors["system"]?.bool == true || anchors.string == "system" { rules[index].anchors?.append(AnchorSet("system")) }
+            if anchors["system"]?.bool == true || anchors.string == "system" {
+                rules[index].anchors?.append(AnchorSet("system"))
+            }
         }
     }
 }

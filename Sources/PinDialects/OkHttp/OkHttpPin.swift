@@ -2,8 +2,12 @@ import CertificateTrust
 
 /// Patterns and pins as OkHttp's CertificatePinner checks them when it is built.
 enum OkHttpPin {
+    /// Bytes of a pattern or pin: more than any that matches has.
+    static let longestText = 512
+
     /// The hosts of `host`, `*.host` or `**.host`; nil where OkHttp throws.
     static func pattern(_ text: String) -> HostPattern? {
+        guard text.utf8.count <= longestText else { return nil }
         let (scope, rest): (HostPattern.Scope, Substring) =
             text.hasPrefix("**.")
             ? (.exactAndBelow, text.dropFirst(3))
@@ -11,14 +15,17 @@ enum OkHttpPin {
         let host = PinDialect.canonicalHost(String(rest))
         let isAddress = (try? ServerName(host))?.isIPAddress ?? false
         let isName =
-            !host.isEmpty
+            (1...253).contains(host.utf8.count)
+            && host.split(separator: ".").allSatisfy { $0.utf8.count <= 63 }
             && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"*#%/:?@[\\]".utf8.contains($0) }
         guard isName || isAddress && scope == .exact else { return nil }
         return HostPattern(host, scope)
     }
 
-    /// The pin in `sha256/BASE64` or `sha1/BASE64`; nil where OkHttp throws. The length is not checked.
+    /// The pin in `sha256/BASE64` or `sha1/BASE64`; nil where OkHttp throws, or where nothing so long is a pin. The
+    /// number of bytes is not checked.
     static func pin(_ text: String) -> CanonicalPin? {
+        guard text.utf8.count <= longestText else { return nil }
         for (prefix, digest) in [("sha256/", CanonicalPin.Digest.sha256), ("sha1/", .sha1)] where text.hasPrefix(prefix)
         {
             return decode(text.dropFirst(prefix.count).utf8).map { CanonicalPin(.publicKey, digest, $0) }

@@ -53,11 +53,13 @@ struct OkHttpReader {
             add(pattern.0, at: pattern.1, pins: texts.dropFirst())
         }
         for position in calls.strayPins {
-            notes.append(
-                ConversionNote(
-                    .quirk, .either, "a pin that stands in no call of add is not read: name it in a call",
-                    at: PolicyLocation(path: path, position)))
+            note(.either, "a pin that stands in no call of add is not read: name it in a call", at: position)
         }
+    }
+
+    private mutating func note(_ direction: SecurityDirection, _ message: String, at position: SourcePosition) {
+        guard notes.count < TextLimits.notes else { return }
+        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position)))
     }
 
     private mutating func takeLines(_ cursor: TextCursor) {
@@ -81,10 +83,13 @@ struct OkHttpReader {
     }
 
     private mutating func take(_ failure: PinningFailureText) {
+        guard let pattern = OkHttpPin.pattern(failure.host), pattern.scope == .exact else {
+            problems.add(
+                "\(quoted(failure.host)) is no host: paste the exception whole", at: SourcePosition(line: 1, column: 1))
+            return
+        }
         rules = [
-            CanonicalRule(
-                patterns: [HostPattern(failure.host, .exact)], pins: failure.pinned,
-                location: PolicyLocation(path: path))
+            CanonicalRule(patterns: [pattern], pins: failure.pinned, location: PolicyLocation(path: path))
         ]
         notes = [
             ConversionNote(
@@ -103,10 +108,10 @@ struct OkHttpReader {
                 at: position)
             return
         }
-        let location = PolicyLocation(path: path, position)
         guard !pins.isEmpty else {
-            let message = "no pin is given for \(quoted(text)), so nothing is pinned by this: add its pins"
-            notes.append(ConversionNote(.quirk, .weaker, message, at: location))
+            note(
+                .weaker, "no pin is given for \(quoted(text)), so nothing is pinned by this: add its pins", at: position
+            )
             return
         }
         var values: [CanonicalPin] = []
@@ -116,20 +121,28 @@ struct OkHttpReader {
                 continue
             }
             if let length = pin.digest.length, pin.value.count != length {
-                notes.append(
-                    ConversionNote(
-                        .quirk, .stricter,
-                        "\(quoted(text)) holds \(pin.value.count) bytes where \(pin.digest.rawValue) has \(length): "
-                            + "OkHttp takes it, and no key ever matches it",
-                        at: PolicyLocation(path: path, position)))
+                note(
+                    .stricter,
+                    "\(quoted(text)) holds \(pin.value.count) bytes where \(pin.digest.rawValue) has \(length): "
+                        + "OkHttp takes it, and no key ever matches it", at: position)
             }
             values.append(pin)
         }
-        if let index = indices[pattern] {
-            rules[index].pins += values.filter { !rules[index].pins.contains($0) }
+        let index = indices[pattern] ?? rules.count
+        let known = index < rules.count ? rules[index].pins : []
+        values = values.filter { !known.contains($0) }
+        guard index < TextLimits.rules, known.count + values.count <= TextLimits.pins else {
+            problems.add(
+                "there are more than \(TextLimits.rules) patterns, or \(TextLimits.pins) pins of one: split the text",
+                at: position)
+            return
+        }
+        if index < rules.count {
+            rules[index].pins += values
         } else {
-            indices[pattern] = rules.count
-            rules.append(CanonicalRule(patterns: [pattern], pins: values, location: location))
+            indices[pattern] = index
+            rules.append(
+                CanonicalRule(patterns: [pattern], pins: values, location: PolicyLocation(path: path, position)))
         }
     }
 }

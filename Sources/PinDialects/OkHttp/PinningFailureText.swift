@@ -31,7 +31,7 @@ public struct PinningFailureText: Sendable, Hashable {
         }
         var pinned: [CanonicalPin] = []
         for line in lines[(middle + 1)...] {
-            guard let (pin, _) = Self.pin(in: line) else { break }
+            guard pinned.count < TextLimits.pins, let (pin, _) = Self.pin(in: line) else { break }
             pinned.append(pin)
         }
         guard !pinned.isEmpty else { return nil }

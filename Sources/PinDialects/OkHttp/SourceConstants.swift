@@ -12,8 +12,8 @@ struct SourceConstants {
     private var values: [String: String] = [:]
     private var isBeingResolved: Set<String> = []
 
-    /// Characters that a text may come to: more than any host or pin has.
-    private static let longestText = 4_096
+    /// Bytes that a text may come to.
+    private static let longestText = OkHttpPin.longestText
     /// Constants that are made of constants.
     private static let deepestNesting = 64
 

@@ -41,7 +41,9 @@ struct TLSARecord: Hashable {
             }
             numbers.append(number)
         }
-        guard let data = Self.hexadecimal(record.data[3...], of: record, &problems), numbers.count == 3 else { return nil }
+        guard let data = Self.hexadecimal(record.data[3...], of: record, &problems), numbers.count == 3 else {
+            return nil
+        }
         self.init(usage: numbers[0], selector: numbers[1], matchingType: numbers[2], data: data)
     }
 
@@ -72,7 +74,8 @@ struct TLSARecord: Hashable {
         }
         guard digits.count % 2 == 0, !digits.isEmpty else {
             problems.add(
-                digits.isEmpty ? "the record has no data: write its digits" : "the data has half a byte: write all of its digits",
+                digits.isEmpty
+                    ? "the record has no data: write its digits" : "the data has half a byte: write all of its digits",
                 at: words.first?.position ?? record.position)
             return nil
         }

@@ -25,6 +25,14 @@ enum TLSAZone {
         for record in records {
             let location = PolicyLocation(path: path, record.position)
             guard let service = service(record, &problems), let data = TLSARecord(record, &problems) else { continue }
+            guard rules[service] != nil || services.count < TextLimits.rules,
+                rules[service].map({ $0.pins.count < TextLimits.pins }) ?? true
+            else {
+                problems.add(
+                    "there are more than \(TextLimits.rules) hosts, or \(TextLimits.pins) records of one: split the zone",
+                    at: record.position)
+                continue
+            }
             if rules[service] == nil {
                 services.append(service)
                 rules[service] = CanonicalRule(

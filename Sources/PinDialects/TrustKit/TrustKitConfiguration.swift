@@ -1,13 +1,13 @@
-public import CertificatePinning
-public import CertificateTrust
+import CertificatePinning
+import CertificateTrust
 
 /// TrustKit's configuration: the key TSKConfiguration of an app's Info.plist, or the dictionary alone.
-public enum TrustKitConfiguration {
+enum TrustKitConfiguration {
     /// Reads a property list, XML or binary, as TrustKit does: what it raises an exception for is an error, what it passes
     /// over or takes otherwise than it looks is a note.
     ///
     /// Each domain is a rule. TrustKit asks the public suffix list of each; `publicSuffixes` is what it is asked here.
-    public static func read(
+    static func read(
         _ bytes: [UInt8], path: String, publicSuffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) -> DialectReading {
         let root = try PropertyList.read(bytes, path: path)
@@ -18,7 +18,7 @@ public enum TrustKitConfiguration {
     }
 
     /// Writes a property list with the configuration alone. The policy is one that was converted to this dialect.
-    public static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
+    static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         let domains = try TrustKitWriter.domains(policy)
         return try checkedXML(
             PropertyList(nesting: [TrustKitReader.rootKey, TrustKitReader.domainsKey], domains).xmlDocument)
@@ -26,7 +26,7 @@ public enum TrustKitConfiguration {
 
     /// A property list, XML, whose pinned domains are those of the policy, and every other byte as it was. One that has
     /// neither TSKConfiguration nor TSKPinnedDomains gets the former.
-    public static func replacing(
+    static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
         let domains = try TrustKitWriter.domains(policy)

@@ -171,3 +171,14 @@ struct ConversionTests {
         #expect(chosen.rules.map(\.pins) == [[Self.pin(1, .leaf)]])
     }
 }
+
+struct DialectDocumentTests {
+    @Test("The article names every change, and has a line for every dialect")
+    func article() throws {
+        let folder = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        let path = "/\(folder)/Sources/PinDialects/PinDialects.docc/PinDialects.md"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        for change in ConversionChange.allCases { #expect(text.contains("`\(change.rawValue)`")) }
+        for dialect in PinDialect.allCases { #expect(text.contains("| \(dialect.rawValue) |")) }
+    }
+}

@@ -144,6 +144,18 @@ struct OkHttpTests {
         #expect(reading.notes.first?.location == PolicyLocation(path: "pins.txt", line: 1, column: 11))
     }
 
+    @Test("more than anybody writes is refused, and not compared for ever")
+    func limits() throws {
+        let pins = (0...TextLimits.pins).map {
+            "a.example sha1/" + Base64.encode([UInt8($0 >> 8), UInt8($0 & 255), 0].span)
+        }
+        let found = problems(pins.joined(separator: "\n"))
+        #expect(
+            found.count == 1 && found[0].hasPrefix("Pins.kt:\(pins.count):1: error: there are more than"), "\(found)")
+        #expect(OkHttpPin.pattern(String(repeating: "a", count: 64)) == nil)
+        #expect(OkHttpPin.pattern(String(repeating: "a.", count: 127)) == nil)
+    }
+
     @Test("a pin that stands in no call is told")
     func strayPin() throws {
         let text = "val old = \"\(Self.first)\"\nb.add(\"a.example\", \"\(Self.second)\")"

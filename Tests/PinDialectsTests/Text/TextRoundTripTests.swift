@@ -54,6 +54,8 @@ struct TextReaderTests {
             "(", "{", "\"", "\"\"\"", "/*", "'", "add(", "add(\"", "x=", "x+", "x=\"a\"+", "a.",
             "CertificatePinner.Builder(",
             "CertificatePinner.Builder{", ";", "pin-x=", "sha256//;", "( ", "_1._tcp.a. TLSA ", "${", "\\", "a -> ",
+            "a sha1/\n",
+            "Certificate pinning failure!\n",
         ])
     func long(_ piece: String) {
         let bytes = Array(String(repeating: piece, count: (1 << 16) / piece.utf8.count).utf8)

@@ -10,11 +10,20 @@ struct FuzzTarget: Sendable {
     /// All of them. Each has a folder of its name in `seeds`.
     static let all: [FuzzTarget] = [
         // The readers of markup, through what reads with them.
-        FuzzTarget(name: "xml") { _ = try? AndroidNetworkSecurityConfig.read($0, path: "f") },
-        FuzzTarget(name: "plist") { _ = try? ApplePinnedDomains.read($0, path: "f") },
+        FuzzTarget(name: "xml") { _ = try? PinDialect.android.read($0, path: "f") },
+        FuzzTarget(name: "plist") { _ = try? PinDialect.apple.read($0, path: "f") },
+        .dialect(.policy),
+        FuzzTarget(name: "lint") { bytes in
+            guard let file = try? PolicyFile(bytes: bytes, path: "f") else { return }
+            _ = file.lint(at: Date(timeIntervalSince1970: 1_795_000_000))
+        },
         .dialect(.android),
         .dialect(.apple),
         .dialect(.trustkit),
+        .dialect(.okhttp),
+        .dialect(.hpkp),
+        .dialect(.curl),
+        .dialect(.tlsa),
     ]
 
     /// Reads, and where that goes well converts to the dialect's own words, writes, reads again and compares; puts the

@@ -20,18 +20,6 @@ func contents(_ path: String) -> [UInt8] {
     return Array(data)
 }
 
-/// The most memory that this process had at once, in KiB.
-func peak() -> Int {
-    var usage = rusage()
-    return unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 ? usage.ru_maxrss : 0
-}
-
-/// At once: what is buffered is lost with a trap.
-func tell(_ run: Int) {
-    let line = Array("\(run)\n".utf8)
-    _ = unsafe write(1, line, line.count)
-}
-
 func feed(_ target: FuzzTarget, _ bytes: [UInt8]) {
     alarm(10)
     target.run(bytes)
