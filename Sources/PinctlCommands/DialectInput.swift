@@ -10,21 +10,21 @@ struct DialectInput {
     private let bytes: [UInt8]
 
     /// Reads a file, `-` for standard input; the dialect is found by what stands in it unless it is named.
-    init(_ path: String, as named: PinDialect?) throws(UsageError) {
+    init(_ path: String, as named: PinDialect?, host: String? = nil) throws(UsageError) {
         let bytes = try Self.contents(path)
         guard let dialect = named ?? PinDialect.recognized(in: bytes) else {
             throw .unusable(["\(Self.title(path)): no dialect is recognized: name it with \(Flag.from.dashed)"])
         }
-        try self.init(path, bytes, dialect)
+        try self.init(path, bytes, dialect, host: host)
     }
 
     /// Reads bytes that came from a path.
-    init(_ path: String, _ bytes: [UInt8], _ dialect: PinDialect) throws(UsageError) {
+    init(_ path: String, _ bytes: [UInt8], _ dialect: PinDialect, host: String? = nil) throws(UsageError) {
         self.path = path
         self.dialect = dialect
         self.bytes = bytes
         do throws(PolicyFileError) {
-            reading = try dialect.read(bytes, path: Self.title(path))
+            reading = try dialect.read(bytes, path: Self.title(path), host: host)
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
@@ -80,25 +80,48 @@ extension Arguments {
 
 extension Console {
     /// Says on standard error what a conversion changes; false when nothing is to be written for it.
-    mutating func tell(_ notes: [ConversionNote], isLossy: Bool) -> Bool {
-        let losses = notes.filter { $0.direction != .unchanged && $0.change != .quirk }
-        let isRefused = losses.contains { $0.direction == .impossible } || !losses.isEmpty && !isLossy
+    mutating func tell(_ notes: [ConversionNote], _ arguments: Arguments) throws(UsageError) -> Bool {
+        let allowed = try arguments.allowedChanges()
+        func isRefused(_ note: ConversionNote) -> Bool {
+            note.direction == .impossible || note.isLoss && !allowed.contains(note.change)
+        }
+        let losses = notes.filter(isRefused)
         for note in notes {
-            let isLoss = isRefused && note.direction != .unchanged && note.change != .quirk
-            if isLoss {
+            if isRefused(note) {
                 problem(note.description, .finding, members: note.members)
             } else {
-                self.note(note.description)
+                self.note("note: \(note)")
             }
         }
-        if isRefused, !losses.contains(where: { $0.direction == .impossible }) {
-            self.note("nothing is written: look whether you can live with that, then give \(Flag.lossy.dashed)")
+        if !losses.isEmpty, !losses.contains(where: { $0.direction == .impossible }) {
+            let changes = Set(losses.map(\.change.rawValue)).sorted()
+            self.note(
+                "nothing is written: look whether you can live with that, then give "
+                    + changes.map { "\(Flag.allow.dashed) \($0)" }.joined(separator: " ") + ", or \(Flag.lossy.dashed)")
         }
-        return !isRefused
+        return losses.isEmpty
+    }
+}
+
+extension Arguments {
+    /// What may be lost: all of it with `--lossy`.
+    func allowedChanges() throws(UsageError) -> Set<ConversionChange> {
+        if has(.lossy) { return Set(ConversionChange.allCases) }
+        var allowed: Set<ConversionChange> = []
+        for name in all(.allow) {
+            guard let change = ConversionChange(rawValue: name) else {
+                throw .unknownChoice(.allow, name, known: ConversionChange.allCases.map(\.rawValue))
+            }
+            allowed.insert(change)
+        }
+        return allowed
     }
 }
 
 extension ConversionNote {
+    /// Whether somebody has to agree to it.
+    var isLoss: Bool { direction != .unchanged && change != .quirk }
+
     var members: [(String, JSON)] {
         [("change", .string(change.rawValue)), ("direction", .string(direction.rawValue))]
             + (location.map { [("file", .string($0.path)), ("line", .integer($0.line))] } ?? [])

@@ -1,6 +1,8 @@
 import CertificatePinning
+import CertificateTrust
 import FoundationEssentials
 import PinDialects
+import TLSTransport
 
 /// Which rules of a file hold for a host, and which pins.
 struct HostExplanation {
@@ -8,9 +10,17 @@ struct HostExplanation {
     let dialect: PinDialect
     let policy: CanonicalPolicy
     let notes: [ConversionNote]
+    private let port: Int?
+    private let time: Date
 
-    init(_ host: String, _ input: DialectInput, as dialect: PinDialect?, at time: Date) {
-        self.host = host
+    /// A host as somebody writes it, a target with a port or a URL too.
+    init(_ word: String, _ input: DialectInput, as dialect: PinDialect?, at time: Date) throws(UsageError) {
+        let target = try Endpoint(argument: word)
+        // A host alone stays as it is written: systems differ in what they take for the same.
+        let isAlone = !word.contains("/") && !word.contains(":") && !word.contains("@")
+        host = isAlone ? word : target.name.description
+        port = isAlone ? nil : Int(target.port)
+        self.time = time
         self.dialect = dialect ?? input.dialect
         if self.dialect == input.dialect {
             policy = input.reading.policy
@@ -23,11 +33,13 @@ struct HostExplanation {
     }
 
     func tell(_ console: inout Console) {
-        let rules = dialect.rules(for: host, in: policy)
+        let rules = dialect.rules(for: host, port: port, in: policy)
         var lines = [headline(rules.count)]
         for rule in rules {
-            lines.append("  \(rule.title)\(rule.location.map { "  \($0)" } ?? "")  \(rule.conditions)")
-            lines += rule.pins.map { "    \($0)  \($0.role.rawValue)\($0.name.map { "  \($0)" } ?? "")" }
+            lines.append("  \(rule.title)\(rule.location.map { "  \($0)" } ?? "")  \(rule.conditions(at: time))")
+            lines += rule.pins.map { pin in
+                "    \(pin)  \(pin.role.rawValue)\(pin.name.map { "  \($0)" } ?? "")\(pin.isBackup ? "  backup" : "")"
+            }
             if rule.pins.isEmpty {
                 lines.append("    no pins: \(rule.mode == .off ? "none is needed" : "every server is refused")")
             }
@@ -39,7 +51,7 @@ struct HostExplanation {
                 ("host", .string(host)), ("as", .string(dialect.rawValue)),
                 ("rules", .array(rules.map(\.json))),
                 ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
-            ]))
+            ]), rules.isEmpty ? .finding : .good)
     }
 
     private func headline(_ count: Int) -> String {
@@ -68,14 +80,20 @@ extension CanonicalRule {
     }
 
     /// What holds besides the pins: the mode, the required roles, the end.
-    fileprivate var conditions: String {
+    fileprivate func conditions(at time: Date) -> String {
         var words = [mode.rawValue]
         if case .eachOf(let roles) = requirement {
             words.append(
                 "a match as " + PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as "))
         }
         if let ports { words.append("port " + ports.sorted().map(String.init).joined(separator: ", ")) }
-        if let expiry { words.append("until \(expiry.title)") }
+        if let expiry {
+            if case .instant(let end) = expiry.moment, Double(end) <= time.timeIntervalSince1970 {
+                words.append("ended \(expiry.title)")
+            } else {
+                words.append("until \(expiry.title)")
+            }
+        }
         return words.joined(separator: ", ")
     }
 

@@ -115,4 +115,14 @@ struct DigestExplanationTests {
             #expect(DigestText(text) == nil)
         }
     }
+
+    @Test("Base64 that begins with a slash is no other system's mark")
+    func leadingSlash() throws {
+        let digest = "/ElLZXOPW68F7BH8rpHVUekOgW3UkmsWqbBSPmuQwbg="
+        let bytes = try #require(DigestText(digest)).bytes
+        #expect(bytes.count == 32)
+        for mark in ["sha256/", "sha256//", "sha256:", "pin-sha256="] {
+            #expect(DigestText(mark + digest)?.bytes == bytes)
+        }
+    }
 }

@@ -81,9 +81,9 @@ struct PinDiagnosisTests {
         #expect(installed.causes == ["inspected"])
         #expect(
             installed.text
-                == "somebody between signs certificates of his own: the chain leads to CN=Other Root, which is "
-                + "no root of the system: do not pin that key; take the host out of the inspection, or look for who "
-                + "stands between")
+                == "the chain leads to CN=Other Root, which is no root of the system: an authority of your own, or "
+                + "somebody between who signs certificates himself: trust its root for this host if it is yours; if it "
+                + "is not, do not pin that key, and look for who stands between")
         let appended = try TestServer.trust(
             sent: [stranger.leaf, stranger.intermediate, server.leaf], anchors: [stranger.root])
         #expect(try diagnose(appended, policy, systemRoots: [server.root]).causes == ["inspected", "off-path"])

@@ -33,6 +33,13 @@ struct DialectTests {
         #expect(written.output.contains("\"\(strangePin)\""))
         #expect(written.status == 0)
 
+        let allowed = await pinctl("export", "--to", "okhttp", "--allow", "role-lost", policy)
+        #expect(allowed.output == written.output)
+        #expect(allowed.status == 0)
+        let other = await pinctl("export", "--to", "okhttp", "--allow", "expiry-lost", policy)
+        #expect(other.errors.contains("give --allow role-lost, or --lossy"))
+        #expect(other.status == 1)
+
         let impossible = await pinctl("export", "--to", "tlsa", "--lossy", "--host", "other.test", policy)
         #expect(impossible.errors.contains("no rule reaches other.test"))
         #expect(impossible.status == 1)
@@ -71,7 +78,7 @@ struct DialectTests {
             toFile: site.folder.path + "/Pins.kt", atomically: true, encoding: .utf8)
         let drift = await pinctl("export", "--check", policy)
         #expect(drift.lines[0].hasPrefix("FAIL  "))
-        #expect(drift.lines[0].contains("pinctl export --to okhttp"))
+        #expect(drift.lines[0].hasSuffix("put in what pinctl export --to okhttp --lossy \(policy) prints"))
         #expect(drift.lines.contains("      api.test: is missing"))
         #expect(drift.lines.contains("      *.api.test: is pinned, and has no rule in the policy"))
         #expect(drift.lines.last?.hasPrefix("ok ") == true)
@@ -110,6 +117,13 @@ struct DialectTests {
         let below = await pinctl("explain", "www.api.test", "--policy", file)
         #expect(below.lines[0] == "www.api.test: one rule holds, as OkHttp matches hosts")
         #expect(below.lines[2].contains(strangePin))
+        #expect(apex.status == 1)
+        let target = await pinctl("explain", "https://www.api.test:8443/path", "--policy", file)
+        #expect(target.lines[0] == "www.api.test: one rule holds, as OkHttp matches hosts")
+        #expect(target.status == 0)
+        let pasted = await pinctl("explain", file)
+        #expect(pasted.errors.contains("is a file: give it as pinctl explain - < "))
+        #expect(pasted.status == 2)
         let other = await pinctl("explain", "api.test", "--policy", file, "--as", "android")
         #expect(other.lines[0].hasPrefix("api.test: one rule holds, as Android"))
         #expect(other.errors.contains("scope-widened"))
@@ -168,6 +182,32 @@ struct DialectTests {
         let nothing = try await shell("echo no | pinctl explain -")
         #expect(nothing.status == 2)
         #expect(nothing.errors.contains("holds no exception of OkHttp"))
+    }
+
+    @Test("What a file said until now and the policy does not is told when it is replaced")
+    func replaced() async throws {
+        let file = try site.folder.add(
+            """
+            <network-security-config><domain-config><domain>old.test</domain><pin-set>
+            <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
+            """, name: "nsc.xml")
+        let run = await pinctl("export", "--to", "android", "--lossy", "--into", file, policy)
+        #expect(run.errors.contains("note: until now old.test: is pinned, and has no rule in the policy"))
+        #expect(run.status == 0)
+        let wrong = await pinctl("check", "--policy", file, "api.test")
+        #expect(wrong.errors.contains("make one of it with pinctl import \(file)"))
+        #expect(wrong.status == 2)
+    }
+
+    @Test("The host of a header comes from --host, with its subdomains")
+    func header() async throws {
+        let header =
+            "Public-Key-Pins: max-age=5; includeSubDomains; "
+            + "pin-sha256=\"\(strangePin.dropFirst(7))\"; pin-sha256=\"\(try site.leaf.key.pin.dropFirst(7))\""
+        let run = await pinctl("import", "--lossy", "--host", "api.test", try site.folder.add(header))
+        #expect(run.output.contains("\"subdomains\": true"))
+        #expect(run.output.contains("\"host\": \"api.test\""))
+        #expect(run.status == 0)
     }
 
     @Test("What is no file of pins says so", arguments: [["import"], ["export", "--to", "okhttp"]])

@@ -12,12 +12,21 @@ public struct DigestText: Sendable, Hashable {
     public init?(_ text: String) {
         // No mark and digest are longer than SHA-512 in pairs with colons.
         guard text.utf8.count <= 256 else { return nil }
+        // Base64 can begin with a slash: behind `sha256//` is curl's digest, or one that takes the second slash along.
+        guard let digest = Self(text, marks: Self.marks) ?? Self(text, marks: Self.marks.filter { !$0.hasSuffix("//") })
+        else {
+            return nil
+        }
+        self = digest
+    }
+
+    private init?(_ text: String, marks: [String]) {
         var core = text[...]
         var isMarked = true
         while isMarked {
             core = core.trimming { $0.isWhitespace || "\"';,".contains($0) }
             isMarked = false
-            for mark in Self.marks where core.lowercased().hasPrefix(mark) {
+            for mark in marks where core.lowercased().hasPrefix(mark) {
                 core = core.dropFirst(mark.count)
                 isMarked = true
                 break

@@ -88,7 +88,7 @@ extension PinFailureCause {
         switch self {
         case .clockBehind, .clockAhead: "set the clock, and look at who serves the time"
         case .inspected:
-            "do not pin that key; take the host out of the inspection, or look for who stands between"
+            "trust its root for this host if it is yours; if it is not, do not pin that key, and look for who stands between"
         case .issuerMissing: "have the server send its intermediates"
         case .wrongPosition(_, let role): "give the pin the role \(role.rawValue), or pin the key of its own place"
         case .wrongBytes(let pin, let input, let certificate):
@@ -125,7 +125,8 @@ extension PinFailureCause {
         case .clockAhead(let last):
             "the clock is ahead: all of the server's certificates were over on \(last.notAfter.day)"
         case .inspected(let name):
-            "somebody between signs certificates of his own: the chain leads to \(name), which is no root of the system"
+            "the chain leads to \(name), which is no root of the system: an authority of your own, or somebody between who signs "
+                + "certificates himself"
         case .issuerMissing(let issuer): "the server sends no certificate of its issuer, \(issuer)"
         case .wrongPosition(let pin, let role):
             "the key of \(pin.title) is there as \(role.rawValue), and the pin counts as \(pin.role.rawValue) only"

@@ -91,8 +91,8 @@ extension CanonicalPolicy {
                 continue
             }
             switch expiry.effect {
-            case .fail where rule.mode == .enforce: return CanonicalDecision(.ended)
-            case .fail, .report: modes.append((rule, .report))
+            case .fail: return CanonicalDecision(.ended)
+            case .report: modes.append((rule, .report))
             case .stopPinning: break
             }
         }

@@ -2,15 +2,16 @@ public import CertificatePinning
 
 extension PinDialect {
     /// Reads a file of this dialect as its own system does. What that rejects is an error, all of it in one; what it
-    /// passes over or takes otherwise than it looks is a note.
-    public func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
+    /// passes over or takes otherwise than it looks is a note. `host` is whom the pins are for, where the dialect says it
+    /// nowhere: Public-Key-Pins and curl.
+    public func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
         switch self {
         case .policy: DialectReading(CanonicalPolicy(try PolicyFile(bytes: bytes, path: path)))
         case .android: try AndroidNetworkSecurityConfig.read(bytes, path: path)
         case .apple: try ApplePinnedDomains.read(bytes, path: path)
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)
         case .okhttp: try OkHttpReader.read(bytes, path: path)
-        case .hpkp: try HPKPReader.read(bytes, path: path)
+        case .hpkp: try HPKPReader.read(bytes, path: path, host: host)
         case .curl: try CurlPins.read(bytes, path: path)
         case .tlsa: try TLSAZone.read(bytes, path: path)
         case .swift:
@@ -38,6 +39,9 @@ extension PinDialect {
             }
         return Array(text.utf8)
     }
+
+    /// Whether its pins are a part of a file that says other things too, which ``replacing(_:path:with:)`` leaves alone.
+    public var isPartOfFiles: Bool { [.android, .apple, .trustkit].contains(self) }
 
     /// A file with its pinning part replaced by that of a converted policy, and every other byte as it was.
     public func replacing(

@@ -170,6 +170,10 @@ extension Arguments {
         do throws(PolicyFileError) {
             return try PolicyFile(contentsOfFile: path)
         } catch {
+            let bytes = (try? DialectInput.contents(path)) ?? []
+            if let dialect = PinDialect.recognized(in: bytes), dialect != .policy {
+                throw .unusable(["\(path) is \(dialect.title), no policy: make one of it with pinctl import \(path)"])
+            }
             throw .unusable(error.problems.map(\.description))
         }
     }

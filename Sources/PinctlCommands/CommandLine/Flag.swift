@@ -53,8 +53,7 @@ extension Flag {
     static let revocation = Flag(
         "revocation", value: "MODE", "use: what is at hand decides; require: every certificate needs an answer")
     static let verbose = Flag("verbose", short: "v", "also show every path that was tried, and why it was not taken")
-    static let at = Flag("at", value: "TIME", "verify at this time (RFC 3339, or a date) instead of now")
-    static let lintTime = Flag("at", value: "TIME", "look as of this time (RFC 3339, or a date) instead of now")
+    static let at = Flag("at", value: "TIME", "judge as of this time (RFC 3339, or a date) instead of now")
     static let lintRule = Flag(
         "rule", value: "RULE=LEVEL", repeatable: true, "off, warning or error for what a rule finds: P011=off")
     static let pin = Flag(
@@ -66,14 +65,19 @@ extension Flag {
     static let output = Flag("output", short: "o", value: "FILE", "write to FILE, which must not exist yet")
 
     private static let dialects = PinDialect.allCases.map(\.rawValue).joined(separator: ", ")
-    static let from = Flag("from", value: "DIALECT", "the dialect of FILE, where it is not to be guessed")
+    static let from = Flag(
+        "from", value: "DIALECT", "the dialect of FILE, where it is not to be guessed (pinctl help dialects)")
     static let to = Flag("to", value: "DIALECT", "write \(dialects)")
     static let importedHost = Flag("host", value: "NAME", "the host that the pins are for, where FILE names none")
     static let exportedHost = Flag("host", value: "NAME", "export the rule of this host alone")
     static let into = Flag("into", value: "FILE", "replace the pins in this file and nothing else")
     static let check = Flag("check", "write nothing: exit with 1 if the file means something else")
     static let lossy = Flag("lossy", "write although something is lost, which is told")
-    static let asDialect = Flag("as", value: "DIALECT", "judge as the system of this dialect does")
+    static let allow = Flag(
+        "allow", value: "CHANGE", repeatable: true,
+        "write although this is lost, role-lost for example, and nothing else")
+    static let asDialect = Flag(
+        "as", value: "DIALECT", "judge as the system of this dialect does (pinctl help dialects)")
     static let among = Flag(
         "in", value: "FILE", repeatable: true, "look among the keys and certificates of FILE, or of a server")
 }

@@ -1,3 +1,4 @@
+import PinDialects
 import TLSTransport
 
 /// The help, made from the tables of commands and flags.
@@ -40,7 +41,17 @@ enum HelpText {
             ]
         ),
         ("targets", Endpoint.targetGrammar), ("lint-rules", CommandDefinition.lintRules),
+        ("dialects", dialects),
     ]
+
+    /// `pinctl help dialects`.
+    private static let dialects =
+        PinDialect.allCases.map { dialect in
+            let ways = dialect == .swift ? "written" : dialect.isPartOfFiles ? "read, written, --into" : "read, written"
+            return "\(padded(dialect.rawValue, 8))  \(padded(ways, 21))  \(dialect.title)"
+        } + [
+            "", "Changes that a conversion can tell, for --allow:",
+        ] + ConversionChange.allCases.filter { $0 != .quirk }.map { "  \($0.rawValue)" }
 
     private static func column(_ flag: Flag) -> String {
         let short = flag.short.map { "-\($0), " } ?? "    "

@@ -24,17 +24,21 @@ extension CommandDefinition {
                         reason: "holds no exception of OkHttp: paste it from "
                             + "\"Certificate pinning failure!\" to its last pin")
                 }
-                let keys = try await KeyRing(arguments, environment)
+                var keys = try await KeyRing(arguments, environment)
+                try keys.addPolicy(arguments, environment)
                 return keys.tell(failure, &console)
             }
             guard let digest = DigestText(word) else {
                 guard arguments.all(.among).isEmpty else {
                     throw .invalidOperand(word, reason: "is no pin: give sha256/ and base64, base64 alone, or hex")
                 }
+                guard (try? InputFile(path: word)) == nil else {
+                    throw .invalidOperand(word, reason: "is a file: give it as pinctl explain - < \(word)")
+                }
                 let path = arguments[.policy] ?? Arguments.usualPolicyPath(in: environment)
                 let input = try DialectInput(path, as: nil)
                 let dialect = try arguments.dialect(.asDialect)
-                return HostExplanation(word, input, as: dialect, at: try arguments.time(in: environment)).tell(&console)
+                return try HostExplanation(word, input, as: dialect, at: arguments.time(in: environment)).tell(&console)
             }
             var keys = try await KeyRing(arguments, environment)
             try keys.addPolicy(arguments, environment)
@@ -150,18 +154,25 @@ private struct KeyRing {
         let served = Set(failure.served.map(\.pin.value))
         let isServed = failure.pinned.contains { served.contains($0.value) }
         var lines = ["OkHttp refused \(failure.host)", "  served:"]
-        lines += failure.served.map { "    \($0.pin)  \($0.subject)" }
+        for certificate in failure.served {
+            lines.append("    \(certificate.pin)  \(certificate.subject)")
+            lines += remarks(on: certificate.pin).map { "      \($0)" }
+        }
         lines.append("  pinned:")
         for pin in failure.pinned {
-            let digest = DigestText(pin.description)
-            let known = digest.map { DigestExplanation.all(of: $0, among: holders.map(\.holder)) } ?? []
-            lines.append("    \(pin)" + (known.first.map { "  \(line($0))" } ?? ""))
+            lines.append("    \(pin)")
+            lines += remarks(on: pin).map { "      \($0)" }
+        }
+        let isInPolicy = failure.served.contains { certificate in
+            named.contains { $0.pin.value == certificate.pin.value }
         }
         lines.append(
-            isServed
-                ? "a pinned key was served, but on no path that OkHttp built: have the server send its chain in order"
-                : "none of the pinned keys was served: if the served ones are yours, serve a pinned key again, or ship a pin "
-                    + "of one of them first; if not, somebody stands between you and the host")
+            isInPolicy
+                ? "the policy has a key that was served: the app ships older pins than the policy, ship it again"
+                : isServed
+                    ? "a pinned key was served, but on no path that OkHttp built: have the server send its chain in order"
+                    : "none of the pinned keys was served: if the served ones are yours, serve a pinned key again, or ship a pin "
+                        + "of one of them first; if not, somebody stands between you and the host")
         console.result(
             lines,
             .object([
@@ -169,6 +180,15 @@ private struct KeyRing {
                 ("served", .array(failure.served.map { .string($0.pin.description) })),
                 ("pinned", .array(failure.pinned.map { .string($0.description) })),
             ]), .finding)
+    }
+}
+
+extension KeyRing {
+    /// What is known of a pin that somebody else wrote.
+    private func remarks(on pin: CanonicalPin) -> [String] {
+        let digest = DigestText(pin.description)
+        let known = digest.map { DigestExplanation.all(of: $0, among: holders.map(\.holder)) } ?? []
+        return known.map { line($0) } + named.filter { $0.pin.value == pin.value }.map { "pinned: \($0.title)" }
     }
 }
 

@@ -7,11 +7,11 @@ extension CommandDefinition {
     static let export = CommandDefinition(
         name: "export", summary: "write a policy's pins as another system reads them, or hold its file against them",
         operands: "[FILE]", operandCount: 0...1,
-        flags: [.to, .from, .exportedHost, .output, .into, .check, .lossy, .at],
+        flags: [.to, .from, .exportedHost, .output, .into, .check, .allow, .lossy, .at],
         notes: [
             "FILE is a policy or any other dialect; without it, the policy of PINCTL_POLICY, else",
             "pins/pins.jsonc. What the target cannot say is told with the way that security moves,",
-            "and refused without --lossy. --into replaces the pinning part of a file and leaves the",
+            "and refused without --lossy. --into replaces the pins in a file (android, apple, trustkit) and leaves the",
             "rest byte for byte. --check writes nothing: it compares what the file of --into means, or",
             "without --into every file that the policy's \"exports\" name, and exits with 1 on a",
             "difference.",
@@ -28,7 +28,7 @@ extension CommandDefinition {
             if arguments.has(.check), let file = arguments[.into] {
                 return try job.check(file, &console)
             }
-            guard console.tell(job.notes, isLossy: arguments.has(.lossy)) else { return }
+            guard try console.tell(job.notes, arguments) else { return }
             guard let file = arguments[.into] else {
                 return try arguments.deliver(
                     arguments.text(of: job.policy, in: target), from: input, job.notes, to: &console)
@@ -68,9 +68,11 @@ struct ExportJob {
     let target: PinDialect
     let policy: CanonicalPolicy
     let notes: [ConversionNote]
+    private let source: String
 
     init(_ input: DialectInput, to target: PinDialect, host: String?, at time: Date) throws(UsageError) {
         self.target = target
+        source = input.path
         let converted = input.reading.policy.converted(to: target, host: host, at: time)
         policy = converted.policy
         notes = input.reading.notes + converted.notes
@@ -97,10 +99,18 @@ struct ExportJob {
         }
         console.result(
             [
-                "FAIL  \(file)  says something else than the policy: write it again with pinctl export --to "
-                    + "\(target.rawValue) --into \(file)"
+                "FAIL  \(file)  says something else than the policy: \(remedy(for: file))"
             ] + differences.map { "      \($0)" },
             .object(members), .finding)
+    }
+
+    /// The command that writes a file again.
+    func remedy(for file: String) -> String {
+        let lossy = notes.contains(where: \.isLoss) ? " \(Flag.lossy.dashed)" : ""
+        let command = "pinctl export --to \(target.rawValue)\(lossy)"
+        return target.isPartOfFiles
+            ? "write it again with \(command) --into \(file) \(source)"
+            : "put in what \(command) \(source) prints"
     }
 
     /// Replaces the pinning part of a file.
@@ -115,6 +125,12 @@ struct ExportJob {
         let json: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
         guard replaced != bytes else {
             return console.result(["\(file) says that already"], .object(json + [("changed", .bool(false))]))
+        }
+        // What was there and is not in the policy goes, which nobody is to find out later.
+        if let there = try? DialectInput(file, bytes, target) {
+            for difference in policy.differences(in: there.reading.policy.split) {
+                console.note("note: until now \(difference)")
+            }
         }
         do throws(NewFileError) {
             try replaceFile(file, replaced)

@@ -4,7 +4,7 @@ import PinDialects
 extension CommandDefinition {
     static let importing = CommandDefinition(
         name: "import", summary: "make a policy of pins that another system has", operands: "FILE",
-        operandCount: 1...1, flags: [.from, .importedHost, .output, .lossy, .at],
+        operandCount: 1...1, flags: [.from, .importedHost, .output, .allow, .lossy, .at],
         notes: [
             "FILE is a network security config, an Info.plist, a TrustKit dictionary, Kotlin or",
             "Java source, a Public-Key-Pins header, a --pinnedpubkey value, TLSA records; - is",
@@ -12,14 +12,18 @@ extension CommandDefinition {
             "said on standard error, and so is what the policy cannot say: that needs --lossy.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let input = try DialectInput(arguments.operands[0], as: arguments.dialect(.from))
+            let input = try DialectInput(
+                arguments.operands[0], as: arguments.dialect(.from), host: arguments[.importedHost])
             var policy = input.reading.policy
             if let host = arguments[.importedHost] { policy.rename(host) }
             let converted = policy.converted(to: .policy, at: try arguments.time(in: environment))
             let notes = input.reading.notes + converted.notes
-            guard console.tell(notes, isLossy: arguments.has(.lossy)) else { return }
+            guard try console.tell(notes, arguments) else { return }
             let text = try arguments.text(of: converted.policy, in: .policy)
             try arguments.deliver(text, from: input, notes, to: &console)
+            if let file = arguments[.output] {
+                console.note("next: name its pins, mark the backups, and run pinctl lint \(file)")
+            }
         })
 }
 

@@ -115,13 +115,12 @@ private struct LintJob {
                 .exportDrift, at: export.location, "no dialect is called \(quoted(export.target)): write \(known)")
         }
         do throws(UsageError) {
-            let differences = try ExportJob(DialectInput(title, policy, .policy), to: target, host: nil, at: time)
-                .differences(in: export.file)
+            let job = try ExportJob(DialectInput(title, policy, .policy), to: target, host: nil, at: time)
+            let differences = try job.differences(in: export.file)
             guard let first = differences.first else { return nil }
             return LintFinding(
                 .exportDrift, at: export.location,
-                "\(quoted(export.file)) says something else (\(first)): write it again with pinctl export --to "
-                    + "\(target.rawValue) --into it")
+                "\(quoted(export.file)) says something else (\(first)): \(job.remedy(for: export.file))")
         } catch {
             let reason = error.messages.first ?? ""
             return LintFinding(

@@ -104,7 +104,7 @@ struct DecisionTests {
         "behind its end a rule does what it says",
         arguments: [
             (RuleExpiry.Effect.fail, PinningMode.enforce, "ended"), (.report, .enforce, "forgiven"),
-            (.stopPinning, .enforce, "unpinned"), (.fail, .report, "forgiven"),
+            (.stopPinning, .enforce, "unpinned"), (.fail, .report, "ended"),
         ])
     func ends(_ effect: RuleExpiry.Effect, _ mode: PinningMode, _ expected: String) {
         let now = Int64(Self.time.timeIntervalSince1970)
