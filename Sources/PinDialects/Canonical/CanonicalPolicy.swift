@@ -114,7 +114,7 @@ public struct RuleExpiry: Sendable, Hashable {
     /// The first moment at which the rule does not hold any more.
     public var moment: Moment
     /// What holds behind it.
-    public var effect: Effect
+    public var effect: PinningExpiry.Action
 
     /// A moment as dialects say it.
     @nonexhaustive
@@ -127,11 +127,8 @@ public struct RuleExpiry: Sendable, Hashable {
         case age(Int64)
     }
 
-    /// What holds when the rule has ended.
-    public typealias Effect = PinningExpiry.Action
-
     /// Makes an end.
-    public init(_ moment: Moment, _ effect: Effect) {
+    public init(_ moment: Moment, _ effect: PinningExpiry.Action) {
         self.moment = moment
         self.effect = effect
     }

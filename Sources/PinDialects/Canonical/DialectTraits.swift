@@ -23,7 +23,7 @@ struct DialectTraits {
     var minimumPins = 1
     var modes: Set<PinningMode>
     var expiry: Expiry = .none
-    var effects: Set<RuleExpiry.Effect> = []
+    var effects: Set<PinningExpiry.Action> = []
     var reports = Reports.none
     var anchors = Anchors.none
     var denies = false
@@ -53,7 +53,7 @@ extension PinDialect {
                 scopes: [.exact, .exactAndBelow], combination: .closest, reachesPorts: true,
                 roles: Set(PinRole.allCases), matching: .asRequired, contents: [.publicKey, .certificate],
                 namesPinsAlways: true, modes: Set(PinningMode.allCases), expiry: .instant,
-                effects: Set(RuleExpiry.Effect.allCases),
+                effects: Set(PinningExpiry.Action.allCases),
                 reports: .many, anchors: .files, denies: true, refusesUnlisted: true)
         case .android:
             DialectTraits(

@@ -24,7 +24,7 @@ struct ConversionTests {
         return rule
     }
 
-    private static func ending(_ moment: RuleExpiry.Moment, _ effect: RuleExpiry.Effect) -> CanonicalRule {
+    private static func ending(_ moment: RuleExpiry.Moment, _ effect: PinningExpiry.Action) -> CanonicalRule {
         rule { $0.expiry = RuleExpiry(moment, effect) }
     }
 

@@ -103,10 +103,10 @@ struct DecisionTests {
     @Test(
         "behind its end a rule does what it says",
         arguments: [
-            (RuleExpiry.Effect.fail, PinningMode.enforce, "ended"), (.report, .enforce, "forgiven"),
+            (PinningExpiry.Action.fail, PinningMode.enforce, "ended"), (.report, .enforce, "forgiven"),
             (.stopPinning, .enforce, "unpinned"), (.fail, .report, "ended"),
         ])
-    func ends(_ effect: RuleExpiry.Effect, _ mode: PinningMode, _ expected: String) {
+    func ends(_ effect: PinningExpiry.Action, _ mode: PinningMode, _ expected: String) {
         let now = Int64(Self.time.timeIntervalSince1970)
         let before = mode == .report ? "forgiven" : "refused"
         for (moment, verdict) in [(now - 1, expected), (now, expected), (now + 1, before)] {
