@@ -6,7 +6,7 @@ import PinDialects
 struct DialectInput {
     let path: String
     let dialect: PinDialect
-    let reading: DialectReading
+    private(set) var reading: DialectReading
     private let bytes: [UInt8]
 
     /// Reads a file, `-` for standard input; the dialect is found by what stands in it unless it is named.
@@ -16,6 +16,13 @@ struct DialectInput {
             throw .unusable(["\(Self.title(path)): no dialect is recognized: name it with \(Flag.from.dashed)"])
         }
         try self.init(path, bytes, dialect, host: host)
+        if named == nil, dialect == .trustkit, String(decoding: bytes, as: UTF8.self).contains("NSPinnedDomains") {
+            reading.notes.append(
+                ConversionNote(
+                    .quirk, .unchanged,
+                    "NSPinnedDomains stand in this file too: read them with \(Flag.from.dashed) apple",
+                    at: PolicyLocation(path: path)))
+        }
     }
 
     /// Reads bytes that came from a path.

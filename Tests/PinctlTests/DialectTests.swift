@@ -199,6 +199,45 @@ struct DialectTests {
         #expect(wrong.status == 2)
     }
 
+    @Test("A host that a config says nothing of the pins of is no rule, and what agrees is not written again")
+    func idleRules() async throws {
+        let config = try site.folder.add(
+            """
+            <network-security-config>
+              <domain-config cleartextTrafficPermitted="true"><domain>localhost</domain></domain-config>
+              <domain-config><!-- ours --><domain>api.test</domain><pin-set><pin digest="SHA-256">\(strangePin.dropFirst(7))</pin>
+              </pin-set></domain-config>
+            </network-security-config>
+            """, name: "exception.xml")
+        let before = try String(contentsOfFile: config, encoding: .utf8)
+        let imported = await pinctl("import", config)
+        #expect(imported.status == 0)
+        #expect(!imported.output.contains("localhost"))
+        let file = try site.folder.add(imported.output)
+        let checked = await pinctl("export", "--to", "android", "--into", config, "--check", file)
+        #expect(checked.status == 0)
+        let written = await pinctl("export", "--to", "android", "--into", config, file)
+        #expect(written.lines == ["\(config) says that already"])
+        #expect(try String(contentsOfFile: config, encoding: .utf8) == before)
+        let lint = await pinctl("lint", config)
+        #expect(!lint.output.contains("localhost"))
+    }
+
+    @Test("A denied pin is no pin, and Swift is no list of OkHttp's")
+    func denied() async throws {
+        let pin = try site.leaf.key.pin
+        let file = try site.folder.add(
+            #"{ "version": 1, "deny": ["\#(pin)"], "domains": [{ "host": "api.test", "pins": ["\#(strangePin)"] }] }"#)
+        let run = await pinctl("explain", pin, "--policy", file)
+        #expect(run.lines[1] == "  denied by the policy, wherever it stands")
+        #expect(run.status == 1)
+        let swift = await pinctl("export", "--to", "swift", file)
+        #expect(swift.status == 0)
+        let lint = await pinctl("lint", try site.folder.add(swift.output))
+        #expect(lint.errors.contains("Swift is only written here"))
+        #expect(lint.status == 2)
+    }
+
     @Test("The host of a header comes from --host, with its subdomains")
     func header() async throws {
         let header =

@@ -45,7 +45,7 @@ extension CanonicalPolicy {
     /// What holds for each pattern, over the rules that name it.
     private var byHost: [PlacedPattern: RuleMeaning] {
         var meanings: [PlacedPattern: RuleMeaning] = [:]
-        for rule in rules {
+        for rule in rules where !isIdle(rule) {
             for pattern in rule.patterns {
                 meanings[PlacedPattern(pattern: pattern, ports: rule.ports), default: RuleMeaning(rule)].pins
                     .formUnion(rule.pins.map(\.bare))
@@ -94,6 +94,9 @@ private struct RuleMeaning {
 
     func differences(from other: RuleMeaning) -> [String] {
         var messages: [String] = []
+        func addresses(_ reports: Set<String>) -> String {
+            reports.isEmpty ? "nobody" : visibleText(reports.sorted().joined(separator: ", "))
+        }
         func list(_ pins: Set<CanonicalPin>) -> String {
             pins.map { "\($0)\($0.role == .any ? "" : " (\($0.role.rawValue))")" }.sorted().joined(separator: ", ")
         }
@@ -107,8 +110,11 @@ private struct RuleMeaning {
             messages.append("ends \(other.expiry?.title ?? "never"), expected \(expiry?.title ?? "never")")
         }
         if anchors != other.anchors { messages.append("trusts other roots") }
-        if reports != other.reports || usesDefaultReport != other.usesDefaultReport {
-            messages.append("reports to other addresses")
+        if reports != other.reports {
+            messages.append("reports to \(addresses(other.reports)), expected \(addresses(reports))")
+        }
+        if usesDefaultReport != other.usesDefaultReport {
+            messages.append("\(other.usesDefaultReport ? "reports" : "does not report") to its makers' own address too")
         }
         return messages
     }

@@ -11,7 +11,7 @@ extension CanonicalPolicy {
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
         publicSuffixes: PublicSuffixes = .system
     ) -> [LintFinding] {
-        let linted = rules.map { rule in
+        let linted = rules.filter { !isIdle($0) || !$0.pins.isEmpty }.map { rule in
             let location = rule.location ?? PolicyLocation(path: path)
             return LintedPolicy.Rule(
                 hosts: rule.patterns.map {
@@ -38,7 +38,7 @@ extension RuleExpiry {
     /// The first instant that is too late, at the latest; nil when it depends on the client.
     fileprivate var end: Date? {
         switch moment {
-        case .instant(let seconds): Date(timeIntervalSince1970: Double(seconds) + 1)
+        case .instant(let seconds): Date(timeIntervalSince1970: Double(seconds))
         // Midnight comes to the west of Greenwich up to twelve hours later.
         case .localDay(let day): Date(rfc3339: day)?.addingTimeInterval(12 * 3600)
         case .age: nil

@@ -112,6 +112,13 @@ extension Conversion {
     }
 
     mutating func convertReports(_ rule: inout CanonicalRule) {
+        if rule.usesDefaultReport, !traits.hasDefaultReport {
+            note(
+                .reportsLost, .unchanged,
+                "failures of \(rule.title) are not reported to the makers of its dialect any more",
+                rule.location)
+            rule.usesDefaultReport = false
+        }
         let count = rule.reports.count
         switch traits.reports {
         case .many: break

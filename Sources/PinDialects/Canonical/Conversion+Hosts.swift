@@ -151,6 +151,16 @@ extension Conversion {
     }
 }
 
+extension CanonicalPolicy {
+    /// Whether a rule takes hosts out that no other rule pins: it means nothing.
+    func isIdle(_ rule: CanonicalRule) -> Bool {
+        guard rule.mode == .off, unlisted == .trust else { return false }
+        return !rules.contains { other in
+            other.mode != .off && other.patterns.contains { wide in rule.patterns.contains { wide.covers($0) } }
+        }
+    }
+}
+
 extension HostPattern {
     /// Whether another pattern's own host, or what is below it, is one of this one's.
     func covers(_ other: HostPattern) -> Bool {

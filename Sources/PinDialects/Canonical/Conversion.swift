@@ -33,6 +33,9 @@ struct Conversion {
     mutating func convert(_ policy: CanonicalPolicy, host: String?) -> CanonicalPolicy {
         var policy = policy
         if let host { choose(host, &policy) }
+        // A network security config speaks of hosts whose pins it has nothing to say of.
+        let whole = policy
+        policy.rules.removeAll { whole.isIdle($0) && $0.pins.isEmpty }
         checkHosts(policy)
         policy.rules = policy.rules.flatMap { scoped($0) }
         combine(&policy)

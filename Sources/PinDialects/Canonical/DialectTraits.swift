@@ -25,6 +25,8 @@ struct DialectTraits {
     var expiry: Expiry = .none
     var effects: Set<PinningExpiry.Action> = []
     var reports = Reports.none
+    /// Whether failures go to the makers of the system too, unless the rule says otherwise.
+    var hasDefaultReport = false
     var anchors = Anchors.none
     var denies = false
     var refusesUnlisted = false
@@ -58,7 +60,7 @@ extension PinDialect {
         case .android:
             DialectTraits(
                 scopes: [.exact, .exactAndBelow], combination: .closest, roles: [.any], modes: [.enforce, .off],
-                expiry: .localDay, effects: [.stopPinning], reports: .many, anchors: .named)
+                expiry: .localDay, effects: [.stopPinning], reports: .many, hasDefaultReport: true, anchors: .named)
         case .apple:
             DialectTraits(
                 scopes: [.exact, .exactAndOneLabelBelow], combination: .union, roles: [.leaf, .ca],
@@ -67,7 +69,8 @@ extension PinDialect {
             DialectTraits(
                 scopes: [.exact, .exactAndBelow], combination: .closest, roles: [.any], excludesHostsAlone: true,
                 minimumPins: 2,
-                modes: Set(PinningMode.allCases), expiry: .utcDay, effects: [.stopPinning], reports: .many)
+                modes: Set(PinningMode.allCases), expiry: .utcDay, effects: [.stopPinning], reports: .many,
+                hasDefaultReport: true)
         case .okhttp:
             DialectTraits(
                 scopes: [.exact, .oneLabelBelow, .exactAndBelow], combination: .union, repeatsHosts: true,

@@ -13,6 +13,7 @@ extension PinDialect {
             return has("<plist") ? .apple : nil
         }
         if start.first == "{" { return .policy }
+        if has("PinningPolicy(") || has("PinningRule(") { return .swift }
         if has("sha256//") { return .curl }
         if has("pin-sha256") || text.lowercased().hasPrefix("public-key-pins") { return .hpkp }
         if has("TLSA") || has("TYPE52") { return .tlsa }

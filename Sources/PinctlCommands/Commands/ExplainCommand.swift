@@ -93,6 +93,7 @@ private struct KeyRing {
         let path = arguments[.policy] ?? Arguments.usualPolicyPath(in: environment)
         guard arguments[.policy] != nil || (try? InputFile(path: path)) != nil else { return }
         let input = try DialectInput(path, as: nil)
+        named += input.reading.policy.denied.map { ($0, "denied by the policy, wherever it stands") }
         for rule in input.reading.policy.rules {
             for pin in rule.pins {
                 named.append(
@@ -110,7 +111,7 @@ private struct KeyRing {
         let explanations = DigestExplanation.all(of: digest, among: holders.map(\.holder))
         let uses = named.filter { $0.pin.value == digest.bytes }.map(\.title)
         var lines = explanations.map { line($0) }
-        lines += uses.map { "pinned: \($0)" }
+        lines += uses.map { $0.hasPrefix("denied") ? $0 : "pinned: \($0)" }
         if lines.isEmpty {
             lines = [
                 holders.isEmpty
@@ -118,6 +119,7 @@ private struct KeyRing {
                     : "it is no digest of \(holders.count) keys and certificates, nor of what is hashed by mistake"
             ]
         }
+        let isDenied = uses.contains { $0.hasPrefix("denied") }
         let isKnown = !explanations.isEmpty || !uses.isEmpty
         console.result(
             ["\(word):"] + lines.map { "  \($0)" },
@@ -125,7 +127,7 @@ private struct KeyRing {
                 ("pin", .string(word)),
                 ("explanations", .array(explanations.map { json($0) })),
                 ("pinned", .array(uses.map { .string($0) })),
-            ]), isKnown && explanations.allSatisfy(\.isPin) ? .good : .finding)
+            ]), isKnown && explanations.allSatisfy(\.isPin) && !isDenied ? .good : .finding)
     }
 
     private func line(_ explanation: DigestExplanation) -> String {

@@ -116,21 +116,20 @@ struct ExportJob {
     /// Replaces the pinning part of a file.
     func replace(in file: String, _ console: inout Console) throws(UsageError) {
         let bytes = try DialectInput.contents(file)
+        let json: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
+        // What is there and not in the policy goes, which nobody is to find out later.
+        if let there = try? DialectInput(file, bytes, target) {
+            let differences = policy.differences(in: there.reading.policy.split)
+            guard !differences.isEmpty else {
+                return console.result(["\(file) says that already"], .object(json + [("changed", .bool(false))]))
+            }
+            for difference in differences { console.note("note: until now \(difference)") }
+        }
         let replaced: [UInt8]
         do throws(DialectWriteError) {
             replaced = try target.replacing(bytes, path: file, with: policy)
         } catch {
             throw .unusable(["\(file): \(error)"])
-        }
-        let json: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
-        guard replaced != bytes else {
-            return console.result(["\(file) says that already"], .object(json + [("changed", .bool(false))]))
-        }
-        // What was there and is not in the policy goes, which nobody is to find out later.
-        if let there = try? DialectInput(file, bytes, target) {
-            for difference in policy.differences(in: there.reading.policy.split) {
-                console.note("note: until now \(difference)")
-            }
         }
         do throws(NewFileError) {
             try replaceFile(file, replaced)
