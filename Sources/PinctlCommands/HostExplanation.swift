@@ -58,8 +58,12 @@ struct HostExplanation {
         switch count {
         case 0 where policy.unlisted == .refuse:
             "\(host): no rule reaches it, and \(dialect.title) refuses such hosts here"
+        case 0 where !policy.denied.isEmpty:
+            "\(host): no rule reaches it; \(dialect.title) verifies its chain and refuses denied keys alone"
         case 0: "\(host): no rule reaches it; \(dialect.title) verifies its chain and looks at no pin"
         case 1: "\(host): one rule holds, as \(dialect.title) matches hosts"
+        case _ where policy.combination != .union:
+            "\(host): \(count) rules hold, each at its ports, as \(dialect.title) matches hosts"
         default: "\(host): \(count) rules hold together, as \(dialect.title) matches hosts; a pin of any is enough"
         }
     }

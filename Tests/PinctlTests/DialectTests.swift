@@ -108,6 +108,29 @@ struct DialectTests {
         #expect(try String(contentsOfFile: file, encoding: .utf8) == after)
     }
 
+    @Test("export --into leaves a file the permissions that it had")
+    func permissions() async throws {
+        let file = try site.folder.add("<plist><dict></dict></plist>", name: "Shared.plist")
+        _ = try await shell("chmod 666 \(file)")
+        #expect(await pinctl("export", "--to", "apple", "--into", file, policy).status == 0)
+        #expect(try await shell("stat -c %a \(file)").output.hasPrefix("666"))
+    }
+
+    @Test("A host is explained with its rules for several ports apart, and with what is denied everywhere")
+    func ports() async throws {
+        let file = try site.folder.add(
+            """
+            { "version": 1, "deny": ["\(strangePin)"], "domains": [
+              { "host": "api.test", "ports": [443], "pins": ["\(try site.leaf.key.pin)"] },
+              { "host": "api.test", "ports": [8443], "pins": ["\(try site.intermediate.key.pin)"] },
+            ] }
+            """, name: "ports.jsonc")
+        let pinned = await pinctl("explain", "api.test", "--policy", file)
+        #expect(pinned.lines[0] == "api.test: 2 rules hold, each at its ports, as the policy file matches hosts")
+        let other = await pinctl("explain", "other.test", "--policy", file)
+        #expect(other.lines[0].hasSuffix("verifies its chain and refuses denied keys alone"))
+    }
+
     @Test("A host is explained as its file's system matches it, or as another one does")
     func host() async throws {
         let file = try site.folder.add(

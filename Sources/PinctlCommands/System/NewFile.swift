@@ -18,6 +18,8 @@ func replaceFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
     var status = stat()
     guard unsafe stat(file, &status) == 0 else { throw NewFileError(errno: errno) }
     try withTemporaryFile(beside: file, mode: status.st_mode & 0o777, bytes) { temporary throws(NewFileError) in
+        // The mode that open(2) gives is without the bits of umask(2).
+        guard unsafe chmod(temporary, status.st_mode & 0o777) == 0 else { throw NewFileError(errno: errno) }
         guard unsafe rename(temporary, file) == 0 else { throw NewFileError(errno: errno) }
     }
 }
