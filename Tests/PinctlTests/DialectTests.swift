@@ -71,7 +71,10 @@ struct DialectTests {
             """, name: "Pins.kt")
         _ = await pinctl("export", "--to", "apple", "--output", site.folder.path + "/Info.plist", policy)
         let good = await pinctl("export", "--check", policy)
-        #expect(good.lines.map { $0.prefix(5) } == ["ok   ", "ok   "])
+        #expect(good.lines.filter { $0.hasPrefix("ok   ") }.count == 2)
+        #expect(good.lines[0].hasSuffix("says what it can of the policy"))
+        #expect(good.lines[1].contains("role-lost (weaker)"))
+        #expect(good.lines.last?.hasSuffix("Info.plist  says what the policy says") == true)
         #expect(good.status == 0)
 
         try "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\")".write(
@@ -259,6 +262,19 @@ struct DialectTests {
         let lint = await pinctl("lint", try site.folder.add(swift.output))
         #expect(lint.errors.contains("Swift is only written here"))
         #expect(lint.status == 2)
+    }
+
+    @Test("A host that no policy can have is told when it is imported")
+    func badHost() async throws {
+        let code = "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\")"
+        let nsc = """
+            <network-security-config><domain-config><domain>api.test:443</domain><pin-set>
+            <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
+            """
+        let run = await pinctl("import", try site.folder.add(nsc))
+        #expect(run.errors.contains("is not a host name"))
+        #expect(run.status == 1)
+        #expect(await pinctl("import", "--lossy", try site.folder.add(code)).status == 0)
     }
 
     @Test("The host of a header comes from --host, with its subdomains")

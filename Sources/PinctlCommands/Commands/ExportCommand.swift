@@ -95,7 +95,11 @@ struct ExportJob {
             ("differences", .array(differences.map { .string($0.description) })),
         ]
         guard !differences.isEmpty else {
-            return console.result(["ok    \(file)  says what the policy says"], .object(members))
+            let losses = notes.filter(\.isLoss)
+            let words = losses.isEmpty ? "says what the policy says" : "says what it can of the policy"
+            return console.result(
+                ["ok    \(file)  \(words)"] + losses.map { "      \($0)" },
+                .object(members + [("notes", .array(losses.map { .string($0.description) }))]))
         }
         console.result(
             [

@@ -21,6 +21,12 @@ extension CommandDefinition {
             guard try console.tell(notes, arguments) else { return }
             let text = try arguments.text(of: converted.policy, in: .policy)
             try arguments.deliver(text, from: input, notes, to: &console)
+            // Hosts that other systems take, with a port or in capitals, no policy does.
+            do throws(PolicyFileError) {
+                _ = try PolicyFile(bytes: text, path: arguments[.output] ?? "the policy")
+            } catch {
+                for problem in error.problems { console.problem(problem.description, .finding) }
+            }
             if let file = arguments[.output] {
                 console.note("next: name its pins, mark the backups, and run pinctl lint \(file)")
             }
