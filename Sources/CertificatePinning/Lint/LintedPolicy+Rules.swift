@@ -34,10 +34,11 @@ extension LintedPolicy {
                     "\(rule.title) has \(found): when that key is lost, every client is locked out; "
                         + "add the pin of a key that is kept offline\(mark)"))
         }
-        for (index, pin) in rule.pins.enumerated() {
-            if let earlier = rule.pins[..<index].first(where: { $0.value == pin.value && $0.role == pin.role }),
-                earlier.isBackup == pin.isBackup
-            {
+        var firsts: [PinRole: [[UInt8]: Bool]] = [:]
+        for pin in rule.pins {
+            let earlier = firsts[pin.role]?[pin.value]
+            if earlier == nil { firsts[pin.role, default: [:]][pin.value] = pin.isBackup }
+            if earlier == pin.isBackup {
                 findings.append(
                     LintFinding(
                         .duplicate, at: pin.location,
