@@ -80,6 +80,10 @@ extension CanonicalRule {
         }
         if let ports { words.append("port " + ports.sorted().map(String.init).joined(separator: ", ")) }
         if let expiry { words.append("until \(expiry.title)") }
+        let bypasses = (anchors ?? []).filter(\.bypassesPins).map(\.source)
+        if !bypasses.isEmpty {
+            words.append("no pin counts for chains that end at " + bypasses.joined(separator: ", "))
+        }
         return words.joined(separator: ", ")
     }
 
