@@ -29,8 +29,13 @@ public struct PinningExpiry: Sendable, Hashable {
     /// the end of that day in UTC.
     public init(_ text: String, then action: Action) throws(PinningExpiryError) {
         guard let time = Date(rfc3339: text), time.timeIntervalSince1970 >= 0 else { throw PinningExpiryError(text) }
-        self.init(at: text.utf8.count == "2027-03-31".utf8.count ? time + 86_400 : time, then: action)
+        let end = text.utf8.count == "2027-03-31".utf8.count ? time + 86_400 : time
+        // No reader of reports, and no file, can say what is later.
+        self.init(at: min(end, Date(timeIntervalSince1970: Self.lastSecond)), then: action)
     }
+
+    /// 9999-12-31T23:59:59Z.
+    private static let lastSecond = 253_402_300_799.0
 
     /// Whether the rule has ended at a time.
     public func isPast(at time: Date) -> Bool { !(time < end) }

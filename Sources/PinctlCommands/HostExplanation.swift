@@ -98,6 +98,10 @@ extension CanonicalRule {
                 words.append("until \(expiry.title)")
             }
         }
+        let bypasses = (anchors ?? []).filter(\.bypassesPins).map(\.source)
+        if !bypasses.isEmpty {
+            words.append("no pin counts for chains that end at " + bypasses.joined(separator: ", "))
+        }
         return words.joined(separator: ", ")
     }
 

@@ -27,6 +27,8 @@ struct PinningExpiryTests {
             #expect(!expiry.isPast(at: expiry.end - 0.001))
             #expect(expiry.isPast(at: expiry.end))
         }
+        let last = try PinningExpiry("9999-12-31", then: .fail)
+        #expect(last.end == Date(timeIntervalSince1970: 253_402_300_799))
         let day = try PinningExpiry("2027-01-15", then: .fail)
         #expect(!day.isPast(at: try #require(Date(rfc3339: "2027-01-15T23:59:59Z"))))
         #expect(day.isPast(at: try #require(Date(rfc3339: "2027-01-16T00:00:00Z"))))

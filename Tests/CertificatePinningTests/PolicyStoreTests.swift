@@ -40,9 +40,10 @@ struct PolicyStoreTests {
         let store = PolicyStore(try Self.policy(0))
         let (first, second) = (Heard(), Heard())
         let next = try Self.policy(2)
-        store.observe { policy in
+        // The store holds its observers.
+        store.observe { [weak store] policy in
             first.add(policy)
-            if policy.rules[0].host.description == "h1.test" { store.replace(with: next) }
+            if policy.rules[0].host.description == "h1.test" { store?.replace(with: next) }
         }
         store.observe(second.add)
         store.replace(with: try Self.policy(1))

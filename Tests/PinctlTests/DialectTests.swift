@@ -119,6 +119,24 @@ struct DialectTests {
         #expect(try await shell("stat -c %a \(file)").output.hasPrefix("666"))
     }
 
+    @Test("Roots that need no pin are told by lint and explain")
+    func bypass() async throws {
+        let file = try site.folder.add(
+            """
+            <network-security-config>
+              <base-config><trust-anchors><certificates src="system" overridePins="true"/></trust-anchors></base-config>
+              <domain-config><domain>api.test</domain><pin-set>
+                <pin digest="SHA-256">\(try site.leaf.key.pin.dropFirst(7))</pin>
+                <pin digest="SHA-256">\(try site.intermediate.key.pin.dropFirst(7))</pin>
+              </pin-set></domain-config>
+            </network-security-config>
+            """, name: "bypass.xml")
+        let linted = await pinctl("lint", file)
+        #expect(linted.errors.contains("(weaker): no pin counts for chains that end at \"system\""))
+        let explained = await pinctl("explain", "api.test", "--policy", file)
+        #expect(explained.lines[1].hasSuffix("enforce, no pin counts for chains that end at system"))
+    }
+
     @Test("A host is explained with its rules for several ports apart, and with what is denied everywhere")
     func ports() async throws {
         let file = try site.folder.add(

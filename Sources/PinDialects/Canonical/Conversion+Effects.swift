@@ -4,7 +4,7 @@ import FoundationEssentials
 
 extension Conversion {
     /// Converts the mode; false when the rule is to be left out, which a rule that is off mostly can.
-    mutating func keepsMode(_ rule: inout CanonicalRule, among rules: [CanonicalRule]) -> Bool {
+    mutating func keepsMode(_ rule: inout CanonicalRule, among rules: RulesByName) -> Bool {
         let isKnown = traits.modes.contains(rule.mode)
         guard !isKnown || rule.mode == .off && traits.excludesHostsAlone else { return true }
         guard rule.mode == .off else {
@@ -16,9 +16,7 @@ extension Conversion {
             return true
         }
         let patterns = rule.patterns
-        let isCovered = rules.contains { other in
-            other.mode != .off && other.patterns.contains { parent in patterns.contains { parent.covers($0) } }
-        }
+        let isCovered = patterns.contains { rules.covering($0).contains { $0.mode != .off } }
         if isCovered, isKnown {
             if patterns.contains(where: { $0.scope != .exact }) {
                 note(

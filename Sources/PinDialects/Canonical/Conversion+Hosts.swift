@@ -27,34 +27,42 @@ extension Conversion {
         }
     }
 
-    /// The rule, once for each pattern, in scopes that there are.
-    mutating func scoped(_ rule: CanonicalRule) -> [CanonicalRule] {
-        rule.patterns.flatMap { scoped($0, rule.location) }.map { pattern in
+    /// The rule, once for each scope that there is for its pattern's.
+    mutating func scoped(_ rule: CanonicalRule, among rules: RulesByName) -> [CanonicalRule] {
+        let pattern = rule.patterns[0]
+        let isBelowOther = rules.covering(pattern).contains { $0.patterns[0].host != pattern.host }
+        return scoped(pattern, isBelowOther: isBelowOther, rule.location).map { pattern in
             var rule = rule
             rule.patterns = [pattern]
             return rule
         }
     }
 
-    private mutating func scoped(_ pattern: HostPattern, _ location: PolicyLocation?) -> [HostPattern] {
+    private mutating func scoped(
+        _ pattern: HostPattern, isBelowOther: Bool, _ location: PolicyLocation?
+    ) -> [HostPattern] {
         guard !traits.scopes.contains(pattern.scope) else { return [pattern] }
         let host = visibleText(pattern.host)
         func has(_ scope: HostPattern.Scope) -> Bool { traits.scopes.contains(scope) }
         func become(_ scope: HostPattern.Scope) -> [HostPattern] { [HostPattern(pattern.host, scope)] }
+        /// Names that come under these pins can have had those of a rule above.
+        func widen(_ scope: HostPattern.Scope, _ message: String) -> [HostPattern] {
+            note(
+                .scopeWidened, isBelowOther ? .weaker : .stricter,
+                message + (isBelowOther ? ": they leave the rule above" : ""), location)
+            return become(scope)
+        }
         switch pattern.scope {
         case _ where has(.every):
             return [HostPattern("", .every)]
         case .exactAndOneLabelBelow where has(.oneLabelBelow):
             return become(.exact) + become(.oneLabelBelow)
         case .oneLabelBelow where has(.exactAndOneLabelBelow):
-            note(.scopeWidened, .stricter, "\(host) itself is pinned too, not only the names below it", location)
-            return become(.exactAndOneLabelBelow)
+            return widen(.exactAndOneLabelBelow, "\(host) itself is pinned too, not only the names below it")
         case .oneLabelBelow where has(.exactAndBelow):
-            note(.scopeWidened, .stricter, "\(host) itself and names of any depth below it are pinned too", location)
-            return become(.exactAndBelow)
+            return widen(.exactAndBelow, "\(host) itself and names of any depth below it are pinned too")
         case .exactAndOneLabelBelow where has(.exactAndBelow):
-            note(.scopeWidened, .stricter, "names of any depth below \(host) are pinned, not only one label", location)
-            return become(.exactAndBelow)
+            return widen(.exactAndBelow, "names of any depth below \(host) are pinned, not only one label")
         case .exactAndBelow where has(.exactAndOneLabelBelow):
             note(.scopeNarrowed, .weaker, "names two labels below \(host) and more are not pinned", location)
             return become(.exactAndOneLabelBelow)
@@ -66,45 +74,62 @@ extension Conversion {
         }
     }
 
-    /// Makes rules that overlap mean what they meant, where the way they combine changes.
-    mutating func combine(_ policy: inout CanonicalPolicy) {
-        let original = policy.rules
-        let old = policy.combination
-        policy.combination = traits.combination
-        guard old != traits.combination, !traits.isForOneHost else { return }
-        for index in original.indices {
-            for pattern in original[index].patterns {
-                let covering = original.indices.filter { other in
-                    other != index && original[other].patterns.contains { $0.covers(pattern) }
+    /// Where rules held together, and the closest one holds alone from now on: gives it what the others asked for. Each
+    /// rule has one pattern, in the scope that its own system knows.
+    mutating func join(_ policy: inout CanonicalPolicy) {
+        guard policy.combination == .union, traits.combination != .union, !traits.isForOneHost else { return }
+        let original = RulesByName(policy.rules)
+        for (index, rule) in original.rules.enumerated() {
+            let pattern = rule.patterns[0]
+            for other in original.around(pattern) where other != index {
+                let more = original.rules[other]
+                guard more.sharesPorts(with: rule), more.patterns[0] == pattern || more.patterns[0].covers(pattern)
+                else { continue }
+                if !more.patterns[0].holdsWhole(pattern) {
+                    // What is for the same name becomes one rule with it, and that is told there.
+                    guard more.patterns[0].host != pattern.host else { continue }
+                    note(
+                        .combinationChanged, .weaker,
+                        "names below \(rule.title) accept the pins of the rule above it too", rule.location)
                 }
-                guard !covering.isEmpty else { continue }
-                overlap(pattern, of: index, with: covering, old, &policy.rules, original)
+                policy.rules[index].pins += more.pins.filter { !policy.rules[index].pins.contains($0) }
+                policy.rules[index].requirement.join(more.requirement)
             }
         }
     }
 
-    private mutating func overlap(
-        _ pattern: HostPattern, of index: Int, with covering: [Int], _ old: RuleCombination,
-        _ rules: inout [CanonicalRule], _ original: [CanonicalRule]
-    ) {
-        let host = visibleText(pattern.host)
-        let location = original[index].location
+    /// Says where rules that overlap mean something else, since the way they combine changes.
+    mutating func combine(_ policy: inout CanonicalPolicy) {
+        let old = policy.combination
+        policy.combination = traits.combination
+        guard old != traits.combination, old != .union, !traits.isForOneHost else { return }
+        let named = RulesByName(policy.rules)
+        for (index, rule) in named.rules.enumerated() {
+            let pattern = rule.patterns[0]
+            let overlaps = named.around(pattern).contains { other in
+                guard other != index, !traits.reachesPorts || named.rules[other].sharesPorts(with: rule) else {
+                    return false
+                }
+                let above = named.rules[other].patterns[0]
+                return above.covers(pattern) || traits.repeatsHosts && other < index && above == pattern
+            }
+            if overlaps { noteOverlap(of: rule, old) }
+        }
+    }
+
+    private mutating func noteOverlap(of rule: CanonicalRule, _ old: RuleCombination) {
         switch (old, traits.combination) {
-        case (.union, _):
-            // Both rules held; what is the closest one's from now on says so itself.
-            let more = covering.flatMap { original[$0].pins }.filter { !rules[index].pins.contains($0) }
-            rules[index].pins += more
         case (_, .union):
             note(
                 .combinationChanged, .weaker,
-                "\(host) accepts the pins of the rule above it too: \(name) counts the pins of all rules that reach a host",
-                location)
-        case (.carveOut, _) where pattern.scope == .exact:
+                "\(rule.title) accepts the pins of other rules that reach it too: \(name) counts the pins of all of them",
+                rule.location)
+        case (.carveOut, _) where rule.patterns[0].scope == .exact:
             note(
-                .combinationChanged, .stricter, "names below \(host) are pinned by the rule above it, and were not",
-                location)
-        case (_, .carveOut) where pattern.scope == .exact:
-            note(.combinationChanged, .weaker, "names below \(host) are not pinned any more", location)
+                .combinationChanged, .stricter,
+                "names below \(rule.title) are pinned by the rule above it, and were not", rule.location)
+        case (_, .carveOut) where rule.patterns[0].scope == .exact:
+            note(.combinationChanged, .weaker, "names below \(rule.title) are not pinned any more", rule.location)
         default: break
         }
     }
@@ -112,42 +137,67 @@ extension Conversion {
     /// Makes rules for one host one rule.
     mutating func mergeTwins(_ rules: inout [CanonicalRule]) {
         var merged: [CanonicalRule] = []
+        var indices: [String: [Int]] = [:]
         for rule in rules {
-            let twin = merged.firstIndex { $0.patterns[0].host == rule.patterns[0].host && reachAlike($0, rule) }
+            let host = rule.patterns[0].host
+            let twin = indices[host]?.first { !traits.reachesPorts || merged[$0].sharesPorts(with: rule) }
             guard let twin else {
+                indices[host, default: []].append(merged.count)
                 merged.append(rule)
                 continue
             }
-            if merged[twin].pins != rule.pins || merged[twin].requirement != rule.requirement {
+            if Set(merged[twin].pins) != Set(rule.pins) || merged[twin].requirement != rule.requirement {
                 note(
                     .combinationChanged, .weaker,
                     "the rules for \(rule.title) become one, and a pin of either is enough for all of their hosts",
                     rule.location)
                 merged[twin].pins += rule.pins.filter { !merged[twin].pins.contains($0) }
-                merged[twin].requirement = .any
+                if merged[twin].requirement != rule.requirement { merged[twin].requirement = .any }
             }
-            if merged[twin].mode != rule.mode || merged[twin].expiry != rule.expiry {
+            if merged[twin].mode != rule.mode || merged[twin].expiry != rule.expiry
+                || merged[twin].anchors != rule.anchors
+            {
                 note(
                     .splitLost, .impossible,
-                    "the rules for \(rule.title) differ in mode or end, and \(name) has one for a host: make them alike",
-                    rule.location)
+                    "the rules for \(rule.title) differ in mode, end or roots, and \(name) has one for a host: "
+                        + "make them alike", rule.location)
             }
             if merged[twin].patterns[0].scope == .exact { merged[twin].patterns = rule.patterns }
-            merged[twin].ports = nil
+            if let ports = merged[twin].ports { merged[twin].ports = rule.ports.map(ports.union) }
         }
         rules = merged
     }
 
-    private func reachAlike(_ one: CanonicalRule, _ other: CanonicalRule) -> Bool {
-        guard traits.reachesPorts, let ports = one.ports, let others = other.ports else { return true }
-        return !ports.isDisjoint(with: others)
-    }
-
-    mutating func convertPorts(_ rule: inout CanonicalRule) {
-        if !traits.reachesPorts, let ports = rule.ports, ports != [443] {
+    mutating func convertPorts(_ rule: inout CanonicalRule, among rules: RulesByName) {
+        guard !traits.reachesPorts, let ports = rule.ports else { return }
+        rule.ports = nil
+        let pattern = rule.patterns[0]
+        if rules.covering(pattern).contains(where: { $0.mode != .off }) {
+            note(
+                .portsLost, .weaker,
+                "the rule for \(rule.title) holds at every port in \(name), also where the one above it did",
+                rule.location)
+        } else if ports != [443] {
             note(.portsLost, .stricter, "\(name) pins \(rule.title) at every port, not at some", rule.location)
         }
-        if !traits.reachesPorts { rule.ports = nil }
+    }
+}
+
+extension CanonicalRule {
+    fileprivate func sharesPorts(with other: CanonicalRule) -> Bool {
+        guard let ports, let others = other.ports else { return true }
+        return !ports.isDisjoint(with: others)
+    }
+}
+
+extension PinRequirement {
+    /// Asks for what another one asks for too.
+    fileprivate mutating func join(_ other: PinRequirement) {
+        switch (self, other) {
+        case (_, .any): break
+        case (.any, _): self = other
+        case (.eachOf(let roles), .eachOf(let others)): self = .eachOf(roles.union(others))
+        }
     }
 }
 
@@ -162,6 +212,17 @@ extension CanonicalPolicy {
 }
 
 extension HostPattern {
+    /// Whether it holds for every host that another pattern holds for.
+    fileprivate func holdsWhole(_ other: HostPattern) -> Bool {
+        switch scope {
+        case _ where self == other: true
+        case .exactAndBelow, .every: other.host == host || other.host.hasSuffix("." + host)
+        case .exactAndOneLabelBelow: other.host == host ? other.scope != .exactAndBelow : other.scope == .exact
+        case .oneLabelBelow: other.host != host && other.scope == .exact
+        case .exact: false
+        }
+    }
+
     /// Whether another pattern's own host, or what is below it, is one of this one's.
     func covers(_ other: HostPattern) -> Bool {
         if scope == .every { return true }

@@ -40,13 +40,13 @@ extension Conversion {
     }
 
     /// Gives a rule that takes its host out the pins that it takes it out of: a dialect can ask for pins in every rule.
-    func lendPins(to rule: inout CanonicalRule, from rules: [CanonicalRule]) {
+    func lendPins(to rule: inout CanonicalRule, from rules: RulesByName) {
         guard rule.mode == .off, traits.namesPinsAlways else { return }
         let usable = { (pin: CanonicalPin) in
             traits.contents.contains(pin.content) && traits.digests.contains(pin.digest)
         }
         guard !rule.pins.contains(where: usable), let pattern = rule.patterns.first else { return }
-        let covering = rules.filter { $0.mode != .off && $0.patterns.contains { $0.covers(pattern) } }
+        let covering = rules.covering(pattern).filter { $0.mode != .off }
         rule.pins = covering.first { $0.pins.contains(where: usable) }?.pins ?? rule.pins
     }
 
@@ -93,6 +93,14 @@ extension Conversion {
             } else if case .eachOf(let roles) = rule.requirement, roles.contains(.root), roles.contains(.intermediate) {
                 note(
                     .requirementLost, .weaker, "\(name) does not tell a root from an intermediate: one is enough",
+                    rule.location)
+            }
+            if case .eachOf(let roles) = rule.requirement,
+                let role = roles.first(where: { $0 != .any && !places.contains($0 == .leaf ? .leaf : .ca) })
+            {
+                note(
+                    .requirementLost, .impossible,
+                    "\(rule.title) requires a match as \(role.rawValue), and \(name) can hold none of its pins for that",
                     rule.location)
             }
             rule.requirement = .eachOf(places)

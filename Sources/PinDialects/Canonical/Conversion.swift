@@ -37,14 +37,18 @@ struct Conversion {
         let whole = policy
         policy.rules.removeAll { whole.isIdle($0) && $0.pins.isEmpty }
         checkHosts(policy)
-        policy.rules = policy.rules.flatMap { scoped($0) }
+        policy = policy.split
+        join(&policy)
+        let unscoped = RulesByName(policy.rules)
+        policy.rules = policy.rules.flatMap { scoped($0, among: unscoped) }
         combine(&policy)
         if !traits.repeatsHosts { mergeTwins(&policy.rules) }
+        let named = RulesByName(policy.rules)
         policy.rules = policy.rules.compactMap { rule in
             var rule = rule
-            guard keepsMode(&rule, among: policy.rules) else { return nil }
-            lendPins(to: &rule, from: policy.rules)
-            convertPorts(&rule)
+            guard keepsMode(&rule, among: named) else { return nil }
+            lendPins(to: &rule, from: named)
+            convertPorts(&rule, among: named)
             convertPins(&rule)
             convertExpiry(&rule)
             convertReports(&rule)

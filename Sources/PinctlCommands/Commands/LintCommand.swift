@@ -70,7 +70,7 @@ private struct LintJob {
             return
         }
         do throws(PolicyFileError) {
-            for finding in try findings(in: bytes, DialectInput.title(path)) {
+            for finding in try findings(in: bytes, DialectInput.title(path), &console) {
                 switch finding.severity {
                 case .error: tally.errors += 1
                 default: tally.warnings += 1
@@ -96,12 +96,17 @@ private struct LintJob {
         }
     }
 
-    private func findings(in bytes: [UInt8], _ title: String) throws(PolicyFileError) -> [LintFinding] {
+    private func findings(
+        in bytes: [UInt8], _ title: String, _ console: inout Console
+    ) throws(PolicyFileError) -> [LintFinding] {
         // What is nothing else is a broken policy.
         let isPolicy = title.hasSuffix(".json") || title.hasSuffix(".jsonc")
         let dialect = dialect ?? (isPolicy ? .policy : PinDialect.recognized(in: bytes)) ?? .policy
         guard dialect == .policy else {
-            return try dialect.read(bytes, path: title).policy.lint(bytes, path: title, at: time, settings: settings)
+            let reading = try dialect.read(bytes, path: title)
+            // What its own system passes over is not among the rules, and no finding.
+            for note in reading.notes { console.note(note.description) }
+            return reading.policy.lint(bytes, path: title, at: time, settings: settings)
         }
         let file = try PolicyFile(bytes: bytes, path: title)
         return file.lint(at: time, settings: settings, besides: file.exports.compactMap { drift(of: $0, bytes, title) })

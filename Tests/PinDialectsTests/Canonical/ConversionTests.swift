@@ -81,6 +81,35 @@ struct ConversionTests {
             "one host twice, Android",
             [rule("example.com", .exact, [pin(1)]), rule("example.com", .oneLabelBelow, [pin(2)])], .union,
             to: .android, ["scope-widened stricter", "combine-changed weaker"]),
+        Row(
+            "*. with fewer pins than its host",
+            [rule("example.com", .oneLabelBelow, [pin(1)]), rule("example.com", .exact, [pin(1), pin(2)])], .union,
+            to: .policy, ["scope-widened stricter", "combine-changed weaker"]),
+        Row(
+            "**. with fewer pins than its host",
+            [rule("example.com", .exact, [pin(1), pin(2)]), rule("example.com", .exactAndBelow, [pin(1)])], .union,
+            to: .policy, ["combine-changed weaker"]),
+        Row(
+            "one host twice with the same pins in the end",
+            [rule("example.com", .exact, [pin(1)]), rule("example.com", .exact, [pin(2)])], .union, to: .policy, []),
+        Row(
+            "labels below a host that a rule above reaches alone",
+            [
+                rule("example.com", .exactAndOneLabelBelow, [pin(1)]),
+                rule("a.example.com", .exactAndOneLabelBelow, [pin(2)]),
+            ], .union, to: .policy, ["combine-changed weaker", "scope-widened stricter", "scope-widened weaker"]),
+        Row(
+            "pins by port, OkHttp",
+            [
+                rule("example.com", .exact, [pin(1)]) { $0.ports = [443] },
+                rule("example.com", .exact, [pin(2)]) { $0.ports = [8443] },
+            ], to: .okhttp, ["combine-changed weaker", "ports-lost stricter"]),
+        Row(
+            "roots by port, Android",
+            [
+                rule { ($0.ports, $0.anchors) = ([443], [AnchorSet("user", bypassesPins: true)]) },
+                rule { $0.ports = [8443] },
+            ], to: .android, ["hosts-lost impossible", "ports-lost stricter"]),
     ]
 
     static let pins: [Row] = [
@@ -108,6 +137,13 @@ struct ConversionTests {
         Row(
             "a certificate, OkHttp", [rule("a.example", .exact, [pin(1), pin(2, .any, .certificate)])], to: .okhttp,
             ["cert-pin stricter"]),
+        Row(
+            "a required role whose pins are left out, Apple",
+            [
+                rule("a.example", .exact, [pin(1, .leaf), pin(2, .ca, .certificate)]) {
+                    $0.requirement = .eachOf([.leaf, .ca])
+                }
+            ], to: .apple, ["cert-pin stricter", "roles-and-lost impossible"]),
         Row("no pins, policy", [rule("a.example", .exact, [])], to: .policy, ["exclusion-form impossible"]),
         Row("denied, OkHttp", [rule()], to: .okhttp, ["deny-lost weaker"]) { $0.denied = [pin(9)] },
     ]

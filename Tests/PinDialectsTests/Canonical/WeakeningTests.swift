@@ -1,0 +1,103 @@
+import CertificatePinning
+import FoundationEssentials
+import PinDialects
+import Testing
+
+/// No conversion accepts more, at any host and port, without a note that security becomes weaker.
+struct WeakeningTests {
+    private static let sources: [PinDialect] = [.policy, .android, .trustkit, .apple, .okhttp, .tlsa]
+    private static let hosts = [
+        "test.example", "a.test.example", "b.test.example", "x.a.test.example", "y.x.a.test.example", "other.example",
+    ]
+
+    private static let portSets: [Set<Int>?] = [nil, [443], [8443]]
+
+    /// Numbers that are the same in every run.
+    private struct Numbers: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return (state >> 33) | (state << 31)
+        }
+    }
+
+    /// What a host must prove at a port: one of these pins, in these roles; nil for nothing.
+    private struct Demand {
+        var pins: Set<String> = []
+        var roles: Set<PinRole> = []
+
+        init?(_ rules: [CanonicalRule]) {
+            let rules = rules.filter { $0.mode == .enforce }
+            guard !rules.isEmpty else { return nil }
+            for pin in rules.flatMap(\.pins) {
+                // A pin that counts anywhere counts as leaf and as issuer.
+                for role in pin.role == .any ? ["leaf", "ca"] : [pin.role.rawValue] {
+                    pins.insert("\(pin.value[0]) as \(role)")
+                }
+            }
+            for case .eachOf(let named) in rules.map(\.requirement) { roles.formUnion(named) }
+        }
+    }
+
+    private static func policy(for source: PinDialect, by numbers: inout Numbers) -> CanonicalPolicy {
+        let combination: RuleCombination = [.apple, .okhttp, .tlsa].contains(source) ? .union : .closest
+        let scopes: [HostPattern.Scope] =
+            switch source {
+            case .apple: [.exact, .exactAndOneLabelBelow]
+            case .okhttp: [.exact, .oneLabelBelow, .exactAndBelow]
+            case .tlsa: [.exact]
+            default: [.exact, .exactAndBelow]
+            }
+        var rules: [CanonicalRule] = []
+        for _ in 0..<Int.random(in: 1...4, using: &numbers) {
+            let pattern = HostPattern(
+                hosts[Int.random(in: 0...3, using: &numbers)], scopes.randomElement(using: &numbers) ?? .exact)
+            let hasPorts = source == .policy || source == .tlsa
+            let ports: Set<Int>? = hasPorts ? (portSets.randomElement(using: &numbers) ?? nil) : nil
+            // One host stands once in a file, but for other ports.
+            guard
+                source == .okhttp
+                    || !rules.contains(where: {
+                        $0.patterns[0].host == pattern.host && ($0.ports == ports || $0.ports == nil || ports == nil)
+                    })
+            else { continue }
+            let roles: [PinRole] = source == .apple || source == .tlsa ? [.leaf, .ca] : [.any]
+            let pins = (0..<Int.random(in: 1...3, using: &numbers)).map { _ in
+                CanonicalPin(
+                    .publicKey, .sha256, [UInt8](repeating: UInt8.random(in: 1...4, using: &numbers), count: 32),
+                    role: roles.randomElement(using: &numbers) ?? .any)
+            }
+            var rule = CanonicalRule(patterns: [pattern], ports: ports, pins: pins)
+            if source == .apple { rule.requirement = .eachOf(Set(pins.map(\.role))) }
+            if source == .policy, Int.random(in: 0...3, using: &numbers) == 0 { rule.mode = .off }
+            rules.append(rule)
+        }
+        return CanonicalPolicy(rules: rules, combination: combination)
+    }
+
+    private static func text(_ policy: CanonicalPolicy) -> String {
+        policy.rules.map { rule in
+            "\(rule.mode) \(rule.patterns[0].host) \(rule.patterns[0].scope) \(rule.ports ?? []) "
+                + "\(rule.pins.map { "\($0.value[0]) \($0.role)" }) \(rule.requirement)"
+        }.joined(separator: "; ")
+    }
+
+    @Test("What is accepted does not grow without a note", arguments: sources, sources)
+    func silence(source: PinDialect, target: PinDialect) {
+        var numbers = Numbers(state: 5)
+        for _ in 0..<400 {
+            let before = Self.policy(for: source, by: &numbers)
+            let (after, notes) = before.converted(to: target, at: Date(timeIntervalSince1970: 1_795_219_200))
+            guard !notes.contains(where: { [.weaker, .impossible].contains($0.direction) }) else { continue }
+            for host in Self.hosts {
+                for port in [443, 8443, 9443] {
+                    guard let old = Demand(source.rules(for: host, port: port, in: before)) else { continue }
+                    let new = Demand(target.rules(for: host, port: port, in: after))
+                    let isAsStrict = new.map { $0.pins.isSubset(of: old.pins) && $0.roles.isSuperset(of: old.roles) }
+                    #expect(isAsStrict == true, "\(host):\(port) \(Self.text(before)) became \(Self.text(after))")
+                    guard isAsStrict == true else { return }
+                }
+            }
+        }
+    }
+}
