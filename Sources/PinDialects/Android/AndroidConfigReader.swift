@@ -115,6 +115,11 @@ extension AndroidConfigReader {
         if own.anchors?.isEmpty == true {
             note(.stricter, "trust-anchors names no roots, so every chain is refused", element)
         }
+        let overriding = (own.anchors ?? []).filter { $0.bypassesPins && !$0.source.hasPrefix("@") }
+        if !pins.isEmpty, !overriding.isEmpty {
+            let names = overriding.map { quoted($0.source) }.joined(separator: ", ")
+            note(.weaker, "pins do not count for chains that end at \(names): remove overridePins", element)
+        }
     }
 
     private mutating func domain(_ element: XMLElement) -> HostPattern? {

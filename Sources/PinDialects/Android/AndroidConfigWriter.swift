@@ -4,10 +4,12 @@ import CertificateTrust
 /// Writes rules as domain-configs.
 enum AndroidConfigWriter {
     /// What a domain-config says that is not about pins, as it stands in a file.
-    struct Rest {
+    struct Rest: Equatable {
         /// Attributes with a blank in front of each.
         var attributes = ""
         var elements: [String] = []
+        /// The trust-anchors, written where the rule names no roots.
+        var anchors: String?
     }
 
     /// A domain-config for each rule, its lines indented by `indent`.
@@ -37,6 +39,8 @@ enum AndroidConfigWriter {
                 lines.append("        <certificates src=\"\(escapedXML(anchor.source))\"\(overrides) />")
             }
             if !anchors.isEmpty { lines.append("    </trust-anchors>") }
+        } else if let anchors = rest.anchors {
+            lines.append("    " + anchors)
         }
         if !rule.reports.isEmpty || rule.usesDefaultReport {
             let disables = rule.usesDefaultReport ? "" : " disableDefaultReportUri=\"true\""
@@ -61,7 +65,7 @@ enum AndroidConfigWriter {
     }
 
     /// The pin-set; an empty one pins nothing, which takes hosts out of the configs around.
-    private static func pinSet(_ rule: CanonicalRule) throws(DialectWriteError) -> [String] {
+    static func pinSet(_ rule: CanonicalRule) throws(DialectWriteError) -> [String] {
         guard rule.mode == .enforce else { return ["<pin-set />"] }
         guard !rule.pins.isEmpty else {
             throw DialectWriteError(

@@ -40,14 +40,16 @@ enum AndroidNetworkSecurityConfig {
 
     /// A config with the domain-configs that hold pins replaced by those of the policy, and every other byte as it was.
     ///
-    /// What a replaced one says besides of its hosts, cleartext traffic for example, its successor says too.
+    /// What a replaced one says besides of its hosts, cleartext traffic for example, its successor says too, and its
+    /// roots where the policy names none. One whose hosts stay together changes in its pin-set alone.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
-        let result = try AndroidConfigReplacement(bytes, path: path).result(policy)
+        let replacement = try AndroidConfigReplacement(bytes, path: path)
+        let result = try replacement.result(policy)
         let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
         let parents = policy.pinnedParents
-        try PinDialect.android.check(result, path: path, says: try write(policy)) { rules in
+        try PinDialect.android.check(result, path: path, says: try write(replacement.keepingAnchors(policy))) { rules in
             rules.filter { rule in
                 let isKept = rule.mode == .off && rule.patterns.allSatisfy { !hosts.contains($0.host) }
                 let isPinned = rule.patterns.contains { isBelow($0.host, oneOf: parents) }

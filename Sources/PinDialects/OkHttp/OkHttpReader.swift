@@ -52,6 +52,13 @@ struct OkHttpReader {
             guard texts.count == call.arguments.count, let pattern = texts.first else { continue }
             add(pattern.0, at: pattern.1, pins: texts.dropFirst())
         }
+        for position in calls.newBuilders.dropFirst() {
+            note(
+                .weaker,
+                "the builders of lines \(calls.newBuilders[0].line) and \(position.line) are read as one, "
+                    + "so each client would take the other's keys: give each a file of its own",
+                at: position)
+        }
         for position in calls.strayPins {
             note(.either, "a pin that stands in no call of add is not read: name it in a call", at: position)
         }

@@ -16,6 +16,8 @@ struct SourceCalls {
     }
 
     private(set) var calls: [Call] = []
+    /// Where a builder is made.
+    private(set) var newBuilders: [SourcePosition] = []
     /// Strings that look like pins, and stand in no call.
     private(set) var strayPins: [SourcePosition] = []
     private(set) var openStrings: [SourcePosition] = []
@@ -73,6 +75,7 @@ struct SourceCalls {
             isBuilder = isBuilder || wasOnBuilder
         } else if word == "CertificatePinner", takeBuilderType() {
             isBuilder = true
+            if lexer.peek()?.isSign("(") == true { newBuilders.append(position) }
             if let name = lexer.peek()?.word, lexer.peek()?.startsLine == false { builders.insert(name) }
             if let variable { builders.insert(variable) }
         } else if wasOnBuilder {

@@ -110,16 +110,24 @@ extension TrustKitReader {
 
     private mutating func excludes(_ domain: PropertyList) -> Bool {
         if domain[Self.excludeKey] != nil { return boolean(Self.excludeKey, in: domain, default: false) }
-        for key in [Self.meantExcludeKey, "k" + Self.meantExcludeKey] where domain[key] != nil {
+        if let key = misspeltExclusion(in: domain) {
             note(.stricter, "TrustKit passes over \(key): its key is \(Self.excludeKey)", domain.position)
-            return boolean(key, in: domain, default: false)
         }
         return false
     }
 
+    private func misspeltExclusion(in domain: PropertyList) -> String? {
+        [Self.meantExcludeKey, "k" + Self.meantExcludeKey].first { domain[$0] != nil }
+    }
+
     private mutating func pins(_ entry: PropertyList.Member, minimum: Int) -> [CanonicalPin] {
         guard let texts = strings(Self.hashesKey, in: entry.value) else {
-            problems.add("\(quoted(entry.key)) has no \(Self.hashesKey): add \(minimum)", at: entry.position)
+            let exclusion = misspeltExclusion(in: entry.value).map {
+                ", or write \(Self.excludeKey) where \($0) stands, which TrustKit passes over"
+            }
+            problems.add(
+                "\(quoted(entry.key)) has no \(Self.hashesKey): add \(minimum)" + (exclusion ?? ""),
+                at: entry.position)
             return []
         }
         var pins: [CanonicalPin] = []

@@ -220,6 +220,12 @@ struct AndroidTests {
             "trust-anchors names no roots, so every chain is refused"
         ),
         (
+            "<domain-config><domain>a.test</domain><pin-set>\(pinTag)</pin-set><trust-anchors>"
+                + "<certificates src=\"@raw/own\" overridePins=\"true\"/>"
+                + "<certificates src=\"system\" overridePins=\"true\"/></trust-anchors></domain-config>", .weaker,
+            "pins do not count for chains that end at \"system\": remove overridePins"
+        ),
+        (
             "<xi:include xmlns:xi=\"http://www.w3.org/2001/XInclude\" href=\"/etc/passwd\"/>", .unchanged,
             "\"include\" in network-security-config is passed over with all that it holds: remove it"
         ),

@@ -68,6 +68,60 @@ struct ReplacingTests {
                 """)
     }
 
+    private static let roots = """
+        <trust-anchors><!-- ours -->
+              <certificates src="@raw/acme_root"/>
+            </trust-anchors>
+        """
+
+    private func config(_ hosts: [String], _ byte: UInt8, _ more: String = "") -> String {
+        """
+        <network-security-config>
+          <domain-config>
+            \(hosts.map { "<domain includeSubdomains=\"true\">\($0)</domain>" }.joined())
+            \(Self.roots)\(more)
+            <pin-set>
+                <pin digest="SHA-256">\(Self.base64(byte))</pin>
+            </pin-set>
+          </domain-config>
+        </network-security-config>
+        """
+    }
+
+    @Test(
+        "Android: where the hosts of a config stay together, its pins alone change, and nothing when they are the same")
+    func androidPinsAlone() throws {
+        let policy = CanonicalPolicy(
+            rules: ["a.test", "b.test"].map { Self.rule($0, .exactAndBelow, [Self.pin(1)]) }, combination: .closest)
+        let there = config(["a.test", "b.test"], 1)
+        #expect(try replaced(.android, config(["a.test", "b.test"], 9), policy) == there)
+        #expect(
+            try replaced(.android, there.replacing("<pin-set>", with: "<pin-set ><!-- c -->"), policy)
+                == there.replacing("<pin-set>", with: "<pin-set ><!-- c -->"))
+    }
+
+    @Test("Android: roots of a config stay with its hosts, or nothing is written")
+    func androidRootsKept() throws {
+        let narrowed = CanonicalPolicy(rules: [Self.rule("a.test", .exact, [Self.pin(1)])], combination: .closest)
+        #expect(try replaced(.android, config(["a.test"], 9), narrowed).contains(Self.roots))
+        let nested = config(
+            ["a.test"], 9,
+            "<domain-config><domain>x.a.test</domain><pin-set/><certificateTransparency/></domain-config>")
+        var policy = Self.android
+        policy.rules.append(Self.rule("x.a.test", .exact, [Self.pin(2)]))
+        let result = try replaced(.android, nested, policy)
+        #expect(result.ranges(of: Self.roots).count == 2)
+        #expect(
+            problem(.android, config(["a.test", "b.test"], 9), Self.android).contains(
+                "\"b.test\" has settings that are not about pins, and no rule"))
+        policy.rules = Self.android.rules
+        policy.rules[0].patterns.append(HostPattern("c.test", .exact))
+        #expect(
+            problem(.android, config(["a.test"], 9), policy).contains("a.test, c.test have different trust-anchors"))
+        policy.rules[0].anchors = [AnchorSet("system")]
+        #expect(try !replaced(.android, config(["a.test"], 9), policy).contains("@raw"))
+    }
+
     @Test(
         "Android: configs are added where there are none",
         arguments: [

@@ -86,6 +86,11 @@ struct TrustKitTests {
     static let rejectedRows: [(String, String)] = [
         (domain("a.test", ""), "\"a.test\" has no TSKPublicKeyHashes: add 2"),
         (
+            domain("a.z.test", "<key>TSKExcludeSubdomainFromParentPolicy</key><true/>") + parent,
+            "\"a.z.test\" has no TSKPublicKeyHashes: add 2, or write kSKExcludeSubdomainFromParentPolicy where "
+                + "TSKExcludeSubdomainFromParentPolicy stands, which TrustKit passes over"
+        ),
+        (
             domain("a.test", "<key>TSKPublicKeyHashes</key><array><string>\(pins[0])</string></array>"),
             "\"a.test\" has 1 different pins, and TrustKit wants 2: add the pin of a backup key"
         ),
@@ -157,11 +162,11 @@ struct TrustKitTests {
             "TrustKit passes over kTSKPublicKeyHashes, the constant's name: write TSKPublicKeyHashes"
         ),
         (
-            domain("a.z.test", "<key>kTSKExcludeSubdomainFromParentPolicy</key><true/>") + parent, .stricter,
+            domain("a.z.test", hashes + "<key>kTSKExcludeSubdomainFromParentPolicy</key><true/>") + parent, .stricter,
             "TrustKit passes over kTSKExcludeSubdomainFromParentPolicy: its key is kSKExcludeSubdomainFromParentPolicy"
         ),
         (
-            domain("a.z.test", "<key>TSKExcludeSubdomainFromParentPolicy</key><true/>") + parent, .stricter,
+            domain("a.z.test", hashes + "<key>TSKExcludeSubdomainFromParentPolicy</key><true/>") + parent, .stricter,
             "TrustKit passes over TSKExcludeSubdomainFromParentPolicy: its key is kSKExcludeSubdomainFromParentPolicy"
         ),
         (

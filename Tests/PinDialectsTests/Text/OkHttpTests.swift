@@ -163,6 +163,24 @@ struct OkHttpTests {
         #expect(reading.notes.map(\.location?.line) == [1])
     }
 
+    @Test("two builders in a file are told, and one that is named as a type too is not")
+    func twoBuilders() throws {
+        let text = """
+            CertificatePinner.Builder first = new CertificatePinner.Builder();
+            first.add("a.example", "\(Self.first)");
+
+            val b = CertificatePinner.Builder().add("a.example", "\(Self.second)").build()
+            """
+        let reading = try OkHttpReader.read(Array(text.utf8), path: "Pins.kt")
+        #expect(
+            reading.notes == [
+                ConversionNote(
+                    .quirk, .weaker,
+                    "the builders of lines 1 and 4 are read as one, so each client would take the other's keys: "
+                        + "give each a file of its own", at: PolicyLocation(path: "Pins.kt", line: 4, column: 9))
+            ])
+    }
+
     @Test("pins are the texts that OkHttp's own tests say", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func pinStrings() throws {
         let rows = try #require(PeerCases.all).pin_strings.okhttp.cases.elements
