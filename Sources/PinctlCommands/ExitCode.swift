@@ -49,7 +49,8 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     package var meaning: String {
         switch self {
         case .good: "good: everything asked was checked and holds"
-        case .finding: "a finding: pins do not match, a target no rule covers, an error that lint found, a drifted export"
+        case .finding:
+            "a finding: pins do not match, a target no rule covers, an error that lint found, a drifted export"
         case .badInput: "wrong usage, or input that cannot be read or is invalid"
         case .couldNotCheck: "could not check: name not resolved, no connection, timeout, failed handshake"
         case .notTrusted: "chain not trusted: expired, wrong name, unknown issuer; pins were not judged"
