@@ -253,10 +253,6 @@ extension AndroidConfigReader {
             }
             let bypasses = boolean("overridePins", of: child, default: overridesByDefault)
             anchors.append(AnchorSet(source.value, bypassesPins: bypasses))
-            // What overrides in builds that can be debugged is told for all of its roots.
-            if bypasses, !overridesByDefault {
-                note(.weaker, "no pin counts for chains that end at \(quoted(source.value))", child)
-            }
         }
         return anchors
     }
