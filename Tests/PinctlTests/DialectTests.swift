@@ -282,6 +282,20 @@ struct DialectTests {
         #expect(lint.status == 2)
     }
 
+    @Test("Roots that a config has and the policy is silent on stay, and are no difference")
+    func roots() async throws {
+        let config = try site.folder.add(
+            """
+            <network-security-config><domain-config><domain>api.test</domain>
+            <trust-anchors><certificates src="@raw/ours"/></trust-anchors>
+            <pin-set><pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
+            """, name: "roots.xml")
+        let into = ["export", "--to", "android", "--into", config]
+        #expect(await pinctl(into + ["--lossy", policy]).status == 0)
+        #expect(try String(contentsOfFile: config, encoding: .utf8).contains("<certificates src=\"@raw/ours\"/>"))
+        #expect(await pinctl(into + ["--check", policy]).status == 0)
+    }
+
     @Test("A host that no policy can have is told when it is imported")
     func badHost() async throws {
         let code = "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\")"

@@ -83,9 +83,21 @@ struct ExportJob {
         if let refusal = notes.first(where: { $0.direction == .impossible }) {
             throw .unusable(["\(file) cannot hold this policy: \(refusal)"])
         }
-        let there = try DialectInput(file, as: target)
+        return differences(in: try DialectInput(file, as: target))
+    }
+
+    private func differences(in there: DialectInput) -> [CanonicalDifference] {
         // Its own form, so that two ways to say one thing are one.
-        return policy.differences(in: there.reading.policy.split)
+        let found = there.reading.policy.split
+        var policy = policy
+        // Roots that a config has and the policy is silent on are the config's, and stay; not so where they need no pin.
+        for index in policy.rules.indices where policy.rules[index].anchors == nil {
+            let twin = found.rules.first { $0.patterns == policy.rules[index].patterns }
+            if let anchors = twin?.anchors, !anchors.contains(where: \.bypassesPins) {
+                policy.rules[index].anchors = anchors
+            }
+        }
+        return policy.differences(in: found)
     }
 
     func check(_ file: String, _ console: inout Console) throws(UsageError) {
@@ -123,7 +135,7 @@ struct ExportJob {
         let json: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
         // What is there and not in the policy goes, which nobody is to find out later.
         if let there = try? DialectInput(file, bytes, target) {
-            let differences = policy.differences(in: there.reading.policy.split)
+            let differences = differences(in: there)
             guard !differences.isEmpty else {
                 return console.result(["\(file) says that already"], .object(json + [("changed", .bool(false))]))
             }
