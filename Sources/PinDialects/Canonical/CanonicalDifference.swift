@@ -45,7 +45,7 @@ extension CanonicalPolicy {
     /// What holds for each pattern, over the rules that name it.
     private var byHost: [PlacedPattern: RuleMeaning] {
         var meanings: [PlacedPattern: RuleMeaning] = [:]
-        for rule in rules where !isIdle(rule) {
+        for rule in rulesInEffect() {
             for pattern in rule.patterns {
                 meanings[PlacedPattern(pattern: pattern, ports: rule.ports), default: RuleMeaning(rule)].pins
                     .formUnion(rule.pins.map(\.bare))

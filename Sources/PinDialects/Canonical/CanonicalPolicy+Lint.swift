@@ -11,7 +11,7 @@ extension CanonicalPolicy {
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
         publicSuffixes: PublicSuffixes = .system
     ) -> [LintFinding] {
-        let linted = rules.filter { !isIdle($0) || !$0.pins.isEmpty }.map { rule in
+        let linted = rulesInEffect(where: \.pins.isEmpty).map { rule in
             let location = rule.location ?? PolicyLocation(path: path)
             return LintedPolicy.Rule(
                 hosts: rule.patterns.map {

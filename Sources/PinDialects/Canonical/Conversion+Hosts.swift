@@ -202,11 +202,13 @@ extension PinRequirement {
 }
 
 extension CanonicalPolicy {
-    /// Whether a rule takes hosts out that no other rule pins: it means nothing.
-    func isIdle(_ rule: CanonicalRule) -> Bool {
-        guard rule.mode == .off, unlisted == .trust else { return false }
-        return !rules.contains { other in
-            other.mode != .off && other.patterns.contains { wide in rule.patterns.contains { wide.covers($0) } }
+    /// The rules without those that take hosts out which no other rule pins: they mean nothing. `where` says which of
+    /// them go.
+    func rulesInEffect(where goes: (CanonicalRule) -> Bool = { _ in true }) -> [CanonicalRule] {
+        guard unlisted == .trust, rules.contains(where: { $0.mode == .off }) else { return rules }
+        let pinning = RulesByName(rules.filter { $0.mode != .off })
+        return rules.filter { rule in
+            rule.mode != .off || !goes(rule) || rule.patterns.contains { !pinning.covering($0).isEmpty }
         }
     }
 }

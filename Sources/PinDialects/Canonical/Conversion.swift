@@ -34,8 +34,7 @@ struct Conversion {
         var policy = policy
         if let host { choose(host, &policy) }
         // A network security config speaks of hosts whose pins it has nothing to say of.
-        let whole = policy
-        policy.rules.removeAll { whole.isIdle($0) && $0.pins.isEmpty }
+        policy.rules = policy.rulesInEffect(where: \.pins.isEmpty)
         checkHosts(policy)
         policy = policy.split
         join(&policy)
