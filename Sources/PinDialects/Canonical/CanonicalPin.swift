@@ -15,8 +15,11 @@ public struct CanonicalPin: Sendable, Hashable {
     /// How it is pinned.
     @nonexhaustive
     public enum Digest: String, Sendable, Hashable, CaseIterable {
+        /// By 20 bytes: OkHttp alone takes it.
         case sha1
+        /// By 32 bytes.
         case sha256
+        /// By 64 bytes: TLSA alone.
         case sha512
         /// As it is, without a digest.
         case full
