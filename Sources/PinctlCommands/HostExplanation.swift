@@ -71,17 +71,7 @@ struct HostExplanation {
 
 extension CanonicalRule {
     /// The hosts it is for.
-    var title: String {
-        patterns.map { pattern in
-            switch pattern.scope {
-            case .exact: pattern.host
-            case .oneLabelBelow: "*.\(pattern.host)"
-            case .exactAndOneLabelBelow: "\(pattern.host) and one label below"
-            case .exactAndBelow: "\(pattern.host) and all below"
-            case .every: "every host"
-            }
-        }.joined(separator: ", ")
-    }
+    var title: String { patterns.map { $0.title() }.joined(separator: ", ") }
 
     /// What holds besides the pins: the mode, the required roles, the end.
     fileprivate func conditions(at time: Date) -> String {

@@ -60,14 +60,7 @@ private struct PlacedPattern: Hashable, Comparable {
     let ports: Set<Int>?
 
     var title: String {
-        let ports = ports.map { ":" + $0.sorted().map(String.init).joined(separator: ",") } ?? ""
-        return switch pattern.scope {
-        case .exact: pattern.host + ports
-        case .oneLabelBelow: "*." + pattern.host + ports
-        case .exactAndOneLabelBelow: "\(pattern.host)\(ports) and one label below"
-        case .exactAndBelow: "\(pattern.host)\(ports) and all below"
-        case .every: "every host\(ports)"
-        }
+        pattern.title(ports: ports.map { ":" + $0.sorted().map(String.init).joined(separator: ",") } ?? "")
     }
 
     static func < (left: PlacedPattern, right: PlacedPattern) -> Bool { left.title < right.title }

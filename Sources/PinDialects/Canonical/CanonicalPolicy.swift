@@ -107,6 +107,17 @@ public struct HostPattern: Sendable, Hashable {
         self.host = host
         self.scope = scope
     }
+
+    /// What messages call the hosts; `ports`, `:8443`, stand behind the name.
+    package func title(ports: String = "") -> String {
+        switch scope {
+        case .exact: host + ports
+        case .oneLabelBelow: "*." + host + ports
+        case .exactAndOneLabelBelow: "\(host)\(ports) and one label below"
+        case .exactAndBelow: "\(host)\(ports) and all below"
+        case .every: "every host\(ports)"
+        }
+    }
 }
 
 /// When a rule ends, and what holds then.

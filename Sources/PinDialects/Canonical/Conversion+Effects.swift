@@ -95,7 +95,9 @@ extension Conversion {
         }
         switch traits.expiry {
         case .none, .instant: expiry.moment = .instant(instant)
-        case .age: expiry.moment = .age(max(0, instant - now))
+        case .age:
+            let (rest, overflow) = instant.subtractingReportingOverflow(now)
+            expiry.moment = .age(overflow ? 0 : max(0, rest))
         case .utcDay:
             let start = CivilTime(secondsSince1970: instant)?.midnight ?? instant
             if start != instant {

@@ -29,9 +29,7 @@ extension Conversion {
     }
 
     mutating func convertDenied(_ policy: inout CanonicalPolicy) {
-        let kept = policy.denied.filter { pin in
-            traits.denies && traits.contents.contains(pin.content) && traits.digests.contains(pin.digest)
-        }
+        let kept = policy.denied.filter { traits.denies && traits.canSay($0) }
         let count = policy.denied.count - kept.count
         if count > 0 {
             note(.denyLost, .weaker, "\(name) cannot deny \(count) of the denied keys: they would be accepted", nil)
@@ -42,12 +40,9 @@ extension Conversion {
     /// Gives a rule that takes its host out the pins that it takes it out of: a dialect can ask for pins in every rule.
     func lendPins(to rule: inout CanonicalRule, from rules: RulesByName) {
         guard rule.mode == .off, traits.namesPinsAlways else { return }
-        let usable = { (pin: CanonicalPin) in
-            traits.contents.contains(pin.content) && traits.digests.contains(pin.digest)
-        }
-        guard !rule.pins.contains(where: usable), let pattern = rule.patterns.first else { return }
+        guard !rule.pins.contains(where: traits.canSay), let pattern = rule.patterns.first else { return }
         let covering = rules.covering(pattern).filter { $0.mode != .off }
-        rule.pins = covering.first { $0.pins.contains(where: usable) }?.pins ?? rule.pins
+        rule.pins = covering.first { $0.pins.contains(where: traits.canSay) }?.pins ?? rule.pins
     }
 
     /// Whether the dialect has this kind of pin; what it has not is left out, and told.

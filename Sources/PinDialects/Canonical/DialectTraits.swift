@@ -45,6 +45,9 @@ struct DialectTraits {
     enum Expiry { case none, instant, utcDay, localDay, age }
     enum Reports { case none, one, many }
     enum Anchors { case none, named, files }
+
+    /// Whether it has this kind of pin.
+    func canSay(_ pin: CanonicalPin) -> Bool { contents.contains(pin.content) && digests.contains(pin.digest) }
 }
 
 extension PinDialect {
