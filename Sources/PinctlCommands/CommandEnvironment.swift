@@ -6,9 +6,27 @@ package struct CommandEnvironment: Sendable {
     package var variables: @Sendable () -> [String: String]
     /// The time now; commands ask once.
     package var now: @Sendable () -> Date
+    package var terminal: Terminal
 
-    package init(variables: @escaping @Sendable () -> [String: String], now: @escaping @Sendable () -> Date) {
+    package init(
+        variables: @escaping @Sendable () -> [String: String], now: @escaping @Sendable () -> Date,
+        terminal: Terminal = Terminal()
+    ) {
         self.variables = variables
         self.now = now
+        self.terminal = terminal
+    }
+}
+
+/// What is known of the terminal that somebody may sit at.
+package struct Terminal: Sendable {
+    /// Columns of the terminal that standard output is; nil when it is none, and lines may have any length.
+    package var columns: Int?
+    /// Whether standard error is a terminal, which shows progress.
+    package var showsProgress: Bool
+
+    package init(columns: Int? = nil, showsProgress: Bool = false) {
+        self.columns = columns
+        self.showsProgress = showsProgress
     }
 }

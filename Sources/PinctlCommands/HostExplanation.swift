@@ -15,7 +15,7 @@ struct HostExplanation {
 
     /// A host as somebody writes it, a target with a port or a URL too.
     init(_ word: String, _ input: DialectInput, as dialect: PinDialect?, at time: Date) throws(UsageError) {
-        let target = try Endpoint(argument: word)
+        let target = try Target(argument: word).endpoint
         // A host alone stays as it is written: systems differ in what they take for the same.
         let isAlone = !word.contains("/") && !word.contains(":") && !word.contains("@")
         host = isAlone ? word : target.name.description

@@ -7,7 +7,8 @@ package enum Pinctl {
         let name = words.first.flatMap(CommandDefinition.named)?.name
         // Before the flags are parsed, so that a wrong flag is told in the form that was asked for.
         let flags = words.prefix { $0 != "--" }
-        let format: Console.Format = flags.contains(Flag.json.dashed) ? .json : .text
+        let format: Console.Format =
+            flags.contains(Flag.json.dashed) ? .json : flags.contains(Flag.ndjson.dashed) ? .ndjson : .text
         var console = Console(
             schema: "pinctl.\(name ?? "usage")/1", format: format, output: output, diagnostics: diagnostics)
         do throws(UsageError) {

@@ -131,9 +131,9 @@ struct CheckTests {
                     + "version does not do: look at it by other means\n")
             #expect(less.status == 3)
         }
-        let wrong = try site.policy("\"\(strangePin)\"", rule: #""check": { "targets": ["ftp://a.test"] },"#)
+        let wrong = try site.policy("\"\(strangePin)\"", rule: #""check": { "targets": ["gopher://a.test"] },"#)
         let run = await check("--policy", wrong)
-        #expect(run.errors.contains("\(wrong):3:1: the target \"ftp://a.test\" of \"check\": scheme \"ftp\""))
+        #expect(run.errors.contains("\(wrong):3:1: the target \"gopher://a.test\" of \"check\": scheme \"gopher\""))
         #expect(run.status == 2)
     }
 

@@ -53,7 +53,7 @@ struct ExitCodeTests {
         Row(0, "check {roots} --policy {policy} {server}"), Row(1, "check {roots} --policy {mismatch} {server}"),
         Row(1, "check {roots} --policy {policy} {wrong-name}"),
         Row(1, "check {roots} --policy {policy} {server} x.test"),
-        Row(2, "check {roots} --policy {broken} {server}"), Row(2, "check {roots} --policy {policy} ftp://a"),
+        Row(2, "check {roots} --policy {broken} {server}"), Row(2, "check {roots} --policy {policy} gopher://a"),
         Row(2, "check {roots} --pin {pin}"), Row(2, "check {roots} {server}"),
         Row(2, "check --ca-file {empty} --pin {pin} {server}"),
         Row(3, "check {roots} --pin {pin} --timeout 0.2 {stall}"),

@@ -112,10 +112,10 @@ extension Arguments {
     }
 
     /// The operands as targets.
-    func endpoints() throws(UsageError) -> [Endpoint] {
-        var endpoints: [Endpoint] = []
-        for operand in operands { endpoints.append(try Endpoint(argument: operand)) }
-        return endpoints
+    func targets() throws(UsageError) -> [Target] {
+        var targets: [Target] = []
+        for operand in operands { targets.append(try Target(argument: operand)) }
+        return targets
     }
 
     /// A positive number of seconds, at most a day.

@@ -12,7 +12,7 @@ package struct CommandDefinition: Sendable {
     let run: @Sendable (Arguments, CommandEnvironment, inout Console) async throws(UsageError) -> Void
 
     /// Its own flags and those every command has.
-    package var allFlags: [Flag] { flags + [.json, .quiet, .help] }
+    package var allFlags: [Flag] { flags + [.json, .ndjson, .quiet, .help] }
 }
 
 extension CommandDefinition {

@@ -1,5 +1,4 @@
 import PinDialects
-import TLSTransport
 
 /// The help, made from the tables of commands and flags.
 enum HelpText {
@@ -40,7 +39,7 @@ enum HelpText {
                 "", "Of several outcomes the first of 2, 1, 4, 3, 0 is told. A closed pipe ends quietly.",
             ]
         ),
-        ("targets", Endpoint.targetGrammar), ("lint-rules", CommandDefinition.lintRules),
+        ("targets", Target.grammar), ("lint-rules", CommandDefinition.lintRules),
         ("dialects", dialects),
     ]
 

@@ -13,23 +13,27 @@ extension CommandDefinition {
             "The connection is closed at the server's certificate; no byte of a request is sent.",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let named = try arguments.endpoints()
-            let probe = try ServerProbe(arguments, in: environment)
+            let named = try arguments.targets()
+            let probe = try ServerProbe(arguments)
+            let judge = try ChainJudge(arguments, in: environment)
             var source = try arguments.pinSource()
             if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
-            var checks: [(endpoint: Endpoint, expectation: Expectation)] = []
-            for endpoint in named.isEmpty ? try source.endpoints() : named {
-                checks.append((endpoint, try source.expectation(for: endpoint)))
+            var checks: [(target: Target, expectation: Expectation)] = []
+            for target in named.isEmpty ? try source.targets() : named {
+                checks.append((target, try source.expectation(for: target.endpoint)))
             }
             guard !checks.isEmpty else { throw .missingOperand(arguments.command) }
 
-            for problem in source.unmetSettings(for: checks.map(\.endpoint)) {
+            for problem in source.unmetSettings(for: checks.map(\.target.endpoint)) {
                 console.problem(problem, .couldNotCheck)
             }
 
             var tally: [ExitCode: Int] = [:]
-            await inOrder(checks) { check in
-                await probe.judge(check.endpoint, expecting: check.expectation)
+            await inOrder(checks) { check -> VerdictText in
+                if case .unlisted(let file) = check.expectation {
+                    return judge.verdict(onUnlisted: check.target, in: file)
+                }
+                return judge.verdict(on: await probe.probes(of: check.target)[0], expecting: check.expectation)
             } each: { judged in
                 let status = judged.verdict.status
                 tally[status, default: 0] += 1
@@ -52,23 +56,23 @@ extension CommandDefinition {
 
 extension PinSource {
     /// The targets of every rule: those it names, else its host at the ports it reaches, 443 for all.
-    fileprivate func endpoints() throws(UsageError) -> [Endpoint] {
+    fileprivate func targets() throws(UsageError) -> [Target] {
         guard case .policy(let file) = self else { return [] }
-        var endpoints: [Endpoint] = []
+        var targets: [Target] = []
         for rule in file.policy.rules {
             for target in rule.check.targets {
                 do throws(TargetError) {
-                    endpoints.append(try Endpoint(target: target))
+                    targets.append(try Target(target))
                 } catch {
                     throw .unusable(["\(rule.origin): the target \"\(target)\" of \"check\": \(error)"])
                 }
             }
             guard rule.check.targets.isEmpty else { continue }
-            endpoints += (rule.ports?.sorted() ?? [443]).compactMap { port in
-                UInt16(exactly: port).map { Endpoint(name: rule.host, port: $0) }
+            targets += (rule.ports?.sorted() ?? [443]).compactMap { port in
+                UInt16(exactly: port).map { Target(Endpoint(name: rule.host, port: $0)) }
             }
         }
-        return endpoints
+        return targets
     }
 
     /// Which policy it was that the servers were held against: files change.

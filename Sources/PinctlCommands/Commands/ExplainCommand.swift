@@ -55,14 +55,13 @@ private struct KeyRing {
     init(_ arguments: Arguments, _ environment: CommandEnvironment) async throws(UsageError) {
         for name in arguments.all(.among) {
             if try add(file: name) { continue }
-            let endpoint = try Endpoint(argument: name)
-            let probe = try ServerProbe(arguments, in: environment)
-            do throws(TransportError) {
-                for (index, certificate) in try await probe.presentedChain(of: endpoint).certificates.enumerated() {
-                    holders.append((KeyHolder(certificate), "\(endpoint)[\(index)]  \(certificate.subject)"))
+            let target = try Target(argument: name)
+            switch try await ServerProbe(arguments).probes(of: target)[0].outcome {
+            case .success(let served):
+                for (index, certificate) in served.presented.certificates.enumerated() {
+                    holders.append((KeyHolder(certificate), "\(target)[\(index)]  \(certificate.subject)"))
                 }
-            } catch {
-                throw .unusable(["\(name) is no file, and as a server: \(error)"])
+            case .failure(let error): throw .unusable(["\(name) is no file, and as a server: \(error)"])
             }
         }
     }

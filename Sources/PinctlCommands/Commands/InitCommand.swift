@@ -12,26 +12,27 @@ extension CommandDefinition {
             "give it to check as well, or name it in the rules as \"anchors\".",
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let endpoints = try arguments.endpoints()
-            let probe = try ServerProbe(arguments, in: environment)
+            let targets = try arguments.targets()
+            let probe = try ServerProbe(arguments)
+            let judge = try ChainJudge(arguments, in: environment)
 
             var draft = PolicyDraft()
-            await inOrder(endpoints) { endpoint in
-                (endpoint, await probe.judge(endpoint, expecting: .trust))
-            } each: { endpoint, judged in
+            await inOrder(targets) { target in
+                (target, judge.verdict(on: await probe.probes(of: target)[0], expecting: .trust))
+            } each: { target, judged in
                 if let path = judged.verdict.path {
-                    draft.add(path, port: Int(endpoint.port))
+                    draft.add(path, port: Int(target.endpoint.port))
                 } else {
                     console.problem(
-                        "\(endpoint): \(judged.finding)", judged.verdict.status,
-                        members: [("target", .string(endpoint.description))])
+                        "\(target): \(judged.finding)", judged.verdict.status,
+                        members: [("target", .string(target.description))])
                 }
             }
             guard console.status == .good else {
                 return console.note("nothing is written: a policy is made of verified chains alone")
             }
 
-            let hosts = JSON.array(endpoints.map { .string($0.description) })
+            let hosts = JSON.array(targets.map { .string($0.description) })
             guard let path = arguments[.output] else {
                 let lines = draft.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
                 return console.result(

@@ -18,7 +18,7 @@ extension CommandDefinition {
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             guard let host = arguments[.host] else { throw .missingFlag(.host) }
-            let endpoint = try Endpoint(argument: host)
+            let endpoint = try Target(argument: host).endpoint
             let time = try arguments.time(in: environment)
             let expectation = try arguments.pinSource().expectation(for: endpoint)
             let (mode, evidence) = try arguments.revocation()

@@ -8,18 +8,21 @@ import CertificateTrust
 ///   terminal. Verdicts are words; no line depends on colour.
 /// - With `--json` standard output is one document, valid also when the command fails: the results as they come, what
 ///   went wrong among them, then the summary with the exit code.
+/// - With `--ndjson` each result is a line, and the summary, `"type":"summary"`, the last one.
 /// - With `--quiet` standard output stays empty.
 /// - A result that cannot be written ends the program: exit 2, or quietly when the reader went away.
 package struct Console {
     package enum Format: Sendable {
         case text
         case json
+        case ndjson
         case quiet
     }
 
     private var format: Format
     private var output: OutputBuffer
     private var diagnostics: OutputBuffer
+    private let schema: String
     private var elementCount = 0
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
@@ -30,11 +33,17 @@ package struct Console {
         self.format = format
         self.output = output
         self.diagnostics = diagnostics
+        self.schema = schema
         if format == .json {
-            let tool: JSON = ["name": "pinctl", "version": .string(Version.current)]
-            self.output.write("{\"schema\":\(JSON.string(schema).text),\"tool\":\(tool.text),\"results\":[")
+            self.output.write(
+                "{\"schema\":\(JSON.string(schema).text),\"tool\":\(Self.tool.text),\"results\":[")
         }
     }
+
+    private static let tool: JSON = ["name": "pinctl", "version": .string(Version.current)]
+
+    /// Whether results are written as JSON, as a document or as lines.
+    private var isJSON: Bool { format == .json || format == .ndjson }
 
     /// Prints one result, as lines or as an element of the document's `results`, and records its outcome.
     mutating func result(
@@ -44,7 +53,7 @@ package struct Console {
         switch format {
         case .quiet: break
         case .text: text(lines())
-        case .json: writeElement(json())
+        case .json, .ndjson: writeElement(json())
         }
     }
 
@@ -54,7 +63,7 @@ package struct Console {
         _ message: String, _ status: ExitCode, members: @autoclosure () -> [(String, JSON)] = []
     ) {
         self.status.record(status)
-        if format == .json { writeElement(.object(members() + [("error", .string(message))])) }
+        if isJSON { writeElement(.object(members() + [("error", .string(message))])) }
         note(message)
     }
 
@@ -82,7 +91,7 @@ package struct Console {
                     .joined(separator: "\t")
             }
             output.write(lines.joined(separator: "\n") + (text.hasSuffix("\n") ? "" : "\n"))
-        case .json: writeElement(json())
+        case .json, .ndjson: writeElement(json())
         }
     }
 
@@ -101,17 +110,25 @@ package struct Console {
     mutating func flush() { output.flush() }
 
     package mutating func finish() {
-        if format == .json {
-            let verdict: [(String, JSON)] = [
-                ("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue))),
-            ]
-            output.write("\n],\"summary\":\(JSON.object(summary + verdict).text)}\n")
+        let verdict: [(String, JSON)] = [
+            ("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue))),
+        ]
+        switch format {
+        case .json: output.write("\n],\"summary\":\(JSON.object(summary + verdict).text)}\n")
+        case .ndjson:
+            let frame: [(String, JSON)] = [("type", "summary"), ("schema", .string(schema)), ("tool", Self.tool)]
+            output.write(JSON.object(frame + summary + verdict).text + "\n")
+        case .text, .quiet: break
         }
         output.flush()
     }
 
     private mutating func writeElement(_ element: JSON) {
-        output.write((elementCount == 0 ? "\n" : ",\n") + element.text)
+        if format == .ndjson {
+            output.write(element.text + "\n")
+        } else {
+            output.write((elementCount == 0 ? "\n" : ",\n") + element.text)
+        }
         elementCount += 1
     }
 }

@@ -1,0 +1,120 @@
+package import CertificateTrust
+package import TLSTransport
+
+/// One server to ask: where it is, the name it must prove, and how it turns to TLS.
+package struct Target: Sendable, Hashable {
+    package var endpoint: Endpoint
+    /// The protocol that the server begins with; nil for TLS from the first byte.
+    package var startTLS: StartTLSProtocol?
+
+    package init(_ endpoint: Endpoint, startTLS: StartTLSProtocol? = nil) {
+        self.endpoint = endpoint
+        self.startTLS = startTLS
+    }
+}
+
+extension Target: CustomStringConvertible {
+    /// As it may be given again: `api.example.com:443`, `smtp://mail.example.com:25`.
+    package var description: String {
+        (startTLS.map { "\($0.rawValue)://" } ?? "") + endpoint.description
+    }
+}
+
+extension Target {
+    /// `pinctl help targets`.
+    static let grammar = [
+        "host                     port 443",
+        "host:port",
+        "192.0.2.1:port           an address",
+        "[2001:db8::1]:port",
+        "https://host:port/path   the path is passed over",
+        "smtp://host:port         in the clear first, then STARTTLS: "
+            + StartTLSProtocol.allCases.map(\.rawValue).prefix(6).joined(separator: ", ") + ",",
+        "                         " + StartTLSProtocol.allCases.map(\.rawValue).dropFirst(6).joined(separator: ", "),
+        "smtps://host             TLS from the first byte, at the port of "
+            + implicit.keys.sorted().joined(separator: ", "),
+        "host:443@192.0.2.1       connect to that address and expect the certificate of host; it may have a :port",
+    ]
+
+    /// Schemes with TLS from the first byte, and their ports.
+    private static let implicit: [String: UInt16] = [
+        "https": 443, "smtps": 465, "imaps": 993, "pop3s": 995, "ldaps": 636, "ftps": 990, "nntps": 563,
+    ]
+
+    /// Parses a target of the command line by the grammar above.
+    package init(_ text: String) throws(TargetError) {
+        var rest = text[...]
+        var port: UInt16 = 443
+        if let range = text.firstRange(of: "://") {
+            let scheme = text[..<range.lowerBound].lowercased()
+            if let implicit = Self.implicit[scheme] {
+                port = implicit
+            } else if let startTLS = StartTLSProtocol(rawValue: scheme) {
+                self.startTLS = startTLS
+                port = startTLS.defaultPort
+            } else {
+                throw .scheme(scheme)
+            }
+            rest = text[range.upperBound...].prefix { !"/?#".contains($0) }
+            // In what is pasted from a browser, a user stands there.
+            guard scheme != "https" || !rest.contains("@") else { throw .userPart }
+        }
+        let parts = rest.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        let (name, number) = try Self.hostAndPort(parts[0], defaultPort: port)
+        endpoint = Endpoint(name: name, port: number)
+        if parts.count == 2 {
+            let (host, port) = try Self.hostAndPort(parts[1], defaultPort: number)
+            endpoint.route = Route(host: host, port: port)
+        }
+    }
+
+    /// The same, for an operand or the value of a flag.
+    init(argument text: String) throws(UsageError) {
+        do throws(TargetError) {
+            try self.init(text)
+        } catch {
+            throw .invalidOperand(text, reason: error.description)
+        }
+    }
+
+    private static func hostAndPort(
+        _ text: Substring, defaultPort: UInt16
+    ) throws(TargetError) -> (ServerName, UInt16) {
+        var host = text
+        var port = defaultPort
+        // More than one colon without brackets is an IPv6 address, which then has no port.
+        let isBareIPv6 = !text.hasPrefix("[") && text.count { $0 == ":" } > 1
+        if !isBareIPv6, !text.hasSuffix("]"), let colon = text.lastIndex(of: ":") {
+            host = text[..<colon]
+            let digits = text[text.index(after: colon)...]
+            guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let number = UInt16(digits), number > 0
+            else { throw .port(String(digits)) }
+            port = number
+        }
+        do throws(ServerNameError) {
+            return (try ServerName(String(host)), port)
+        } catch {
+            throw .name(error)
+        }
+    }
+}
+
+/// Why a text is no target.
+package enum TargetError: Error, Hashable, Sendable {
+    case scheme(String)
+    case userPart
+    case port(String)
+    case name(ServerNameError)
+}
+
+extension TargetError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .scheme(let scheme): "scheme \"\(scheme)\" is not supported: see pinctl help targets"
+        case .userPart: "a user part in a URL: give the host alone; host@address connects elsewhere"
+        case .port(let text): "\"\(text)\" is not a port: give a number from 1 to 65535"
+        case .name(let error): error.description
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import CertificatePinning
+import FoundationEssentials
+
+/// What a run found, for the files of `--report`: every format is made from this value and from nothing else.
+struct Report: Sendable {
+    /// The command, `check`.
+    let command: String
+    /// When it ran.
+    let time: Date
+    /// What was held against: the policy's path, or nil.
+    let policy: String?
+    var entries: [ReportEntry] = []
+    var groups: [ReportGroup] = []
+    /// The summary of the JSON document, without what the exit code adds.
+    var summary: [(String, JSON)] = []
+    /// The line that ends the text output.
+    var closing = ""
+    var status = ExitCode.good
+}
+
+/// One thing that was looked at, and what came of it.
+struct ReportEntry: Sendable {
+    enum Outcome: String, Sendable, CaseIterable {
+        case ok
+        case warning
+        case failed
+        case notTrusted = "not_trusted"
+        case couldNotCheck = "could_not_check"
+        case badInput = "bad_input"
+        /// A failure that a baseline knows.
+        case known
+    }
+
+    let outcome: Outcome
+    /// What was looked at: `api.example.com:443`, a file.
+    let subject: String
+    /// Which of several looks at it this is: `203.0.113.7, ECDSA`; empty when there is one.
+    var variant = ""
+    /// The verdict in a word that stays the same across versions: `pin_mismatch`, `P003`.
+    let verdict: String
+    /// What was found, in one line.
+    let finding: String
+    /// The lines below it, as the text output has them.
+    var details: [String] = []
+    /// Warnings beside the verdict: a word that stays the same, and a line.
+    var warnings: [(identifier: String, text: String)] = []
+    /// Where the rule stands that decided, or the finding.
+    var location: PolicyLocation?
+    /// What is likely behind it: a word that stays the same, what was found, what to do.
+    var causes: [PinFailureCause] = []
+    /// The chain, leaf first, as it was judged.
+    var chain: [ReportCertificate] = []
+    /// What the rule expects.
+    var pins: [ReportPin] = []
+    var duration: Duration?
+    /// The element of the JSON document.
+    let json: JSON
+}
+
+/// One certificate of a chain that was judged.
+struct ReportCertificate: Sendable {
+    let role: String
+    let subject: String
+    let issuer: String
+    let key: String
+    /// `sha256/BASE64`.
+    let pin: String
+    let notBefore: Date
+    let notAfter: Date
+    /// `served`, `store` or `file`.
+    let source: String
+    /// The title of the pin that matches here; nil without one.
+    let matched: String?
+}
+
+/// One pin of the rule that decided.
+struct ReportPin: Sendable {
+    /// Its name, or itself.
+    let title: String
+    /// `sha256/BASE64`.
+    let pin: String
+    let role: String
+    let isBackup: Bool
+    /// `matches as root`, `not served`.
+    let standing: String
+}
+
+/// What failed for one cause.
+struct ReportGroup: Sendable {
+    let outcome: ReportEntry.Outcome
+    /// The cause in a line: `the authority changed: WE1 → WE2`.
+    let title: String
+    let remedy: String
+    let count: Int
+    /// The first of its subjects.
+    let examples: [String]
+}
