@@ -101,7 +101,9 @@ package final class Transport: Sendable {
             .earlier(Deadline(for: phase, peer: endpoint.description, limit: limit), total)
         }
         let addresses: [SocketAddress]
-        if let address { addresses = [address] } else {
+        if let address {
+            addresses = [address]
+        } else {
             addresses = try await self.addresses(of: endpoint, options, total: total)
         }
         let race = ConnectRace(to: addresses, peer: endpoint.description, on: loop)

@@ -32,7 +32,8 @@ extension Flag {
             The server is shown it before anybody has judged the server, which learns who is here; no byte of a request \
             is sent.
             """)
-    static let certificateKey = Flag("key", value: .file("FILE"), "the private key of --cert, where it has a file of its own")
+    static let certificateKey = Flag(
+        "key", value: .file("FILE"), "the private key of --cert, where it has a file of its own")
     static let passwordFile = Flag(
         "password-file", value: .file("FILE"), "the password of a private key: the first line of FILE")
     static let minimumTLS = Flag("min-tls", value: .choice("VERSION", ["1.2", "1.3"]), "offer no older TLS (1.2)")

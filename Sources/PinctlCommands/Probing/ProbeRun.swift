@@ -94,7 +94,8 @@ struct ProbeRun: Sendable {
         var options = settings.dialing
         options.serverKey = key
         let connection = try await Transport.shared.dial(
-            target.endpoint, startTLS: target.startTLS, at: address, through: settings.proxy, options: options, since: start)
+            target.endpoint, startTLS: target.startTLS, at: address, through: settings.proxy, options: options,
+            since: start)
         var served = ServedChain(
             presented: connection.presented, version: connection.version, cipherSuite: connection.cipherSuite)
         let reached = settings.proxy == nil ? connection.remoteAddress : nil

@@ -27,6 +27,8 @@ struct ProbeSettings: Sendable {
         dialing.resolveTimeout = dialing.totalTimeout
         dialing.handshakeTimeout = dialing.totalTimeout
         dialing.requestsStaple = true
+        // Mail servers refuse names of other protocols (RFC 7301, section 3.2), and all take none.
+        dialing.applicationProtocols = []
         dialing.minimumVersion = try arguments.version(.minimumTLS) ?? .tls12
         dialing.maximumVersion = try arguments.version(.maximumTLS)
         if dialing.minimumVersion == .tls13, dialing.maximumVersion == .tls12 {
@@ -60,7 +62,8 @@ struct ProbeSettings: Sendable {
         guard parts.count == 3, let name = try? ServerName(String(parts[0])), let port = UInt16(parts[1]), port > 0,
             let address = try? ServerName(String(parts[2])), address.isIPAddress
         else {
-            throw .invalidValue(.resolve, reason: "\(quoted(text)) is no HOST:PORT:ADDRESS: www.example.com:443:192.0.2.1")
+            throw .invalidValue(
+                .resolve, reason: "\(quoted(text)) is no HOST:PORT:ADDRESS: www.example.com:443:192.0.2.1")
         }
         return (Endpoint(name: name, port: port), Route(host: address, port: port))
     }
@@ -76,7 +79,8 @@ extension Arguments {
 
     fileprivate func count(_ flag: Flag, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = self[flag] else { return nil }
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number) else {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
+        else {
             throw .invalidValue(
                 flag, reason: "\(quoted(text)) is none: give a number from \(range.lowerBound) to \(range.upperBound)")
         }
