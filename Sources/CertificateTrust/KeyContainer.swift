@@ -69,6 +69,8 @@ enum KeyContainer {
     }
 
     private static func certificate(_ der: Span<UInt8>) -> Result<KeyMaterial, KeyMaterialError> {
-        do throws(KeyMaterialError) { return .success(try KeyMaterial(certificate: der)) } catch { return .failure(error) }
+        do throws(KeyMaterialError) { return .success(try KeyMaterial(certificate: der)) } catch {
+            return .failure(error)
+        }
     }
 }

@@ -55,7 +55,8 @@ extension KeyMaterialError: CustomStringConvertible {
         case .der(let error): "\(error)"
         case .encrypted:
             "is an encrypted private key: give its public key (openssl pkey -in FILE -pubout) or its certificate"
-        case .encryptedContainer: "is PKCS #12 under a password: give its certificates (openssl pkcs12 -in FILE -nokeys)"
+        case .encryptedContainer:
+            "is PKCS #12 under a password: give its certificates (openssl pkcs12 -in FILE -nokeys)"
         case .wrongPassword: "is encrypted with another password: check the one given"
         case .tooManyIterations(let count):
             "is protected by \(count) iterations, more than the \(iterationLimit) that a key may take, or than are left "

@@ -145,7 +145,8 @@ struct HashTests {
             }
         }
         let run = await pinctl("hash", try folder.add(encrypted, name: "key.p8"))
-        #expect(run.errors.contains("key.p8: is an encrypted private key: give --password-file FILE, or its public key"))
+        #expect(
+            run.errors.contains("key.p8: is an encrypted private key: give --password-file FILE, or its public key"))
     }
 
     @Test("takes no key that was written on one line for a label")

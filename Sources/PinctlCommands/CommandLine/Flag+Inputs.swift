@@ -9,13 +9,11 @@ extension Flag {
         details: "tlsa=NAME, such as tlsa=_443._tcp.example.com, prints a whole record.")
     static let output = Flag(
         "output", short: "o", value: .file("FILE"), "write to FILE, which must not exist yet")
-    static let passwordFile = Flag(
-        "password-file", value: .file("FILE"), "open encrypted keys and PKCS #12 with the password in FILE",
-        details: "A line end behind the password is dropped.")
     static let passwordDescriptor = Flag(
-        "password-fd", value: .text("N"), "the same, read from descriptor N to its end")
+        "password-fd", value: .text("N"), "the password of encrypted keys and PKCS #12, from descriptor N to its end")
     static let expect = Flag(
-        "expect", value: .text("PIN"), repeatable: true, "exit with 1 unless one of the keys has this pin, or another given")
+        "expect", value: .text("PIN"), repeatable: true,
+        "exit with 1 unless one of the keys has this pin, or another given")
     static let leaf = Flag("leaf", "only certificates that are no authority's")
     static let authority = Flag("ca", "only authorities' certificates, roots among them")
     static let root = Flag("root", "only authorities' certificates that name themselves as issuer")

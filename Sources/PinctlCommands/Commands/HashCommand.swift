@@ -75,7 +75,8 @@ private struct PinListing {
             }
         }
         if count == before, !hasProblem {
-            Self.complain(operand, "", InputProblem(reason: "no file in this folder holds a key: name another"), &console)
+            Self.complain(
+                operand, "", InputProblem(reason: "no file in this folder holds a key: name another"), &console)
         }
     }
 
@@ -95,11 +96,10 @@ private struct PinListing {
                 }
                 held = object
             }
-            if let held {
-                isGood = show(held, of: file, isAlone: isAlone, &console) && isGood
-            } else {
+            guard let held else {
                 throw InputProblem(reason: selection.missing, isStranger: selection != .all)
             }
+            isGood = show(held, of: file, isAlone: isAlone, &console) && isGood
         } catch {
             if let held { isGood = show(held, of: file, isAlone: false, &console) && isGood }
             guard !isInFolder || !error.isStranger else {

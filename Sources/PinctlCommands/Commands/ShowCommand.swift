@@ -8,9 +8,8 @@ extension CommandDefinition {
         name: "show", summary: "tell what a file holds, or what a server shows, with every pin",
         operands: "FILE|TARGET…", operandCount: 1...Int.max,
         flags: [
-            .host, .pem, .base64, .save, .der, .passwordFile, .passwordDescriptor, .caFile, .profile, .at,
-            .connectTimeout, .timeout,
-        ],
+            .host, .pem, .base64, .save, .der, .passwordDescriptor, .caFile, .profile, .at,
+        ] + Flag.probing,
         notes: [
             "A word with a slash, - and files of usual names are files; a word with a scheme is a",
             "server (pinctl help targets). Certificates that are a chain are put in order and",
@@ -117,9 +116,11 @@ private struct ShownProbe: Sendable {
     }
 
     private func headline(_ chain: ShownChain, _ served: ServedChain) -> String {
+        let target = probe.target.description
         let name = chain.nameMatches == false ? "not for this name" : "name ok"
         return [
-            probe.target.description, probe.address, served.version.isEmpty ? nil : served.version,
+            target, target.hasSuffix(probe.address ?? "") ? nil : probe.address,
+            served.version.isEmpty ? nil : served.version,
             "\(served.presented.leaf.subjectPublicKeyInfo.keyKind) key", chain.verdict, name,
         ].compactMap(\.self).joined(separator: "  ")
     }
@@ -133,7 +134,7 @@ private struct ShownProbe: Sendable {
         let line =
             isSame
             ? "\(place)serves the same chain"
-            : "\(place)also serves an \(kind) key: leaf \(leaf.spkiFingerprint) (by \(leaf.issuer.commonName ?? leaf.issuer.description)), "
+            : "\(place)also serves \(kind): leaf \(leaf.spkiFingerprint) (by \(leaf.issuer.commonName ?? leaf.issuer.description)), "
                 + chain.verdict
         return ["  " + line] + (isSame ? [] : chain.lines) + stapleLines
     }

@@ -74,7 +74,8 @@ struct CertificateExport {
         let name = String(
             String.UnicodeScalarView(
                 text.unicodeScalars.prefix(150).map { scalar in
-                    scalar.isASCII && (scalar.properties.isAlphabetic || "0123456789.-_".unicodeScalars.contains(scalar))
+                    scalar.isASCII
+                        && (scalar.properties.isAlphabetic || "0123456789.-_".unicodeScalars.contains(scalar))
                         ? scalar : "_"
                 }))
         return name.isEmpty || name.hasPrefix(".") || name.hasPrefix("-") ? "_" + name : name

@@ -44,7 +44,8 @@ struct CertificateRow {
         let shown = names.prefix(Self.nameLimit).map(\.description).joined(separator: ", ")
         let rest = names.count > Self.nameLimit ? " and \(names.count - Self.nameLimit) more" : ""
         let subject = certificate.subject.description
-        return "\(subject.isEmpty ? "no subject" : subject), by \(certificate.issuer), since \(certificate.notBefore.day)"
+        return
+            "\(subject.isEmpty ? "no subject" : subject), by \(certificate.issuer), since \(certificate.notBefore.day)"
             + (names.isEmpty ? "" : ", for \(shown)\(rest)")
     }
 

@@ -68,7 +68,8 @@ extension Arguments {
         guard let path = self[.passwordFile] else {
             guard let word = self[.passwordDescriptor] else { return KeyPassword() }
             guard let number = Int32(word), number >= 0 else {
-                throw .invalidValue(.passwordDescriptor, reason: "\"\(word)\" is no descriptor: give a number, 3 for 3<FILE")
+                throw .invalidValue(
+                    .passwordDescriptor, reason: "\"\(word)\" is no descriptor: give a number, 3 for 3<FILE")
             }
             return try password(.passwordDescriptor) { () throws(InputFileError) in
                 var file = try InputFile(descriptor: number)

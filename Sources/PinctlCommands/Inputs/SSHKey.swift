@@ -2,7 +2,9 @@ import CertificateTrust
 
 /// A public key of SSH as a line of text: a type, base64, and a comment (RFC 4253, section 6.6; RFC 5656; RFC 8709).
 enum SSHKey {
-    private static let types = ["ssh-rsa", "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"]
+    private static let types = [
+        "ssh-rsa", "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
+    ]
 
     /// Whether a line is a key; options in front of the type, as authorized_keys has them, are not read.
     static func isOne(_ line: Substring) -> Bool {
@@ -11,7 +13,8 @@ enum SSHKey {
 
     static func objects(in text: [UInt8]) -> [InputObject] {
         var objects: [InputObject] = []
-        let lines = String(decoding: text, as: UTF8.self).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        let lines = String(decoding: text, as: UTF8.self).split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (number, line) in lines.enumerated() {
             let content = line.drop { $0 == " " || $0 == "\t" }
             guard !content.isEmpty, content.first != "#" else { continue }
@@ -23,7 +26,8 @@ enum SSHKey {
     private static func key(_ line: Substring) -> Result<InputObject.Content, InputProblem> {
         let words = line.split(separator: " ")
         let unreadable = InputProblem(
-            reason: "is no SSH key of RSA, ECDSA or Ed25519 that can be read: write it with ssh-keygen -e -m PKCS8 -f FILE")
+            reason:
+                "is no SSH key of RSA, ECDSA or Ed25519 that can be read: write it with ssh-keygen -e -m PKCS8 -f FILE")
         guard isOne(line), words.count > 1, let blob = Base64.decodeCanonical(Array(words[1].utf8)) else {
             return .failure(unreadable)
         }

@@ -71,7 +71,8 @@ extension ShownChain {
         guard let path = paths.first else {
             return presented.enumerated().map { index, certificate in
                 CertificateRow(
-                    role: index == 0 ? "leaf" : certificate.isSelfIssued ? "root" : "issuer", certificate, source: source)
+                    role: index == 0 ? "leaf" : certificate.isSelfIssued ? "root" : "issuer", certificate,
+                    source: source)
             }
         }
         let onPath = path.enumerated().map { index, certificate in
@@ -102,7 +103,9 @@ extension ShownChain {
         members.append(("chain", .array(rows.map(\.json))))
         let others = paths.dropFirst().map { path in
             JSON.array(
-                path.map { ["pin": .string($0.spkiFingerprint.description), "subject": .string($0.subject.description)] })
+                path.map {
+                    ["pin": .string($0.spkiFingerprint.description), "subject": .string($0.subject.description)]
+                })
         }
         return members + [("other_paths", .array(others))]
     }

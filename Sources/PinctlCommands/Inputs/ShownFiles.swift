@@ -51,7 +51,8 @@ struct ShownFiles {
         }
         guard count <= Self.objectLimit else {
             throw InputProblem(
-                reason: "holds \(count) objects, over the \(Self.objectLimit) that are told: pinctl hash lists them all")
+                reason: "holds \(count) objects, over the \(Self.objectLimit) that are told: pinctl hash lists them all"
+            )
         }
         guard !contents.isEmpty else { throw InputProblem(reason: KeySelection.all.missing, isStranger: true) }
         tell(contents, of: file, export, &console)

@@ -37,7 +37,10 @@ struct StapleText {
         let until = summary.nextUpdate.map { " until \($0.rfc3339)" } ?? ""
         line = "  stapled OCSP: \(summary.status)\(until)" + (problem.map { "; \($0)" } ?? "")
         json = .object(
-            [("status", .string(summary.status)), ("this_update", summary.thisUpdate.map { .string($0.rfc3339) } ?? .null)]
+            [
+                ("status", .string(summary.status)),
+                ("this_update", summary.thisUpdate.map { .string($0.rfc3339) } ?? .null),
+            ]
                 + [("next_update", summary.nextUpdate.map { .string($0.rfc3339) } ?? .null)]
                 + (problem.map { [("problem", .string($0))] } ?? []))
     }
