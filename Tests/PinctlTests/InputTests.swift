@@ -87,14 +87,11 @@ struct InputTests {
 
     @Test("CS5: the work is bounded for all files of a run together")
     func totalWork() async throws {
-        // Nine million each, of fifty: the sixth is over, and none of them is worth waiting for.
-        let file = try folder.add(
-            String(
-                repeating: TestPEM.block("ENCRYPTED PRIVATE KEY", TestPKCS12.encryptedKey(iterations: 9_999_999)),
-                count: 8))
-        let run = await pinctl("hash", "--password-file", password, file)
+        // Paid before OpenSSL finds that it does not have DES, so that nobody waits for fifty million.
+        let block = TestPEM.block("ENCRYPTED PRIVATE KEY", TestPKCS12.encryptedKeyOfDES(iterations: 9_999_999))
+        let run = await pinctl("hash", "--password-file", password, try folder.add(String(repeating: block, count: 8)))
         let lines = run.errors.split(separator: "\n")
-        #expect(lines.filter { $0.contains("another password") }.count == 5)
+        #expect(lines.filter { $0.contains("OpenSSL cannot read") }.count == 5)
         #expect(lines.filter { $0.contains("than are left of this run") }.count == 3)
     }
 

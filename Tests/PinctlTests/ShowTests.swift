@@ -85,8 +85,7 @@ struct ShowTests {
             #expect(json.summary.exitCode == 4)
             for ended in await server.ended(1) { #expect(ended.applicationBytes.isEmpty) }
         }
-        let dead = try DeadPort()
-        let run = await pinctl("show", "api.test:\(dead.port)@127.0.0.1")
+        let run = await pinctl("show", "api.test:1@127.0.0.1")
         #expect(run.lines[0].hasPrefix("??  "))
         #expect(run.status == 3)
     }
