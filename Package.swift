@@ -85,7 +85,8 @@ let package = Package(
         .testTarget(
             name: "PeerTests",
             dependencies: [
-                "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning", "CertificateTrust", "TestPKI",
+                "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning", "CertificateTrust",
+                "TestPKI",
             ],
             swiftSettings: strict),
         .testTarget(
