@@ -126,14 +126,16 @@ struct InputTests {
     func otherFormats() async throws {
         let key = try TestKey(.p256)
         let point = Array(try key.publicKeyDER.suffix(64))
-        let web = "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"\(urlSafe(point[..<32]))\",\"y\":\"\(urlSafe(point[32...]))\"}"
+        let web =
+            "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"\(urlSafe(point[..<32]))\",\"y\":\"\(urlSafe(point[32...]))\"}"
         #expect(await pins(try folder.add(web)) == [try key.pin])
         #expect(await pins(try folder.add("{\"keys\": [\(web), \(web)]}")).count == 2)
         let edwards = try TestKey(.ed25519)
         let raw = Array(try edwards.publicKeyDER.suffix(32))
-        #expect(await pins(try folder.add("{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"\(urlSafe(raw[...]))\"}")) == [
-            try edwards.pin
-        ])
+        #expect(
+            await pins(try folder.add("{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"\(urlSafe(raw[...]))\"}")) == [
+                try edwards.pin
+            ])
         let type = Array("ssh-ed25519".utf8)
         let blob = [0, 0, 0, UInt8(type.count)] + type + [0, 0, 0, 32] + raw
         #expect(await pins(try folder.add("ssh-ed25519 \(TestPEM.base64(blob)) me@home\n")) == [try edwards.pin])
@@ -159,7 +161,8 @@ struct InputTests {
         _ = try certificates.add(root.pemText, name: "a.pem")
         _ = try certificates.add("read me", name: "README")
         _ = try certificates.add(leaf.pemText, name: ".hidden.pem")
-        try FileManager.default.createSymbolicLink(atPath: certificates.path + "/zero", withDestinationPath: "/dev/zero")
+        try FileManager.default.createSymbolicLink(
+            atPath: certificates.path + "/zero", withDestinationPath: "/dev/zero")
         let run = await pinctl("hash", certificates.path)
         #expect(run.lines.map { String($0.prefix { $0 != " " }) } == [try root.key.pin, try leaf.key.pin])
         #expect(run.errors.contains("README: passed over, it holds neither PEM nor DER"))
@@ -206,7 +209,9 @@ struct InputTests {
 
     @Test(
         "CB21, CL3: bytes that are nothing end with exit 2 and no pin",
-        arguments: [[], [0x30], [0x30, 0x80], [0xFE, 0xED, 0xFE, 0xED], [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF, 2, 1, 3], [0x7B]])
+        arguments: [
+            [], [0x30], [0x30, 0x80], [0xFE, 0xED, 0xFE, 0xED], [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF, 2, 1, 3], [0x7B],
+        ])
     func garbage(bytes: [UInt8]) async throws {
         let run = await pinctl("hash", try folder.add(bytes))
         #expect(run.status == 2)

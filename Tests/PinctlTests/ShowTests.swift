@@ -35,9 +35,10 @@ struct ShowTests {
         #expect(run.lines[0] == "\(file)  3 certificates  trusted  for no name (give --host)")
         let rows = run.lines.filter { $0.contains("sha256/") }
         #expect(rows.map { $0.split(separator: " ")[0] } == ["leaf", "intermediate", "root"])
-        #expect(rows.map { String($0.split(separator: " ")[1]) } == [
-            try site.leaf.key.pin, try site.intermediate.key.pin, try site.root.key.pin,
-        ])
+        #expect(
+            rows.map { String($0.split(separator: " ")[1]) } == [
+                try site.leaf.key.pin, try site.intermediate.key.pin, try site.root.key.pin,
+            ])
         #expect(run.lines.contains { $0.contains("for api.test") && $0.contains("by CN=Test Intermediate") })
         #expect(run.status == 0)
     }
@@ -50,7 +51,8 @@ struct ShowTests {
         // The path that there is for the other name is told all the same.
         #expect(wrong.lines.contains { $0.contains("  root ") && $0.contains("store") })
         #expect(wrong.status == 4)
-        let unknown = await pinctl("show", "--ca-file", try site.folder.add(TestCertificate.root("Other").pemText), site.chain)
+        let unknown = await pinctl(
+            "show", "--ca-file", try site.folder.add(TestCertificate.root("Other").pemText), site.chain)
         #expect(unknown.lines[0].contains("not trusted [unknown-issuer]"))
         #expect(unknown.status == 0)
     }

@@ -130,11 +130,12 @@ private struct ShownProbe: Sendable {
         guard let leaf = chain.presented.first else { return [] }
         let isSame = first.chain?.presented == chain.presented
         let kind = leaf.subjectPublicKeyInfo.keyKind
+        let issuer = leaf.issuer.commonName ?? leaf.issuer.description
         let place = probe.address == first.probe.address ? "" : "\(probe.address ?? "") "
         let line =
             isSame
             ? "\(place)serves the same chain"
-            : "\(place)also serves \(kind): leaf \(leaf.spkiFingerprint) (by \(leaf.issuer.commonName ?? leaf.issuer.description)), "
+            : "\(place)also serves \(kind): leaf \(leaf.spkiFingerprint) (by \(issuer)), "
                 + chain.verdict
         return ["  " + line] + (isSame ? [] : chain.lines) + stapleLines
     }
