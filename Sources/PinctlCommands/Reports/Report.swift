@@ -14,10 +14,11 @@ struct Report: Sendable {
     var groups: [ReportGroup] = []
     /// What the verdicts of its entries, and their warnings, mean.
     var rules: [ReportRule] = []
-    /// The summary of the JSON document, without what the exit code adds.
+    /// The summary of the JSON document; the console's, when the report is written.
     var summary: [(String, JSON)] = []
     /// The line that ends the text output.
     var closing = ""
+    /// The outcome; the console's, when the report is written.
     var status = ExitCode.good
 }
 
@@ -62,8 +63,8 @@ struct ReportEntry: Sendable {
     var duration: Duration?
     /// The key of the group that it is one of.
     var group: String?
-    /// The element of the JSON document.
-    let json: JSON
+    /// The element of the JSON document; nil for what that does not list, a file without findings.
+    let json: JSON?
 }
 
 /// One certificate of a chain that was judged.
