@@ -168,7 +168,8 @@ extension ReportRule {
     fileprivate init(_ rule: LintRule) {
         self.init(
             identifier: rule.rawValue, summary: rule.summary,
-            help: "Each finding says what to do. A comment \"pinctl-allow \(rule.rawValue): REASON\" on its line or the one "
+            help:
+                "Each finding says what to do. A comment \"pinctl-allow \(rule.rawValue): REASON\" on its line or the one "
                 + "before takes it back, --rule \(rule.rawValue)=off all of them.",
             isWarning: rule.severity == .warning)
     }

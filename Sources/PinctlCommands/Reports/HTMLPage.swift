@@ -44,6 +44,7 @@ enum HTMLPage {
           border-top: 1px solid var(--line); font-weight: 400; }
         thead th { color: var(--soft); font-size: .875rem; border: 0; }
         td.n { text-align: right; font-variant-numeric: tabular-nums; }
+        .causes th:nth-child(-n+2):not([scope=row]), .causes td { width: 1%; white-space: nowrap; }
         #filter { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; margin: 0 0 1rem;
           padding: .75rem; background: var(--box); border: 1px solid var(--line); border-radius: .5rem; }
         #filter[hidden], .entry[hidden], section[hidden] { display: none; }
@@ -70,7 +71,8 @@ enum HTMLPage {
         .why { margin: .75rem 0; padding-left: 1.25rem; }
         .where { margin: .75rem 0 0; color: var(--soft); font-size: .875rem; }
         .drawing { display: grid; gap: 1rem; margin-top: .75rem; }
-        .chain { display: flex; flex-direction: column; gap: 1.5rem; margin: 0; padding: 0; list-style: none; }
+        .chain { display: flex; flex-direction: column; gap: 1.5rem; margin: 0; padding: 0; list-style: none;
+          align-self: start; }
         .box, .pin { position: relative; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: .375rem;
           background: var(--page); }
         .box { flex: 1 1 0; min-width: 0; }
@@ -81,7 +83,8 @@ enum HTMLPage {
         .box .name { max-height: 9rem; overflow: auto; unicode-bidi: isolate; }
         .box code, .pin code { display: block; }
         h3 { margin: 0; font-size: .9375rem; }
-        .source { float: right; padding: 0 .375rem; border: 1px solid var(--line); border-radius: .75rem; }
+        .box h3 { display: flex; justify-content: space-between; gap: .5rem; }
+        .source { padding: 0 .375rem; border: 1px solid var(--line); border-radius: .75rem; }
         .hit { color: var(--tint); } .miss { color: var(--soft); }
         .pins ul { display: grid; gap: .5rem; margin: .5rem 0 0; padding: 0; list-style: none; }
         .pin { border-style: dashed; border-color: var(--soft); }
@@ -98,7 +101,8 @@ enum HTMLPage {
         @media print { :root { --page: #fff; --box: #fff; --ink: #000; --soft: #444; --line: #999; }
           body { max-width: none; padding: 0; font-size: .8125rem; }
           #filter, .skip, .text { display: none; }
-          .entry { break-inside: avoid; content-visibility: visible; }
+          h2, summary { break-after: avoid; } .box, .pin { break-inside: avoid; }
+          .entry { content-visibility: visible; }
           .entry:not(.good)::details-content { content-visibility: visible; display: block; } }
 
         """

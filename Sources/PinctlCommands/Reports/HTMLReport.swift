@@ -57,7 +57,8 @@ enum HTMLReport {
             page += "<th scope=\"col\">Count</th><th scope=\"col\">Cause</th></tr></thead>\n<tbody>\n"
             for (number, section) in causes {
                 page += "<tr><td>\(badge(section.outcome))</td><td class=\"n\">\(grouped(section.entries.count))</td>"
-                page += "<th scope=\"row\"><a href=\"#s\(number)\">\(markup(section.group?.title ?? ""))</a></th></tr>\n"
+                page +=
+                    "<th scope=\"row\"><a href=\"#s\(number)\">\(markup(section.group?.title ?? ""))</a></th></tr>\n"
             }
             page += "</tbody>\n</table>\n"
         }
@@ -88,14 +89,14 @@ enum HTMLReport {
         for (place, index) in section.entries.enumerated() {
             // Somebody who opens the page for a failure wants to see one.
             let isOpen = place == 0 && section.outcome.isFailure && number < openLimit
-            write(report.entries[index], isOpen: isOpen, hasGroup: section.group != nil, to: &page)
+            write(report.entries[index], isOpen: isOpen, to: &page)
         }
         page += "</section>\n"
     }
 
     private static let openLimit = 3
 
-    private static func write(_ entry: ReportEntry, isOpen: Bool, hasGroup: Bool, to page: inout String) {
+    private static func write(_ entry: ReportEntry, isOpen: Bool, to page: inout String) {
         page += "<details class=\"entry \(tint(entry.outcome))\" data-outcome=\"\(entry.outcome.rawValue)\""
         page += "\(isOpen ? " open" : "")>\n<summary>\(badge(entry.outcome)) "
         page += "<span class=\"subject\">\(markup(entry.subject))</span>"
@@ -112,7 +113,8 @@ enum HTMLReport {
         if !entry.warnings.isEmpty {
             page += "<ul class=\"why\">\n"
             for warning in entry.warnings {
-                page += "<li>\(badge(.warning)) \(markup(warning.text)) <code>\(markup(warning.identifier))</code></li>\n"
+                page +=
+                    "<li>\(badge(.warning)) \(markup(warning.text)) <code>\(markup(warning.identifier))</code></li>\n"
             }
             page += "</ul>\n"
         }

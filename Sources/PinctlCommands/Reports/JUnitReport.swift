@@ -33,7 +33,8 @@ enum JUnitReport {
 
     private static func write(_ name: String, _ entries: [ReportEntry], _ report: Report, to text: inout String) {
         text += "  <testsuite name=\"\(markup(name))\" \(counts(entries[...], report))"
-        text += " skipped=\"\(entries.count { $0.outcome == .known })\" timestamp=\"\(report.time.rfc3339.prefix(19))\">\n"
+        text +=
+            " skipped=\"\(entries.count { $0.outcome == .known })\" timestamp=\"\(report.time.rfc3339.prefix(19))\">\n"
         let warnings = entries.flatMap { entry in
             entry.allWarnings.map { (name: "warning.\($0.identifier)", value: "\(entry.title): \($0.text)") }
         }
@@ -64,7 +65,8 @@ enum JUnitReport {
             text += markup(lines: [entry.finding] + causes)
             text += "</\(element)>\n"
         }
-        let output = (element == nil ? [entry.finding] : []) + entry.details
+        let output =
+            (element == nil ? [entry.finding] : []) + entry.details
             + entry.allWarnings.map { "warning: \($0.text)" }
         text += "      <system-out>\(markup(lines: output))</system-out>\n    </testcase>\n"
     }

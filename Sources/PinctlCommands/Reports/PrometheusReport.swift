@@ -36,16 +36,19 @@ enum PrometheusReport {
     }
 
     private static func checks(_ report: Report) -> [Family] {
-        var verdict = Family("pinctl_check_verdict", "The verdict on a host at an address, for a kind of key; always 1.")
+        var verdict = Family(
+            "pinctl_check_verdict", "The verdict on a host at an address, for a kind of key; always 1.")
         var matched = Family(
             "pinctl_pin_matched", "Whether a pin of the host's rule matches: 0 if any look at it found it missing.")
-        var matching = Family("pinctl_pins_matching", "Pins of the host's rule that match, on the look with the fewest.")
+        var matching = Family(
+            "pinctl_pins_matching", "Pins of the host's rule that match, on the look with the fewest.")
         var backup = Family("pinctl_backup_only", "Whether backups alone match, on any look at the host.")
         var end = Family(
             "pinctl_cert_not_after_timestamp_seconds", "The end of the certificate that ends first in this role.")
         var key = Family("pinctl_spki_info", "A key on the verified path of the host; always 1.")
         var duration = Family("pinctl_check_duration_seconds", "What a look at a host took.")
-        for entry in report.entries {
+        // What is no target is no host either.
+        for entry in report.entries where entry.outcome != .badInput {
             let host = ("host", entry.subject)
             let look = [host, ("address", entry.address ?? ""), ("key", entry.key ?? "")]
             verdict.add(look + [("verdict", entry.verdict)], 1)

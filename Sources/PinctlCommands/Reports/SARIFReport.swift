@@ -86,7 +86,8 @@ enum SARIFReport {
             }
             return findings
                 + entry.allWarnings.map {
-                    Finding(identifier: $0.identifier, level: "warning", text: visibleText("\(entry.title): \($0.text)"))
+                    Finding(
+                        identifier: $0.identifier, level: "warning", text: visibleText("\(entry.title): \($0.text)"))
                 }
         }
 
