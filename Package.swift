@@ -79,7 +79,11 @@ let package = Package(
             swiftSettings: modern),
         .testTarget(
             name: "PinnedNetworkingTests",
-            dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages", "TestPKI"],
+            dependencies: [
+                "PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI",
+                "TLSTransport",
+                "TestPKI",
+            ],
             // Compiled by the tests themselves, over their modules.
             exclude: ["Listings/Programs"], swiftSettings: strict),
         // The one that starts installed servers.

@@ -4,11 +4,14 @@ package import CertificateTrust
 package enum HTTPScheme: String, Sendable, Hashable {
     case http
     case https
+    /// For a proxy alone, which fetches it.
+    case ftp
 
     package var defaultPort: UInt16 {
         switch self {
         case .http: 80
         case .https: 443
+        case .ftp: 21
         }
     }
 }

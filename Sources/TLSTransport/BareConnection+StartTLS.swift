@@ -1,6 +1,13 @@
-import CertificateTrust
+package import CertificateTrust
 
 extension BareConnection {
+    /// Speaks a protocol up to the point where TLS begins; a server that does not go there is refused.
+    package borrowing func startTLS(
+        _ spoken: StartTLSProtocol, to host: ServerName, limit: Duration
+    ) async throws(TransportError) {
+        try await startTLS(spoken, to: host, until: Deadline(for: .startTLS, peer: peer, limit: limit))
+    }
+
     /// Speaks a protocol up to the point where TLS begins.
     borrowing func startTLS(
         _ spoken: StartTLSProtocol, to host: ServerName, until deadline: Deadline

@@ -20,7 +20,8 @@ actor Connection {
     private var isEstablished = true
 
     /// What the socket was last known to be ready for; edges that nobody waited for are kept here.
-    private var readiness: Readiness = [.reading, .writing]
+    /// An end that came before anybody watched has no other edge, so at first there may be one.
+    private var readiness: Readiness = [.reading, .writing, .hangUp]
     private var waiting: [(for: Readiness, continuation: CheckedContinuation<Void, Never>)] = []
     /// Bytes on their way to the kernel, and how many of them have arrived there.
     private var outgoing: [UInt8] = []
@@ -344,7 +345,8 @@ actor Connection {
         guard readiness.contains(.reading) else { return .wouldBlock }
         guard let input = socket?.read(atMost: readSize) else { return .wouldBlock }
         switch input {
-        case .wouldBlock: readiness.remove(.reading)
+        // Behind an end there is nothing to wait for.
+        case .wouldBlock: readiness.subtract([.reading, .hangUp])
         case .bytes(let bytes):
             let isAll = bytes.count < readSize
             readSize = isAll ? Self.firstRead : Self.readChunk

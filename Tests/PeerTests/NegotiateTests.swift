@@ -60,4 +60,34 @@ struct NegotiateTests {
         #expect(try await session(LoginDelegate()).get("https://pinned.test/a").status == 401)
         #expect(try await session(nil).get("https://pinned.test/a").status == 401)
     }
+
+    @Test(
+        "A server that takes a ticket and cannot prove who it is ends the request", arguments: ["oQcwBaADCgEA", "AAAA"])
+    func forged(token: String) async throws {
+        try kerberos.kinit()
+        let script = LoopbackServer.Script.answer { request in
+            request.values(of: "Authorization").isEmpty
+                ? .init("401 Unauthorized", fields: ["WWW-Authenticate: Negotiate"])
+                : .init(fields: ["WWW-Authenticate: Negotiate \(token)"], body: "yes, it is me")
+        }
+        let server = try LoopbackServer(chain: [site.origin, site.intermediate], script)
+        let session = try site.session(to: server.port, delegate: LoginDelegate(Self.tickets))
+        #expect(try await session.failure("https://pinned.test/").code == .badServerResponse)
+    }
+
+    @Test("HA11: a ticket for one host is not shown to another, nor along a redirect to it")
+    func otherHost() async throws {
+        try kerberos.kinit()
+        let script = LoopbackServer.Script.answer { request in
+            request.values(of: "Host") == ["pinned.test"]
+                ? .init("302 Found", fields: ["Location: https://localhost/"])
+                : .init("401 Unauthorized", fields: ["WWW-Authenticate: Negotiate"], body: "show me")
+        }
+        let server = try LoopbackServer(chain: [site.origin, site.intermediate], script)
+        let delegate = LoginDelegate(Self.tickets)
+        let answer = try await site.session(to: server.port, delegate: delegate).get("https://pinned.test/")
+        #expect(answer == ("show me", 401))
+        #expect(delegate.logins.isEmpty)
+        #expect(!String(decoding: server.applicationBytes, as: UTF8.self).contains("Negotiate"))
+    }
 }

@@ -51,7 +51,7 @@ private let hostRows = [
     HostRow("https:///path", .badURL),
     HostRow("https:good.test", .badURL),
     HostRow("good.test", .unsupportedURL),
-    HostRow("ftp://good.test/", .unsupportedURL),
+    HostRow("gopher://good.test/", .unsupportedURL),
     HostRow("file:///etc/passwd", .unsupportedURL),
 ]
 

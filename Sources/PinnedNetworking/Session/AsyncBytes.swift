@@ -7,9 +7,9 @@ extension URLSession {
 
         /// The task that brings them.
         public let task: URLSessionDataTask
-        private let transfer: Transfer
+        private let transfer: any TaskTransfer
 
-        init(task: URLSessionDataTask, transfer: Transfer) {
+        init(task: URLSessionDataTask, transfer: any TaskTransfer) {
             self.task = task
             self.transfer = transfer
         }
@@ -24,9 +24,9 @@ extension URLSession {
             @usableFromInline var part: ArraySlice<UInt8> = []
             @usableFromInline var position = 0
             private let task: URLSessionDataTask
-            private let transfer: Transfer
+            private let transfer: any TaskTransfer
 
-            init(task: URLSessionDataTask, transfer: Transfer) {
+            init(task: URLSessionDataTask, transfer: any TaskTransfer) {
                 self.task = task
                 self.transfer = transfer
             }

@@ -14,9 +14,11 @@ struct RequestTarget: Sendable {
     /// The password that the URL holds, percent-decoded.
     let password: String?
 
-    init(_ request: URLRequest) throws(RequestTargetError) {
+    /// `isProxied` says that a proxy fetches it, who does so by FTP too.
+    init(_ request: URLRequest, isProxied: Bool = false) throws(RequestTargetError) {
         guard let url = request.url?.absoluteURL else { throw .noURL }
-        guard let scheme = HTTPScheme(rawValue: url.scheme?.lowercased() ?? "") else {
+        guard let scheme = HTTPScheme(rawValue: url.scheme?.lowercased() ?? ""), isProxied || scheme != .ftp
+        else {
             throw .unsupportedScheme(url.scheme ?? "")
         }
         // Percent-decoded and in A-labels; `host()` would be neither.
@@ -46,7 +48,7 @@ struct RequestTarget: Sendable {
 
     /// A user or password as it is used; nil when it is empty. One that says line breaks or NUL is meant for a reader
     /// further on, and refused.
-    private static func loginText(_ encoded: String?, _ decoded: String?) throws(RequestTargetError) -> String? {
+    static func loginText(_ encoded: String?, _ decoded: String?) throws(RequestTargetError) -> String? {
         guard let encoded, !encoded.isEmpty else { return nil }
         guard let decoded, decoded.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw .malformedLogin
@@ -67,6 +69,8 @@ enum RequestTargetError: Error, Hashable {
     /// The user or password of the URL, which stay out of the text.
     case malformedLogin
     case malformedRequest(HTTPRequestError)
+    /// A URL of FTP that names no file, in its own words.
+    case malformedFTP(String)
 }
 
 extension RequestTargetError: CustomStringConvertible {
@@ -81,6 +85,7 @@ extension RequestTargetError: CustomStringConvertible {
         case .noPort(let port): "\(port) is no port: give one from 1 to 65535"
         case .malformedLogin: "the URL's user or password is not UTF-8, or has control characters: leave them out"
         case .malformedRequest(let error): error.description
+        case .malformedFTP(let reason): reason
         }
     }
 }

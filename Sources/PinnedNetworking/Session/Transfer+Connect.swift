@@ -156,7 +156,7 @@ private struct Judges: Sendable {
         switch place.origin.scheme {
         case .https:
             origin = try Judge(name, port: place.origin.port, by: trust, for: task, of: session)
-        case .http:
+        case .http, .ftp:
             guard trust.pinning?.permitsCleartext(to: name) ?? true else {
                 throw RequestTargetError.pinnedCleartext(name)
             }

@@ -118,7 +118,12 @@ extension Transfer {
     }
 
     private var originRequest: AuthenticationRequest {
-        let scheme = target.origin.scheme == .https ? NSURLProtectionSpaceHTTPS : NSURLProtectionSpaceHTTP
+        let scheme =
+            switch target.origin.scheme {
+            case .https: NSURLProtectionSpaceHTTPS
+            case .http: NSURLProtectionSpaceHTTP
+            case .ftp: NSURLProtectionSpaceFTP
+            }
         return AuthenticationRequest(
             place: .origin(target.name, port: target.port, protocol: scheme), method: target.method,
             target: isForwarded ? target.origin.description + target.path : target.path,
@@ -143,5 +148,5 @@ extension Transfer {
     }
 
     /// Whether the request itself goes to a proxy, which passes it on.
-    var isForwarded: Bool { proxy?.isHTTP == true && target.origin.scheme == .http }
+    var isForwarded: Bool { proxy?.isHTTP == true && target.origin.scheme != .https }
 }

@@ -5,7 +5,7 @@ import TLSTransport
 /// One task's way from its request to the last byte of its response: connections, logins and redirects included. Lives
 /// on the event loop.
 @TransportActor
-final class Transfer {
+final class Transfer: TaskTransfer {
     nonisolated let session: URLSession
     nonisolated let task: URLSessionTask
     var target: RequestTarget
@@ -55,7 +55,7 @@ final class Transfer {
         self.task = task
         let request = task.status.withLock { $0.currentRequest }.adding(session.settings.additionalFields)
         self.request = request
-        target = try RequestTarget(request)
+        target = try RequestTarget(request, isProxied: true)
     }
 
     deinit {
@@ -69,7 +69,7 @@ final class Transfer {
     // MARK: Response
 
     /// Sends the request, answers logins and follows redirects; returns when the response that counts has begun.
-    func begin() async throws -> HTTPURLResponse {
+    func begin() async throws -> URLResponse {
         do {
             while true {
                 let head = try await send()

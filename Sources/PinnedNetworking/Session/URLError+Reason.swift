@@ -39,6 +39,7 @@ extension URLError.Code {
         switch reason {
         case let reason as RequestTargetError: self.init(reason)
         case is HTTPRequestError: self = .badURL
+        case let reason as FTPError: self.init(reason)
         case let reason as WorkLimit.End: self.init(reason)
         case let reason as TransportError: self.init(reason)
         case let reason as ServerTrustRefusal: self.init(reason)
@@ -60,7 +61,7 @@ extension URLError.Code {
 
     private init(_ reason: RequestTargetError) {
         switch reason {
-        case .noURL, .noHost, .malformedHost, .noPort, .malformedLogin, .malformedRequest: self = .badURL
+        case .noURL, .noHost, .malformedHost, .noPort, .malformedLogin, .malformedRequest, .malformedFTP: self = .badURL
         case .unsupportedScheme: self = .unsupportedURL
         case .pinnedCleartext: self = .appTransportSecurityRequiresSecureConnection
         }
@@ -79,9 +80,10 @@ extension URLError.Code {
         case .relayRefused(_, .noMethod), .relayRefused(_, .refusedLogin): self = .userAuthenticationRequired
         case .relayRefused: self = .cannotConnectToHost
         case .timedOut: self = .timedOut
-        case .unreachable, .exhausted, .tunnelRefused, .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable:
-            self = .cannotConnectToHost
-        case .handshakeFailed, .otherKey, .lostDuringHandshake, .protocolFailure: self = .secureConnectionFailed
+        case .unreachable, .exhausted, .tunnelRefused: self = .cannotConnectToHost
+        case .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable, .handshakeFailed, .otherKey,
+            .lostDuringHandshake, .protocolFailure:
+            self = .secureConnectionFailed
         case .unreadableCertificates, .foreignPath: self = .serverCertificateUntrusted
         case .truncated, .lost, .closed: self = .networkConnectionLost
         case .cancelled: self = .cancelled

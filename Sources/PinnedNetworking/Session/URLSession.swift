@@ -117,7 +117,7 @@ public final class URLSession: Sendable {
         try await data(for: URLRequest(url: url), delegate: delegate)
     }
 
-    /// Sends a request and returns the body, at most 1 GiB, and the response, an ``HTTPURLResponse``.
+    /// Sends a request and returns the body, at most 1 GiB, and the response: an ``HTTPURLResponse``, but of FTP.
     ///
     /// Any status is a response, 404 and 500 among them; a 401 too, when nobody had a credential. The body is as the
     /// server sent it; nothing is decompressed.
@@ -211,9 +211,9 @@ public final class URLSession: Sendable {
     }
 
     /// Sends the request and returns when the response's header has come.
-    private func begin(_ task: URLSessionTask) async throws -> (Transfer, HTTPURLResponse) {
+    private func begin(_ task: URLSessionTask) async throws -> (any TaskTransfer, URLResponse) {
         do {
-            let transfer = try Transfer(task, of: self)
+            let transfer = try makeTransfer(task)
             let response = try await task.limit.run { try await transfer.begin() }
             task.limit.progress(to: .reader)
             return (transfer, response)
@@ -224,7 +224,7 @@ public final class URLSession: Sendable {
 
     private func collect(_ task: URLSessionTask) async throws -> (Data, URLResponse) {
         do {
-            let transfer = try Transfer(task, of: self)
+            let transfer = try makeTransfer(task)
             let result = try await task.limit.run {
                 let response = try await transfer.begin()
                 return (try await transfer.collectBody(limit: Self.collectedBodyLimit), response)
@@ -266,7 +266,7 @@ public final class URLSession: Sendable {
         }
     }
 
-    private func deliver(_ response: HTTPURLResponse, of transfer: Transfer, _ task: URLSessionTask) async throws {
+    private func deliver(_ response: URLResponse, of transfer: any TaskTransfer, _ task: URLSessionTask) async throws {
         guard let task = task as? URLSessionDataTask else { return }
         let asDataDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionDataDelegate)? = {
             $0 as? any URLSessionDataDelegate

@@ -1,22 +1,22 @@
 /// A reply with a number of three digits in front of each line (RFC 5321, section 4.2; RFC 959, section 4.2).
-struct NumberedReply: Sendable {
-    let code: Int
+package struct NumberedReply: Sendable {
+    package let code: Int
     /// Behind the number.
-    let lines: [ArraySlice<UInt8>]
+    package let lines: [ArraySlice<UInt8>]
     /// The last line, whole: what a person reads.
-    let words: ArraySlice<UInt8>
+    package let words: ArraySlice<UInt8>
 
     /// Collects the lines of one.
-    struct Reader: Sendable {
+    package struct Reader: Sendable {
         private var code: Int?
         private var lines: [ArraySlice<UInt8>] = []
         /// Whether lines in the middle may have any text (FTP), or the number too.
         private let isLoose: Bool
 
-        init(isLoose: Bool = false) { self.isLoose = isLoose }
+        package init(isLoose: Bool = false) { self.isLoose = isLoose }
 
         /// A whole reply; nil while there is none.
-        mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> NumberedReply? {
+        package mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> NumberedReply? {
             while let line = try input.takeLine() {
                 let number = Self.number(line)
                 let mark = line.dropFirst(3).first

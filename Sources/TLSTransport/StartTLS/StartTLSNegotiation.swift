@@ -12,7 +12,7 @@ enum StartTLSAction: Sendable, Hashable {
 }
 
 /// Why a server is not spoken to by TLS.
-enum StartTLSFailure: Error, Sendable, Hashable {
+package enum StartTLSFailure: Error, Sendable, Hashable {
     case notOffered
     /// The server's own words, at most ``StartTLSFailure/wordLimit`` bytes of them and as they came.
     case refused(String)
@@ -79,7 +79,9 @@ struct StartTLSNegotiation: Sendable {
 }
 
 /// What a server has said and no machine has taken yet.
-struct StartTLSInput: Sendable {
+package struct StartTLSInput: Sendable {
+    package init() {}
+
     private(set) var bytes: ArraySlice<UInt8> = []
     private var total = 0
     private var lineCount = 0
@@ -93,7 +95,8 @@ struct StartTLSInput: Sendable {
 
     var isEmpty: Bool { bytes.isEmpty }
 
-    mutating func append(_ new: [UInt8]) throws(StartTLSFailure) {
+    /// Takes what came; throws past the limit.
+    package mutating func append(_ new: [UInt8]) throws(StartTLSFailure) {
         total += new.count
         guard total <= Self.limit else { throw .unreadable("it says more than \(Self.limit) bytes") }
         bytes += new

@@ -24,7 +24,31 @@ struct FuzzTarget: Sendable {
         .dialect(.hpkp),
         .dialect(.curl),
         .dialect(.tlsa),
+        FuzzTarget(name: "ntlm") { bytes in
+            guard let challenge = try? NTLMChallenge(bytes) else { return }
+            precondition(challenge.serverChallenge.count == 8 && challenge.bytes == bytes)
+            let length = challenge.targetInfo.reduce(0) { $0 + $1.bytes.count }
+            precondition(length <= bytes.count, "what it says of the target is longer than itself")
+        },
+        .socks("socks5", .socks5),
+        .socks("socks4a", .socks4a),
     ]
+
+    /// A proxy's replies, a byte at a time.
+    static func socks(_ name: String, _ version: SOCKSHandshake.Version) -> FuzzTarget {
+        FuzzTarget(name: name) { bytes in
+            let login = SOCKSHandshake.Login(user: "user", password: "password")
+            guard var handshake = try? SOCKSHandshake(version, to: .name("a.test"), port: 443, login: login) else {
+                preconditionFailure("a name and a login that fit were refused")
+            }
+            var rest = bytes[...]
+            while let action = try? handshake.next(), action != .done {
+                guard action == .wantsInput else { continue }
+                guard let byte = rest.popFirst() else { return }
+                handshake.receive([byte])
+            }
+        }
+    }
 
     /// Reads, and where that goes well converts to the dialect's own words, writes, reads again and compares; puts the
     /// pins into the file that they came from too.

@@ -1,0 +1,77 @@
+import CertificateTrust
+import HTTPMessages
+
+/// Where a file lies that is fetched by FTP, taken from its URL (RFC 1738, section 3.2).
+struct FTPTarget: Sendable {
+    /// How the connection comes by TLS.
+    enum Security: Sendable, Hashable {
+        /// Not at all: `ftp`.
+        case none
+        /// From its first byte: `ftps`.
+        case implicit
+        /// When the server was asked (AUTH TLS; RFC 4217): `ftpes`.
+        case explicit
+
+        init?(scheme: String) {
+            switch scheme {
+            case "ftp": self = .none
+            case "ftps": self = .implicit
+            case "ftpes": self = .explicit
+            default: return nil
+            }
+        }
+
+        var defaultPort: UInt16 { self == .implicit ? 990 : 21 }
+    }
+
+    let url: URL
+    let security: Security
+    let name: ServerName
+    let port: UInt16
+    /// What RETR is given: relative to where a login leads, unless it begins with a slash (`ftp://host/%2Fetc/motd`).
+    let path: String
+    let user: String?
+    let password: String?
+
+    /// Nil for a URL of another scheme.
+    init?(_ request: URLRequest) throws(RequestTargetError) {
+        guard let url = request.url?.absoluteURL,
+            let security = Security(scheme: HTTPField.foldedName(url.scheme ?? ""))
+        else { return nil }
+        guard ["GET", nil].contains(request.httpMethod), request.httpBody == nil else {
+            throw .malformedFTP("FTP is for downloads here: send a GET without a body")
+        }
+        guard let host = url.host(percentEncoded: false) else { throw .noHost }
+        guard let port = UInt16(exactly: url.port ?? Int(security.defaultPort)), port > 0 else {
+            throw .noPort(url.port ?? 0)
+        }
+        do throws(ServerNameError) { name = try ServerName(host) } catch { throw .malformedHost(error) }
+        user = try RequestTarget.loginText(url.user(), url.user(percentEncoded: false))
+        password = user == nil ? nil : try RequestTarget.loginText(url.password(), url.password(percentEncoded: false))
+        path = try Self.path(of: url)
+        self.url = url
+        self.security = security
+        self.port = port
+    }
+
+    /// A line break in it would be another command for the server, and is refused (HA18).
+    private static func path(of url: URL) throws(RequestTargetError) -> String {
+        var encoded = url.path(percentEncoded: true).dropFirst()
+        if let mark = encoded.range(of: ";type=", options: [.caseInsensitive]) {
+            guard encoded[mark.upperBound...].lowercased() == "i" else {
+                throw .malformedFTP("only ;type=i can be fetched: leave it out")
+            }
+            encoded = encoded[..<mark.lowerBound]
+        }
+        guard let path = String(encoded).removingPercentEncoding else {
+            throw .malformedFTP("the URL's path is not UTF-8: escape it as such")
+        }
+        guard path.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+            throw .malformedFTP("the URL's path has a control character: leave it out")
+        }
+        guard !path.isEmpty, !path.hasSuffix("/") else {
+            throw .malformedFTP("directories are not listed: name a file")
+        }
+        return path
+    }
+}

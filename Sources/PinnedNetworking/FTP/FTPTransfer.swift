@@ -1,0 +1,261 @@
+import CertificateTrust
+import HTTPMessages
+import TLSTransport
+
+/// One task's download by FTP, from the greeting to the last byte. Lives on the event loop.
+@TransportActor
+final class FTPTransfer: TaskTransfer {
+    nonisolated let session: URLSession
+    private nonisolated let task: URLSessionTask
+    private let target: FTPTarget
+    private var exchange: FTPExchange
+    private var control: (any RequestConnection)?
+    private var file: (any RequestConnection)?
+    private var input = StartTLSInput()
+    private var reader = NumberedReply.Reader(isLoose: true)
+    private var action = FTPExchange.Action.wait
+    private var size: Int64?
+    private var received: Int64 = 0
+    private var failureCount = 0
+    private var refused: URLCredential?
+    private var isAnonymousTried = false
+    private var given: URLCredential?
+
+    /// How often a login is tried.
+    private static let loginLimit = 4
+
+    nonisolated init(_ target: FTPTarget, _ task: URLSessionTask, of session: URLSession) throws {
+        try Transport.shared.start()
+        self.session = session
+        self.task = task
+        self.target = target
+        exchange = FTPExchange(
+            path: target.path, isProtected: target.security != .none, isGreeted: target.security == .explicit)
+    }
+
+    deinit {
+        for connection in [control, file].compactMap(\.self) { Task { @TransportActor in await connection.close() } }
+    }
+
+    // MARK: Response
+
+    /// Logs in and asks for the file; returns when its bytes begin.
+    func begin() async throws -> URLResponse {
+        do {
+            control = try await openControl()
+            action = exchange.begin()
+            while true {
+                switch action {
+                case .send(let bytes):
+                    task.limit.progress(to: .sending)
+                    try await control?.send(bytes)
+                    action = try exchange.received(try await reply())
+                case .wait: action = try exchange.received(try await reply())
+                case .needLogin: action = try await logIn()
+                case .connect(let port):
+                    bare = try await dial(port)
+                    action = exchange.connected()
+                case .readFile(let size):
+                    file = try await openFile()
+                    self.size = size
+                    noteLogin()
+                    let response = URLResponse(
+                        url: target.url.withoutUser ?? target.url, mimeType: nil,
+                        expectedContentLength: size.flatMap { Int(exactly: $0) } ?? -1, textEncodingName: nil)
+                    task.status.withLock { $0.response = response }
+                    return response
+                case .done: throw FTPError.malformedReply("it is done before it began")
+                }
+            }
+        } catch {
+            await close()
+            throw error
+        }
+    }
+
+    /// The next piece of the file; nil at its end, when the server has said that this was all.
+    func nextPart() async throws -> ArraySlice<UInt8>? {
+        do {
+            guard let file else { return nil }
+            task.limit.progress(to: .response)
+            if let bytes = try await read(file) {
+                received += Int64(bytes.count)
+                task.status.withLock { $0.bytesReceived += Int64(bytes.count) }
+                guard received <= size ?? .max else { throw FTPError.truncated("more came than the file has") }
+                return bytes[...]
+            }
+            guard received == size ?? received else {
+                throw FTPError.truncated("\(received) of \(size ?? 0) bytes came")
+            }
+            await file.close()
+            self.file = nil
+            action = exchange.fileEnded()
+            while action != .done { action = try exchange.received(try await reply()) }
+            try? await control?.send(Array("QUIT\r\n".utf8))
+            await close()
+            return nil
+        } catch {
+            await close()
+            throw error
+        }
+    }
+
+    /// The rest of the file, all of it.
+    func collectBody(limit: Int) async throws -> Data {
+        var limit = HTTPBodyLimit(limit)
+        var body = Data()
+        do {
+            while let part = try await nextPart() {
+                try limit.add(part)
+                body.append(contentsOf: part)
+            }
+        } catch {
+            await close()
+            throw error
+        }
+        return body
+    }
+
+    private func read(_ file: any RequestConnection) async throws -> [UInt8]? {
+        do throws(TransportError) {
+            return try await file.receive()
+        } catch {
+            // Many servers end the file's connection without a close_notify: its size says as much.
+            if case .truncated = error, let size, received == size { return nil }
+            throw error
+        }
+    }
+
+    private func close() async {
+        let open = [control, file].compactMap(\.self)
+        (control, file) = (nil, nil)
+        bare = nil
+        for connection in open { await connection.close() }
+    }
+
+    private func reply() async throws -> NumberedReply {
+        task.limit.progress(to: .response)
+        while true {
+            do throws(StartTLSFailure) {
+                if let reply = try reader.next(&input) { return reply }
+            } catch {
+                throw FTPError.malformedReply("its replies are no replies, or too long")
+            }
+            guard let control, let bytes = try await control.receive() else {
+                throw FTPError.malformedReply("it ended the connection")
+            }
+            do throws(StartTLSFailure) { try input.append(bytes) } catch {
+                throw FTPError.malformedReply("it says too much")
+            }
+        }
+    }
+
+    // MARK: Connections
+
+    /// The way to the file, until it is known whether there is one.
+    private var bare: BareConnection?
+    /// The address that the control connection leads to, with its port.
+    private var reached = ""
+
+    private var options: DialOptions {
+        var options = task.limit.dialOptions
+        options.minimumVersion = session.settings.minimumTLS == .TLSv13 ? .tls13 : .tls12
+        options.applicationProtocols = []
+        return options
+    }
+
+    private func openControl() async throws -> any RequestConnection {
+        guard target.security != .none || session.trust.pinning?.permitsCleartext(to: target.name) ?? true else {
+            throw FTPError.pinnedCleartext(target.name)
+        }
+        task.limit.progress(to: .certificate)
+        let route = session.settings.route
+        let bare = try await Transport.shared.connect(
+            to: route?.host ?? target.name, port: route?.port ?? target.port, options: options)
+        reached = bare.remoteAddress
+        if target.security == .explicit {
+            try await bare.startTLS(.ftp, to: target.name, limit: options.handshakeTimeout)
+        }
+        return try await protect(bare)
+    }
+
+    /// The file comes from the address that the control connection leads to, and from no other.
+    private func dial(_ port: UInt16) async throws -> BareConnection {
+        task.limit.progress(to: .connection)
+        let host = reached.prefix { $0 != "]" }.drop { $0 == "[" }
+        let address = reached.hasPrefix("[") ? String(host) : String(reached.prefix { $0 != ":" })
+        return try await Transport.shared.connect(to: try ServerName(address), port: port, options: options)
+    }
+
+    /// Servers begin TLS when they have said that the file comes.
+    private func openFile() async throws -> any RequestConnection {
+        guard let way = bare.take() else { throw FTPError.malformedReply("it sends a file nobody asked for") }
+        return try await protect(way, resuming: await (control as? VerifiedConnection)?.session())
+    }
+
+    /// TLS on a connection, judged as any other server of this name would be.
+    private func protect(
+        _ bare: consuming BareConnection, resuming stored: ResumableSession? = nil
+    ) async throws -> any RequestConnection {
+        guard target.security != .none else { return bare.cleartext() }
+        let judge = try Judge(target.name, port: target.port, by: session.trust, for: task, of: session)
+        let pending = try await bare.secure(as: target.name, options: options, resuming: stored)
+        var server: JudgedServer?
+        return try await judge.accept(pending, as: &server)
+    }
+
+    // MARK: Login
+
+    private var space: URLProtectionSpace {
+        URLProtectionSpace(
+            host: target.name.description, port: Int(target.port), protocol: NSURLProtectionSpaceFTP, realm: nil,
+            authenticationMethod: NSURLAuthenticationMethodDefault)
+    }
+
+    /// What the URL says, else what is stored, else nobody in particular; and whoever was refused is asked for.
+    private func logIn() async throws -> FTPExchange.Action {
+        if !isAnonymousTried {
+            isAnonymousTried = true
+            if let user = target.user, let password = target.password {
+                return try use(URLCredential(user: user, password: password, persistence: .none))
+            }
+            if let stored = session.storedCredential(for: space, user: target.user), stored.hasPassword {
+                return try use(stored)
+            }
+            if target.user == nil {
+                return exchange.logIn(user: "anonymous", password: "anonymous@")
+            }
+        } else {
+            if refused != nil { failureCount += 1 }
+        }
+        guard failureCount < Self.loginLimit else { throw FTPError.loginRefused }
+        let proposed =
+            refused ?? target.user.map { URLCredential(kind: .password(user: $0, password: nil), persistence: .none) }
+        task.limit.progress(to: .login)
+        let challenge = URLAuthenticationChallenge(
+            protectionSpace: space, proposedCredential: proposed, previousFailureCount: failureCount,
+            failureResponse: nil)
+        let answer = try await session.answer(to: challenge, of: task)
+        switch answer.disposition {
+        case .cancelAuthenticationChallenge: throw FTPError.cancelled
+        case .useCredential:
+            guard let credential = answer.credential, credential.hasPassword else { throw FTPError.loginRefused }
+            given = credential
+            return try use(credential)
+        case .performDefaultHandling, .rejectProtectionSpace: throw FTPError.loginRefused
+        }
+    }
+
+    private func use(_ credential: URLCredential) throws -> FTPExchange.Action {
+        guard case .password(let user, let password?) = credential.kind,
+            !CredentialProblem.hasControlCharacter(user + password), !user.isEmpty
+        else { throw FTPError.unusableLogin }
+        refused = credential
+        return exchange.logIn(user: user, password: password)
+    }
+
+    /// What a delegate gave, and the server took, is kept as its persistence says.
+    private func noteLogin() {
+        if let given { session.keep(given, for: space) }
+    }
+}

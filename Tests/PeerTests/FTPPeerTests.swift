@@ -1,0 +1,70 @@
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// FTP with servers that others wrote.
+@Suite(.timeLimit(.minutes(5)))
+struct FTPPeerTests {
+    let site: PeerSite
+
+    init() throws { site = try PeerSite() }
+
+    private func text(_ url: String, _ session: URLSession) async throws -> String {
+        let (data, _) = try await session.data(from: try #require(URL(string: url)))
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    @Test(
+        "vsftpd gives a file to everybody over TLS, asked for or from the first byte, with the session of the control connection",
+        PeerProgram.vsftpd.isNeeded, arguments: [false, true])
+    func vsftpd(isImplicit: Bool) async throws {
+        let peer = try await VSFTPD(site, isImplicit: isImplicit)
+        let scheme = isImplicit ? "ftps" : "ftpes"
+        let session = try site.session(to: peer.port) {
+            $0.pinning = try .pinning(
+                try X509Certificate(derBytes: site.origin.derBytes).spkiFingerprint.description, host: "pinned.test")
+        }
+        #expect(try await text("\(scheme)://pinned.test/hello.txt", session) == "hello")
+        #expect(try await session.failure("\(scheme)://pinned.test/none.txt").code == .fileDoesNotExist)
+        // In the clear it is refused here, since the host is pinned, and there, since TLS is wanted.
+        #expect(
+            try await session.failure("ftp://pinned.test/hello.txt").code
+                == .appTransportSecurityRequiresSecureConnection)
+    }
+
+    @Test("A vsftpd whose pins do not match is refused", PeerProgram.vsftpd.isNeeded)
+    func mismatch() async throws {
+        let peer = try await VSFTPD(site, isImplicit: false)
+        let session = try site.session(to: peer.port) {
+            $0.pinning = try .pinning(
+                "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", host: "pinned.test")
+        }
+        #expect(try await session.failure("ftpes://pinned.test/hello.txt").code == .serverCertificateUntrusted)
+    }
+
+    @Test(
+        "pyftpdlib gives a file to a user, in the clear and over TLS", PeerProgram.pyftpdlib.isNeeded,
+        arguments: [false, true])
+    func pyftpdlib(isSecure: Bool) async throws {
+        let peer = try await PyFTPD(site, isSecure: isSecure)
+        let scheme = isSecure ? "ftpes" : "ftp"
+        let login = LoginDelegate(
+            (.useCredential, URLCredential(user: "reader", password: "wrong", persistence: .none)),
+            (.useCredential, URLCredential(user: "reader", password: PyFTPD.password, persistence: .none)))
+        let session = try site.session(to: peer.port, delegate: login)
+        #expect(try await text("\(scheme)://pinned.test/hello.txt", session) == "hello")
+        #expect(login.logins == ["Default pinned.test:21 after 0", "Default pinned.test:21 after 1"])
+        let nobody = try site.session(to: peer.port)
+        #expect(try await nobody.failure("\(scheme)://pinned.test/hello.txt").code == .userAuthenticationRequired)
+        let named = "\(scheme)://reader:\(PyFTPD.password)@pinned.test"
+        #expect(try await text(named + "/hello.txt", nobody) == "hello")
+        #expect(try await nobody.failure(named + "/none.txt").code == .fileDoesNotExist)
+    }
+
+    @Test("A server that knows no TLS is refused where TLS was asked for", PeerProgram.pyftpdlib.isNeeded)
+    func stripped() async throws {
+        let peer = try await PyFTPD(site, isSecure: false)
+        let session = try site.session(to: peer.port)
+        #expect(try await session.failure("ftpes://pinned.test/hello.txt").code == .secureConnectionFailed)
+    }
+}

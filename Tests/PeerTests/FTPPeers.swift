@@ -1,0 +1,90 @@
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// vsftpd with a file for everybody, `hello.txt`, over TLS alone: from the first byte, or when it is asked.
+struct VSFTPD: Sendable {
+    let port: UInt16
+    private let daemon: TestDaemon
+
+    init(_ site: PeerSite, isImplicit: Bool) async throws {
+        let folder = site.folder.path
+        port = TestDaemon.freePorts(1)[0]
+        let made = try TestCommand.run(["mkdir", "-p", folder + "/pub", "/var/run/vsftpd/empty"])
+        try #require(made.status == 0, "\(made.text)")
+        _ = try site.folder.add("hello", name: "pub/hello.txt")
+        _ = try site.folder.add(
+            """
+            listen=YES
+            background=NO
+            listen_address=127.0.0.1
+            listen_port=\(port)
+            anonymous_enable=YES
+            local_enable=NO
+            no_anon_password=NO
+            anon_root=\(folder)/pub
+            ftp_username=daemon
+            allow_writeable_chroot=YES
+            seccomp_sandbox=NO
+            # Another address than the one that is listened at.
+            pasv_address=192.0.2.7
+            ssl_enable=YES
+            implicit_ssl=\(isImplicit ? "YES" : "NO")
+            allow_anon_ssl=YES
+            force_anon_logins_ssl=YES
+            force_anon_data_ssl=YES
+            require_ssl_reuse=YES
+            ssl_ciphers=HIGH
+            rsa_cert_file=\(folder)/origin.pem
+            rsa_private_key_file=\(folder)/origin.key
+
+            """, name: "vsftpd.conf")
+        // It takes a configuration of root's alone.
+        let modes = try TestCommand.run(["sh", "-c", "chmod 755 \(folder) \(folder)/pub && chmod 644 \(folder)/pub/*"])
+        try #require(modes.status == 0, "\(modes.text)")
+        daemon = try await TestDaemon([PeerProgram.vsftpd.path, folder + "/vsftpd.conf"], ports: [port])
+    }
+}
+
+/// pyftpdlib with one user, `reader`, and the file `hello.txt`: in the clear, or with TLS that it wants on both
+/// connections.
+struct PyFTPD: Sendable {
+    let port: UInt16
+    private let daemon: TestDaemon
+
+    static let password = "sesame"
+
+    init(_ site: PeerSite, isSecure: Bool) async throws {
+        let folder = site.folder.path
+        port = TestDaemon.freePorts(1)[0]
+        let made = try TestCommand.run(["mkdir", "-p", folder + "/pub"])
+        try #require(made.status == 0, "\(made.text)")
+        _ = try site.folder.add("hello", name: "pub/hello.txt")
+        _ = try site.folder.add(
+            try String(contentsOfFile: folder + "/origin.pem", encoding: .utf8)
+                + String(contentsOfFile: folder + "/origin.key", encoding: .utf8), name: "both.pem")
+        _ = try site.folder.add(Self.script, name: "ftpd.py")
+        daemon = try await TestDaemon(
+            ["/usr/bin/python3", folder + "/ftpd.py", String(port), folder, isSecure ? "tls" : "plain"],
+            ports: [port])
+    }
+
+    private static let script = """
+        import sys
+        from pyftpdlib.authorizers import DummyAuthorizer
+        from pyftpdlib.handlers import FTPHandler, TLS_FTPHandler
+        from pyftpdlib.servers import FTPServer
+
+        port, folder, mode = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+        users = DummyAuthorizer()
+        users.add_user("reader", "sesame", folder + "/pub")
+        handler = TLS_FTPHandler if mode == "tls" else FTPHandler
+        handler.authorizer = users
+        handler.auth_failed_timeout = 0
+        if mode == "tls":
+            handler.certfile = folder + "/both.pem"
+            handler.tls_control_required = handler.tls_data_required = True
+        FTPServer(("127.0.0.1", port), handler).serve_forever()
+
+        """
+}

@@ -1,0 +1,89 @@
+import HTTPMessages
+import SystemGSSAPI
+import Testing
+
+@testable import PinnedNetworking
+
+/// Logins of connections in the machine of a task, without one.
+@Suite struct ConnectionLoginExchangeTests {
+    private static let both = ["Negotiate", "NTLM", "Basic realm=\"r\""].map {
+        HTTPField(name: "WWW-Authenticate", value: $0)
+    }
+
+    private func asked(_ step: AuthenticationExchange.Step) -> String? {
+        if case .ask(let question) = step { question.space.authenticationMethod } else { nil }
+    }
+
+    @Test("Without a library or a ticket the next scheme of the response is asked about, and Negotiate not again")
+    func fallThrough() throws {
+        for reason in [GSSError.noLibrary("libgssapi_krb5.so.2"), .noCredential("no tickets")] {
+            let request = try AuthenticationRequest.get("/")
+            var exchange = TaskScript().exchange
+            #expect(exchange.field(for: request) == nil)
+            #expect(
+                asked(exchange.received(statusCode: 401, fields: Self.both)) == NSURLAuthenticationMethodNegotiate)
+            guard case .retry = exchange.answered(.use(credential("", password: ""))) else {
+                Issue.record("the credential was not taken")
+                return
+            }
+            #expect(exchange.connectionLogin(for: request)?.prepared.connectionMechanism == .negotiate)
+            #expect(exchange.field(for: request) == nil)
+            #expect(exchange.sentLogin != nil)
+            #expect(asked(exchange.cannotLogIn(.negotiate(reason))) == NSURLAuthenticationMethodNTLM)
+            #expect(exchange.sentLogin == nil)
+            #expect(asked(exchange.received(statusCode: 401, fields: Self.both)) == NSURLAuthenticationMethodNTLM)
+        }
+    }
+
+    @Test("An empty user stands for tickets, and is no user of NTLM or Basic")
+    func tickets() throws {
+        let request = try AuthenticationRequest.get("/")
+        var exchange = TaskScript().exchange
+        _ = exchange.field(for: request)
+        #expect(asked(exchange.received(statusCode: 401, fields: [Self.both[1]])) == NSURLAuthenticationMethodNTLM)
+        guard case .deliver = exchange.answered(.use(credential("", password: ""))) else {
+            Issue.record("NTLM went on without a user")
+            return
+        }
+    }
+
+    @Test("A server that goes on for ever is left after 20 messages")
+    func endless() throws {
+        let request = try AuthenticationRequest.get("/")
+        var exchange = TaskScript().exchange
+        _ = exchange.field(for: request)
+        _ = exchange.received(statusCode: 401, fields: [Self.both[0]])
+        _ = exchange.answered(.use(credential("u")))
+        let more = HTTPField(name: "WWW-Authenticate", value: "Negotiate AAAA")
+        for _ in 0..<AuthenticationExchange.messageLimit {
+            _ = exchange.field(for: request)
+            guard
+                case .retry = exchange.received(
+                    statusCode: 401, fields: [more], login: .init(hasProvenUser: true, takesToken: true))
+            else {
+                Issue.record("it ended early")
+                return
+            }
+            #expect(exchange.field(for: request) == nil)
+            #expect(exchange.sentLogin?.token == [0, 0, 0])
+        }
+        _ = exchange.field(for: request)
+        #expect(
+            asked(
+                exchange.received(
+                    statusCode: 401, fields: [more], login: .init(hasProvenUser: true, takesToken: true)))
+                == NSURLAuthenticationMethodNegotiate)
+    }
+
+    @Test("HA11: where the connection is a proxy's, or a redirect named the host, the offers are not there")
+    func notPermitted() throws {
+        for permission in [ConnectionLogins.stored, .refused] {
+            var request = try AuthenticationRequest.get("/")
+            request.connectionLogins = permission
+            var exchange = TaskScript().exchange
+            _ = exchange.field(for: request)
+            #expect(
+                asked(exchange.received(statusCode: 401, fields: Self.both)) == NSURLAuthenticationMethodHTTPBasic)
+        }
+    }
+}

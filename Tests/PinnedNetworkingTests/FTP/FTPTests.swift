@@ -1,0 +1,262 @@
+import CertificateTrust
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// FTP of the whole client, against scripts.
+@Suite(.timeLimit(.minutes(2)))
+struct FTPTests {
+    /// Answers commands from a table by their first word, and what it has no answer for with 200.
+    private static func script(
+        _ replies: [String: String], greeting: String = "220 hello\r\n", log: Collected<String> = Collected()
+    ) -> LoopbackServer.Script {
+        .handle { connection in
+            try connection.write(Array(greeting.utf8))
+            var text = ""
+            while let bytes = try connection.read() {
+                text += String(decoding: bytes, as: UTF8.self)
+                while let end = text.range(of: "\r\n") {
+                    let line = String(text[..<end.lowerBound])
+                    text = String(text[end.upperBound...])
+                    log.append(line)
+                    let word = String(line.prefix { $0 != " " })
+                    let reply = replies[line] ?? replies[word] ?? "200 ok"
+                    try connection.write(Array((reply + "\r\n").utf8))
+                }
+            }
+        }
+    }
+
+    private static func file(_ text: String) -> LoopbackServer.Script {
+        .handle { try $0.write(Array(text.utf8)) }
+    }
+
+    /// Runs a download; `isSecure` is implicit TLS on both connections.
+    private func fetch(
+        _ url: String = "ftp://pinned.test/a", file text: String = "hello", isSecure: Bool = false,
+        replies: [String: String] = [:], greeting: String = "220 hello\r\n", policy: PinningPolicy? = nil,
+        delegate: (any URLSessionDelegate)? = nil, log: Collected<String> = Collected(),
+        fileChain: [TestCertificate]? = nil
+    ) async throws -> (body: String, response: URLResponse) {
+        let site = try TestSite.shared.get()
+        let files =
+            isSecure
+            ? try LoopbackServer(chain: fileChain ?? site.chain, Self.file(text))
+            : try LoopbackServer(plain: Self.file(text))
+        return try await files.run { files in
+            var all = [
+                "USER": "331 password", "PASS": "230 in", "SIZE": "213 \(text.utf8.count)",
+                "EPSV": "229 go (|||\(files.port)|)", "RETR": "150 coming\r\n226 done",
+            ]
+            all.merge(replies) { $1 }
+            let script = Self.script(all, greeting: greeting, log: log)
+            let control =
+                isSecure ? try LoopbackServer(chain: site.chain, script) : try LoopbackServer(plain: script)
+            return try await control.run { control in
+                let session = try site.session(control, policy: policy, delegate: delegate) {
+                    $0.urlCredentialStorage = URLCredentialStorage()
+                }
+                let (data, response) = try await session.data(from: try #require(URL(string: url)))
+                return (String(decoding: data, as: UTF8.self), response)
+            }
+        }
+    }
+
+    private func failure(_ body: () async throws -> (String, URLResponse)) async throws -> URLError {
+        do {
+            _ = try await body()
+        } catch let error as URLError {
+            return error
+        }
+        throw NoFailure()
+    }
+
+    private struct NoFailure: Error {}
+
+    @Test("A file comes, as nobody in particular, and its size with it")
+    func anonymous() async throws {
+        let log = Collected<String>()
+        let (body, response) = try await fetch(log: log)
+        #expect(body == "hello")
+        #expect(response.expectedContentLength == 5)
+        #expect(!(response is HTTPURLResponse))
+        #expect(
+            log.values.prefix(7) == [
+                "USER anonymous", "PASS anonymous@", "TYPE I", "SIZE a", "EPSV", "RETR a", "QUIT",
+            ])
+    }
+
+    @Test("The URL's login is used, and never shown in the response")
+    func ownLogin() async throws {
+        let log = Collected<String>()
+        let (_, response) = try await fetch("ftp://me:word@pinned.test/a", log: log)
+        #expect(log.values.prefix(2) == ["USER me", "PASS word"])
+        #expect(response.url?.absoluteString == "ftp://pinned.test/a")
+    }
+
+    @Test("A server that wants a login asks by the method Default, and again when it was wrong")
+    func challenge() async throws {
+        let seen = Collected<URLAuthenticationChallenge>()
+        let delegate = TaskHandlerDelegate { challenge in
+            seen.append(challenge)
+            let password = challenge.previousFailureCount == 0 ? "wrong" : "word"
+            return (.useCredential, URLCredential(user: "me", password: password, persistence: .none))
+        }
+        let log = Collected<String>()
+        let replies = ["PASS": "530 no", "PASS word": "230 in"]
+        #expect(try await fetch(replies: replies, delegate: delegate, log: log).body == "hello")
+        #expect(seen.values.map(\.previousFailureCount) == [0, 1])
+        let space = try #require(seen.values.first?.protectionSpace)
+        #expect(space.authenticationMethod == NSURLAuthenticationMethodDefault)
+        #expect((space.protocol, space.host, space.port) == (NSURLProtectionSpaceFTP, "pinned.test", 21))
+        #expect(seen.values.last?.proposedCredential?.user == "me")
+    }
+
+    @Test("A refused login without an answer is an error, and so is a cancelled one")
+    func refusedLogin() async throws {
+        let replies = ["PASS": "530 no"]
+        #expect(try await failure { try await fetch(replies: replies) }.code == .userAuthenticationRequired)
+        let delegate = TaskHandlerDelegate { _ in (.cancelAuthenticationChallenge, nil) }
+        #expect(try await failure { try await fetch(replies: replies, delegate: delegate) }.code == .cancelled)
+        let stubborn = TaskHandlerDelegate { _ in
+            (.useCredential, URLCredential(user: "me", password: "wrong", persistence: .none))
+        }
+        #expect(
+            try await failure { try await fetch(replies: replies, delegate: stubborn) }.code
+                == .userAuthenticationRequired)
+    }
+
+    @Test(
+        "Each refusal of a server is an error of its own",
+        arguments: [
+            (["SIZE": "550 none"], URLError.Code.fileDoesNotExist), (["RETR": "550 none"], .fileDoesNotExist),
+            (["RETR": "150 coming\r\n426 broke"], .networkConnectionLost), (["SIZE": "213 6"], .networkConnectionLost),
+            (["SIZE": "213 4"], .networkConnectionLost), (["TYPE": "what do you want"], .badServerResponse),
+            (["EPSV": "229 nowhere"], .badServerResponse), (["USER": "421 full"], .badServerResponse),
+            (["TYPE": String(repeating: "200-more\r\n", count: 300) + "200 ok"], .badServerResponse),
+            (["TYPE": String(repeating: "x", count: 100_000)], .badServerResponse),
+        ])
+    func refusals(row: (replies: [String: String], code: URLError.Code)) async throws {
+        #expect(try await failure { try await fetch(replies: row.replies) }.code == row.code)
+    }
+
+    @Test("HA18: the file comes from the server that was asked, whatever address it names (CVE-2020-8284)")
+    func otherAddress() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(plain: Self.file("hello")).run { files in
+            let passive = "227 go (192,0,2,7,\(files.port >> 8),\(files.port & 255))"
+            let replies = [
+                "USER": "230 in", "SIZE": "213 5", "EPSV": "500 no", "PASV": passive,
+                "RETR": "150 coming\r\n226 done",
+            ]
+            try await LoopbackServer(plain: Self.script(replies)).run { control in
+                let url = try #require(URL(string: "ftp://pinned.test/a"))
+                let (data, _) = try await site.session(control).data(from: url)
+                #expect(data == Data("hello".utf8))
+            }
+        }
+    }
+
+    @Test("Over TLS both connections are judged, and pins hold")
+    func secure() async throws {
+        let site = try TestSite.shared.get()
+        let log = Collected<String>()
+        let pins = try PinningPolicy.pinning(site.leaf.pin)
+        #expect(try await fetch("ftps://pinned.test/a", isSecure: true, policy: pins, log: log).body == "hello")
+        #expect(log.values.contains("PBSZ 0") && log.values.contains("PROT P"))
+        let others = try PinningPolicy.pinning(strangePin)
+        let silent = Collected<String>()
+        let error = try await failure {
+            try await fetch("ftps://pinned.test/a", isSecure: true, policy: others, log: silent)
+        }
+        #expect(error.code == .serverCertificateUntrusted)
+        #expect(silent.values.isEmpty)
+    }
+
+    @Test("A file's connection with another certificate is judged anew: by the pins, and by its name")
+    func otherFileServer() async throws {
+        let site = try TestSite.shared.get()
+        let same = [try site.intermediate.server([.dns("pinned.test")]), site.intermediate]
+        let strange = [try site.intermediate.server([.dns("other.test")]), site.intermediate]
+        #expect(try await fetch("ftps://pinned.test/a", isSecure: true, fileChain: same).body == "hello")
+        let pins = try PinningPolicy.pinning(site.leaf.pin)
+        let mismatch = try await failure {
+            try await fetch("ftps://pinned.test/a", isSecure: true, policy: pins, fileChain: same)
+        }
+        #expect(mismatch.code == .serverCertificateUntrusted)
+        let name = try await failure { try await fetch("ftps://pinned.test/a", isSecure: true, fileChain: strange) }
+        #expect(name.code == .serverCertificateUntrusted)
+    }
+
+    @Test("A server that leaves the file's connection open to readers gets no RETR")
+    func unprotected() async throws {
+        let log = Collected<String>()
+        let error = try await failure {
+            try await fetch("ftps://pinned.test/a", isSecure: true, replies: ["PROT": "536 no"], log: log)
+        }
+        #expect(error.code == .secureConnectionFailed)
+        #expect(!log.values.contains { $0.hasPrefix("RETR") })
+    }
+
+    @Test(
+        "HA18: AUTH TLS that is stripped, or that brings words along, is a refusal (CVE-2021-22946, CVE-2021-22947)",
+        arguments: ["500 what", "234 go\r\n230 you are in", "200 fine"])
+    func stripped(answer: String) async throws {
+        let log = Collected<String>()
+        let error = try await failure {
+            try await fetch("ftpes://pinned.test/a", replies: ["AUTH": answer], log: log)
+        }
+        #expect([.secureConnectionFailed, .networkConnectionLost, .cannotConnectToHost].contains(error.code))
+        #expect(!log.values.contains { $0.hasPrefix("USER") || $0.hasPrefix("PASS") })
+    }
+
+    @Test("Plain ftp to a host with enforced pins is refused before anybody is spoken to, as http is")
+    func pinnedCleartext() async throws {
+        let site = try TestSite.shared.get()
+        let log = Collected<String>()
+        let pins = try PinningPolicy.pinning(site.leaf.pin)
+        let error = try await failure { try await fetch(policy: pins, log: log) }
+        #expect(error.code == .appTransportSecurityRequiresSecureConnection)
+        #expect(log.values.isEmpty)
+    }
+
+    @Test("HA18: a line break in a path is refused before anybody is spoken to")
+    func lineBreak() async throws {
+        let log = Collected<String>()
+        let error = try await failure { try await fetch("ftp://pinned.test/a%0D%0ADELE%20a", log: log) }
+        #expect(error.code == .badURL)
+        #expect(log.values.isEmpty)
+    }
+
+    @Test("Through an HTTP proxy a file is a GET with the whole URL; other ways through proxies are refused")
+    func proxies() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(plain: .answer { .init(body: $0.line) }).run { proxy in
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.timeoutIntervalForRequest = 600
+            configuration.trustStore = site.store
+            let host = try ServerName(proxy.address)
+            configuration.proxyConfigurations = [ProxyConfiguration(httpCONNECTProxy: host, port: proxy.port)]
+            let session = URLSession(configuration: configuration)
+            let url = try #require(URL(string: "ftp://files.test/a/b"))
+            let (data, response) = try await session.data(from: url)
+            #expect(String(decoding: data, as: UTF8.self) == "GET ftp://files.test/a/b HTTP/1.1")
+            #expect((response as? HTTPURLResponse)?.statusCode == 200)
+            #expect(try await session.failure("ftps://files.test/a").code == .unsupportedURL)
+            configuration.proxyConfigurations = [ProxyConfiguration(socksv5Proxy: host, port: proxy.port)]
+            #expect(
+                try await URLSession(configuration: configuration).failure("ftp://files.test/a").code
+                    == .unsupportedURL)
+        }
+    }
+
+    @Test("A redirect does not lead from HTTP to FTP")
+    func redirect() async throws {
+        let site = try TestSite.shared.get()
+        let script = LoopbackServer.Script.respond(.init("302 Found", fields: ["Location: ftp://pinned.test/a"]))
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let error = try await site.session(server).failure()
+            #expect(error.code == .unsupportedURL || error.code == .appTransportSecurityRequiresSecureConnection)
+        }
+    }
+}

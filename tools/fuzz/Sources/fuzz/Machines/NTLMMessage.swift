@@ -1,0 +1,1 @@
+../../../../../Sources/PinnedNetworking/NTLM/NTLMMessage.swift

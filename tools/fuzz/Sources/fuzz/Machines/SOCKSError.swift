@@ -1,0 +1,1 @@
+../../../../../Sources/TLSTransport/SOCKS/SOCKSError.swift
