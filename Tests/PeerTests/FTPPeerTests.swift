@@ -15,7 +15,7 @@ struct FTPPeerTests {
     }
 
     @Test(
-        "vsftpd gives a file to everybody over TLS, asked for or from the first byte, with the session of the control connection",
+        "vsftpd gives a file to everybody over TLS, asked for or from the first byte",
         PeerProgram.vsftpd.isNeeded, arguments: [false, true])
     func vsftpd(isImplicit: Bool) async throws {
         let peer = try await VSFTPD(site, isImplicit: isImplicit)

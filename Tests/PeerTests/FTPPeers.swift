@@ -33,7 +33,7 @@ struct VSFTPD: Sendable {
             allow_anon_ssl=YES
             force_anon_logins_ssl=YES
             force_anon_data_ssl=YES
-            require_ssl_reuse=YES
+            require_ssl_reuse=NO
             ssl_ciphers=HIGH
             rsa_cert_file=\(folder)/origin.pem
             rsa_private_key_file=\(folder)/origin.key
