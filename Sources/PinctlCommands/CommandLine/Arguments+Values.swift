@@ -15,6 +15,21 @@ extension Arguments {
         return time
     }
 
+    /// Whether verdicts are coloured: by `--color`, else as the environment and the terminal say.
+    func isColored(in environment: CommandEnvironment) throws(UsageError) -> Bool {
+        switch self[.color] ?? "auto" {
+        case "always": return true
+        case "never": return false
+        case "auto": break
+        case let word: throw .unknownChoice(.color, word, known: ["auto", "always", "never"])
+        }
+        let variables = environment.variables()
+        func isSet(_ name: String) -> Bool { !(variables[name] ?? "").isEmpty }
+        guard !isSet("NO_COLOR") else { return false }
+        if ["CLICOLOR_FORCE", "FORCE_COLOR"].contains(where: { isSet($0) && variables[$0] != "0" }) { return true }
+        return environment.terminal.columns != nil && variables["TERM"] != "dumb"
+    }
+
     /// The anchors: `--ca-file`, or the system's.
     func trustStore(in environment: CommandEnvironment) throws(UsageError) -> TrustStore {
         let files = all(.caFile)

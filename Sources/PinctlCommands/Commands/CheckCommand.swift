@@ -12,6 +12,14 @@ extension CommandDefinition {
             "variable PINCTL_POLICY, else pins/pins.jsonc.",
             "The connection is closed at the server's certificate; no byte of a request is sent.",
         ],
+        examples: [
+            ("every host of pins/pins.jsonc", "pinctl check"),
+            ("one server, by a policy", "pinctl check --policy pins.jsonc api.example.com"),
+            (
+                "one server, by a pin",
+                "pinctl check api.example.com --pin sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="
+            ),
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             let named = try arguments.targets()
             let probe = try ServerProbe(arguments)

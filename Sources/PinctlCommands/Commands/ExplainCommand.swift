@@ -14,6 +14,11 @@ extension CommandDefinition {
             "an exception of OkHttp on standard input. A HOST is looked up in the policy, or in a",
             "file of any other dialect, as the file's own system does, or that of --as.",
         ],
+        examples: [
+            ("what a digest is of", "pinctl explain Dt1NBHYAfFRAc1Ymvgpk7/YG9wJcGyjYL1o4GhrgDbo= --in chain.pem"),
+            ("what an exception of OkHttp says", "pinctl explain - < logcat.txt"),
+            ("which rule holds for a host", "pinctl explain www.example.com --policy pins.jsonc"),
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             let word = arguments.operands[0]
             if word == "-" {

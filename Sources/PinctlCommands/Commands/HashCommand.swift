@@ -13,6 +13,14 @@ extension CommandDefinition {
             "printed alone, several as a list. What cannot be read is named on standard error,",
             "and the rest is printed.",
         ],
+        examples: [
+            ("the pin of a certificate", "pinctl hash cert.pem"),
+            (
+                "the pins of a chain and of a backup key's request, with what they are of",
+                "pinctl hash -l chain.pem backup.csr"
+            ),
+            ("a value for curl --pinnedpubkey", "pinctl hash --as curl cert.pem"),
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             var listing = try PinListing(arguments, now: environment.now())
             for operand in arguments.operands { listing.hash(operand, &console) }

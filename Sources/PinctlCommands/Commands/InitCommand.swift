@@ -11,6 +11,9 @@ extension CommandDefinition {
             "backup slots have to be filled before pinctl lint passes. A --ca-file is not written down:",
             "give it to check as well, or name it in the rules as \"anchors\".",
         ],
+        examples: [
+            ("begin a policy", "pinctl init -o pins.jsonc api.example.com www.example.com")
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             let targets = try arguments.targets()
             let probe = try ServerProbe(arguments)

@@ -5,12 +5,13 @@ import CertificateTrust
 ///
 /// - Standard output holds results and nothing else; what went wrong goes to standard error.
 /// - Text is for people. Every line is escaped as a whole, so nothing that comes from a file or a server can act on the
-///   terminal. Verdicts are words; no line depends on colour.
+///   terminal. Verdicts are words; no line depends on colour, which is added behind the escaping.
 /// - With `--json` standard output is one document, valid also when the command fails: the results as they come, what
 ///   went wrong among them, then the summary with the exit code.
 /// - With `--ndjson` each result is a line, and the summary, `"type":"summary"`, the last one.
 /// - With `--quiet` standard output stays empty.
 /// - A result that cannot be written ends the program: exit 2, or quietly when the reader went away.
+/// - A signal ends it at once: what was printed stays, lines whole, and a JSON document has no end.
 package struct Console {
     package enum Format: Sendable {
         case text
@@ -24,6 +25,8 @@ package struct Console {
     private var diagnostics: OutputBuffer
     private let schema: String
     private var elementCount = 0
+    /// Whether the verdicts of text have colour.
+    var isColored = false
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
     package private(set) var status = ExitCode.good
@@ -52,7 +55,7 @@ package struct Console {
         self.status.record(status)
         switch format {
         case .quiet: break
-        case .text: text(lines())
+        case .text: text(lines(), isColored: isColored)
         case .json, .ndjson: writeElement(json())
         }
     }
@@ -76,8 +79,16 @@ package struct Console {
 
     /// Prints text that is no result of its own, such as a help page; not in JSON.
     mutating func text(_ lines: [String]) {
+        text(lines, isColored: false)
+    }
+
+    private mutating func text(_ lines: [String], isColored: Bool) {
         guard format == .text else { return }
-        for line in lines { output.write(visibleText(line) + "\n") }
+        for (index, line) in lines.enumerated() {
+            let line = visibleText(line)
+            // The verdict stands in the first line.
+            output.write((isColored && index == 0 ? VerdictColor.colored(line) : line) + "\n")
+        }
     }
 
     /// Prints a file that was asked for, or an element of the document's `results`. Its tabs stay, nothing else that
