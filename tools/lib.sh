@@ -64,6 +64,10 @@ peers() {
     [[ -e /usr/share/java/okhttp.jar ]] || packages+=("libokhttp-java tests compare its pins with ours")
     command -v javac >/dev/null || packages+=("default-jdk-headless tests ask it in Java")
     is_installed python3-jsonschema || packages+=("python3-jsonschema reads the policy schema beside pinctl")
+    command -v zsh >/dev/null || packages+=("zsh tests complete in it")
+    command -v fish >/dev/null || packages+=("fish tests complete in it")
+    command -v groff >/dev/null || packages+=("groff tests have it set the man pages")
+    command -v mandoc >/dev/null || packages+=("mandoc tests have it read the man pages")
     ((${#packages[@]} == 0)) || (require_packages "$1" "${packages[@]}") || say "their tests are skipped"
     [[ ! -x $mitmproxy/bin/mitmdump ]] || return 0
     say "mitmproxy is not in $mitmproxy: tests let it listen in"

@@ -82,7 +82,7 @@ struct ArgumentsTests {
         Refused(words: ["help", "hash", "x"], message: "help takes one topic: remove \"x\""),
         Refused(words: ["help", "completion"], message: "help completion needs a shell: one of bash, zsh, fish"),
         Refused(words: ["help", "completion", "csh"], message: "no completion for \"csh\": one of bash, zsh, fish"),
-        Refused(words: ["help", "man", "hsah"], message: "unknown command \"hsah\": did you mean hash?"),
+        Refused(words: ["help", "man", "hashh"], message: "unknown command \"hashh\": did you mean hash?"),
         Refused(words: ["hash", "--color", "yes", "x"], message: "--color knows no \"yes\": one of auto, always"),
         Refused(words: ["check", "a", "--pin", "x"], message: "--pin: \"x\" is no pin: write sha256/"),
         Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" is no time limit"),

@@ -21,7 +21,7 @@ enum ManualPage {
         for topic in HelpTopic.all { lines += [".TP", ".B " + word(topic.usage)] + text(topic.summary) }
         lines += [".SH TARGETS"] + verbatim(Target.grammar)
         lines += closing(examples: CommandDefinition.all.compactMap(\.examples.first))
-        return lines + seeAlso(CommandDefinition.all.map { "pinctl-\($0.name)" })
+        return tidied(lines + seeAlso(CommandDefinition.all.map { "pinctl-\($0.name)" }))
     }
 
     /// pinctl-hash(1).
@@ -41,7 +41,12 @@ enum ManualPage {
             if category != .command { lines.append(".SS " + plain(category.rawValue.capitalizedWord)) }
             lines += flags.flatMap(entry)
         }
-        return lines + closing(examples: command.examples) + seeAlso(["pinctl"])
+        return tidied(lines + closing(examples: command.examples) + seeAlso(["pinctl"]))
+    }
+
+    /// A heading begins a paragraph by itself.
+    private static func tidied(_ lines: [String]) -> [String] {
+        lines.indices.filter { $0 == 0 || lines[$0] != ".PP" || !lines[$0 - 1].hasPrefix(".SH ") }.map { lines[$0] }
     }
 
     private static func title(_ name: String, _ summary: String) -> [String] {
