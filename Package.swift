@@ -93,6 +93,8 @@ let package = Package(
             dependencies: [
                 "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "TLSTransport", "TestPKI",
             ],
+            // Run by the tests themselves.
+            exclude: ["Scripts"],
             swiftSettings: modern),
     ]
 )
