@@ -20,7 +20,7 @@ final class ScriptWorld {
         let backup = try TestKey()
         for (name, certificate) in certificates {
             variables["\(name).pin"] = try certificate.key.pin
-            variables["\(name).cert"] = "\(site.folder.path)/\(name).pem"
+            variables["\(name).base64"] = String(try certificate.key.pin.dropFirst("sha256/".count))
             if name != "root" { _ = try site.folder.add(certificate.pemText, name: "\(name).pem") }
         }
         _ = try site.folder.add(otherRoot.pemText, name: "other-root.pem")
