@@ -12,6 +12,7 @@ extension Pinctl {
         for end in [SIGINT, SIGTERM] { _ = signal(end, endAtOnce) }
         // What Swift's traps raise.
         for trap in [SIGILL, SIGTRAP] { _ = signal(trap) { _ in endWithDefect() } }
+        raiseDescriptorLimit()
         let environment = CommandEnvironment(
             variables: { ProcessInfo.processInfo.environment }, now: { Date() }, terminal: .ofProcess)
         let status = await run(
