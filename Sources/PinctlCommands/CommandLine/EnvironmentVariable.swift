@@ -12,6 +12,9 @@ struct EnvironmentVariable: Sendable {
         EnvironmentVariable(
             name: "SSL_CERT_DIR",
             meaning: "Folders of trusted roots instead of the system's, with colons between them."),
+        EnvironmentVariable(
+            name: "GITHUB_ACTIONS, GITHUB_STEP_SUMMARY",
+            meaning: "true has findings shown as GitHub shows them, and the file gets a summary (--annotations)."),
         EnvironmentVariable(name: "NO_COLOR", meaning: "No colour, when it is not empty (--color auto)."),
         EnvironmentVariable(
             name: "CLICOLOR_FORCE, FORCE_COLOR",
