@@ -32,7 +32,7 @@ func pinctl(
     _ words: [String], variables: [String: String] = [:], now: Date = testTime, terminal: Terminal = Terminal()
 ) async -> Run {
     let variables = noPolicy.merging(variables) { $1 }
-    let isPatient = ["check", "init"].contains(words.first) && !words.contains("--timeout")
+    let isPatient = ["check", "init", "show"].contains(words.first) && !words.contains("--timeout")
     let words = words.prefix(1) + (isPatient ? ["--timeout=60", "--connect-timeout=60"] : []) + words.dropFirst()
     let output = Sink()
     let errors = Sink()

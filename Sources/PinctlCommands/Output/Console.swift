@@ -27,6 +27,8 @@ package struct Console {
     private var elementCount = 0
     /// Whether the verdicts of text have colour.
     var isColored = false
+    /// What stands behind each line of the results.
+    private var lineEnd = "\n"
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
     package private(set) var status = ExitCode.good
@@ -91,7 +93,7 @@ package struct Console {
         for (index, line) in lines.enumerated() {
             let line = visibleText(line)
             // The verdict stands in the first line.
-            output.write((isColored && index == 0 ? VerdictColor.colored(line) : line) + "\n")
+            output.write((isColored && index == 0 ? VerdictColor.colored(line) : line) + lineEnd)
         }
     }
 
@@ -126,6 +128,9 @@ package struct Console {
         text([line])
         summary = members
     }
+
+    /// Ends each line of the results with NUL from here on, for `xargs -0`.
+    mutating func endLinesWithNUL() { lineEnd = "\0" }
 
     /// Leaves standard output empty from here on; a document that was asked for is still written.
     mutating func silence() {
