@@ -3,6 +3,7 @@ extension Flag {
     static let host = Flag("host", value: .text("NAME"), "the DNS name or IP address the certificate must be for")
     static let caFile = Flag(
         "ca-file", value: .file("FILE"), repeatable: true, "trust the certificates in FILE instead of the system's")
+    static let systemRoots = Flag("system-roots", "trust the system's certificates beside those of --ca-file")
     static let store = Flag(
         "store", value: .text("NAME=FILE"), repeatable: true, "verify under the roots in FILE, once for each NAME")
     static let profile = Flag(

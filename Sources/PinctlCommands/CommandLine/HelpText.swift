@@ -39,7 +39,7 @@ enum HelpText {
                 "", "Of several outcomes the first of 2, 1, 4, 3, 0 is told. A closed pipe ends quietly.",
             ]
         ),
-        ("targets", Target.grammar), ("lint-rules", CommandDefinition.lintRules),
+        ("verdicts", VerdictWord.lines), ("targets", Target.grammar), ("lint-rules", CommandDefinition.lintRules),
         ("dialects", dialects),
     ]
 
