@@ -10,7 +10,10 @@ struct Report: Sendable {
     /// What was held against: the policy's path, or nil.
     let policy: String?
     var entries: [ReportEntry] = []
+    /// The causes that several entries may share, the worst first.
     var groups: [ReportGroup] = []
+    /// What the verdicts of its entries, and their warnings, mean.
+    var rules: [ReportRule] = []
     /// The summary of the JSON document, without what the exit code adds.
     var summary: [(String, JSON)] = []
     /// The line that ends the text output.
@@ -36,6 +39,10 @@ struct ReportEntry: Sendable {
     let subject: String
     /// Which of several looks at it this is: `203.0.113.7, ECDSA`; empty when there is one.
     var variant = ""
+    /// The address that was asked, where one was: `203.0.113.7:443`.
+    var address: String?
+    /// The kind of key that was asked for, where one was: `ecdsa`.
+    var key: String?
     /// The verdict in a word that stays the same across versions: `pin_mismatch`, `P003`.
     let verdict: String
     /// What was found, in one line.
@@ -53,6 +60,8 @@ struct ReportEntry: Sendable {
     /// What the rule expects.
     var pins: [ReportPin] = []
     var duration: Duration?
+    /// The key of the group that it is one of.
+    var group: String?
     /// The element of the JSON document.
     let json: JSON
 }
@@ -83,10 +92,13 @@ struct ReportPin: Sendable {
     let isBackup: Bool
     /// `matches as root`, `not served`.
     let standing: String
+    let isMatched: Bool
 }
 
 /// What failed for one cause.
 struct ReportGroup: Sendable {
+    /// What tells it from others; its entries have it too.
+    var key = ""
     let outcome: ReportEntry.Outcome
     /// The cause in a line: `the authority changed: WE1 → WE2`.
     let title: String
@@ -94,4 +106,15 @@ struct ReportGroup: Sendable {
     let count: Int
     /// The first of its subjects.
     let examples: [String]
+}
+
+/// A verdict or a rule that a report may name.
+struct ReportRule: Sendable {
+    /// `pin_mismatch`, `P003`.
+    let identifier: String
+    /// What it means, in a line.
+    let summary: String
+    /// What to do about it, in sentences; empty where the finding says it.
+    var help = ""
+    var isWarning = false
 }
