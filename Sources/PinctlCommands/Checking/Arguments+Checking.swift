@@ -30,16 +30,6 @@ extension Arguments {
         return terms
     }
 
-    /// A whole number.
-    func count(_ flag: Flag, default standard: Int, in range: ClosedRange<Int>) throws(UsageError) -> Int {
-        guard let text = self[flag] else { return standard }
-        guard let number = Self.number(text[...]), range.contains(number) else {
-            throw .invalidValue(
-                flag, reason: "\"\(text)\" is none of the numbers from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
     /// A time span, `14d` or `36h`, in seconds: at most a hundred years.
     func span(_ flag: Flag, default standard: TimeInterval) throws(UsageError) -> TimeInterval {
         guard let text = self[flag] else { return standard }

@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import TLSTransport
 
 /// What failed in an earlier run, from its JSON document.
 struct Baseline: Sendable {

@@ -9,45 +9,52 @@ struct Check: Sendable {
     private let servers: ServerCheck
     private let files: FileCheck
     private let terms: Gate.Terms
-    private let jobs: Int
     private let showsProgress: Bool
+    private let lists: [String]
+    /// Whether a list may be empty, as a part of one that an engine gives out.
+    private let acceptsNothing: Bool
 
     /// Results that wait for a slow one before them, for each target that is asked at the same time.
     private static let windowFactor = 16
 
     init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
+        // What is wrong with the words themselves is told before a file is looked for.
+        let targets = arguments.has(.files) ? [] : try arguments.targets()
+        let lists = arguments.all(.targets)
+        let probe = try ServerProbe(arguments)
+        let span = try arguments.span(.warnWithin, default: 14 * 86_400)
+        terms = try arguments.gateTerms()
         var judge = try ChainJudge(arguments, in: environment)
+        judge.warnings = CheckWarnings(stores: try arguments.clientStores(), span: span)
         var source = try arguments.pinSource()
         if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
-        judge.warnings = CheckWarnings(
-            stores: try arguments.clientStores(), span: try arguments.span(.warnWithin, default: 14 * 86_400))
-        self.source = source
-        servers = ServerCheck(probe: try ServerProbe(arguments), judge: judge)
-        files = FileCheck(source: source, judge: judge)
-        terms = try arguments.gateTerms()
-        jobs = try arguments.count(.jobs, default: 64, in: 1...4_096)
-        showsProgress = environment.terminal.showsProgress
-        let lists = arguments.all(.targets)
-        let named = try Self.named(arguments, source, hasLists: !lists.isEmpty)
+        let named =
+            try arguments.has(.files) ? Self.files(arguments) : Self.servers(targets, source, hasLists: !lists.isEmpty)
         guard !named.isEmpty || !lists.isEmpty else { throw .missingOperand(arguments.command) }
+        self.source = source
+        servers = ServerCheck(probe: probe, judge: judge)
+        files = FileCheck(source: source, judge: judge)
         queue = CheckQueue(named: named, lists: lists, by: source)
+        self.lists = lists
+        acceptsNothing = arguments.has(.ndjson)
+        showsProgress = environment.terminal.showsProgress
+    }
+
+    private static func files(_ arguments: Arguments) throws(UsageError) -> [CheckItem] {
+        guard !arguments.has(.targets) else {
+            throw .unusable(["--files and --targets exclude each other: check files and servers in two runs"])
+        }
+        guard !arguments.operands.isEmpty else {
+            throw .unusable(["--files needs FILE…: give chains, requests or keys, or leave it out"])
+        }
+        return arguments.operands.map { .file($0) }
     }
 
     /// What the arguments name, else what the policy does, each once.
-    private static func named(
-        _ arguments: Arguments, _ source: PinSource, hasLists: Bool
+    private static func servers(
+        _ named: [Target], _ source: PinSource, hasLists: Bool
     ) throws(UsageError) -> [CheckItem] {
-        guard !arguments.has(.files) else {
-            guard !hasLists else {
-                throw .unusable(["--files and --targets exclude each other: check files and servers in two runs"])
-            }
-            guard !arguments.operands.isEmpty else {
-                throw .unusable(["--files needs FILE…: give chains, requests or keys, or leave it out"])
-            }
-            return arguments.operands.map { .file($0) }
-        }
-        var targets = try arguments.targets()
-        if targets.isEmpty, !hasLists { targets = try source.targets() }
+        let targets = try named.isEmpty && !hasLists ? source.targets() : named
         var seen: Set<Target> = []
         var items: [CheckItem] = []
         for target in targets where seen.insert(target).inserted { items.append(try source.item(for: target)) }
@@ -60,12 +67,15 @@ struct Check: Sendable {
         case problem(String, [(String, JSON)])
     }
 
-    /// Checks everything, and prints each result when those before it are there.
-    func run(_ console: inout Console) async -> Gate {
+    /// Checks everything, and prints each result when those before it are there. What reports need is kept where
+    /// `keepsResults` says that somebody reads one.
+    func run(_ console: inout Console, keepsResults: Bool) async -> Report {
         var gate = Gate(terms)
         var groups = FailureGroups()
+        var report = Report(command: "check", time: servers.judge.time, policy: source.path)
         let start = ContinuousClock.now
         var items = 0
+        let jobs = servers.probe.settings.jobs
         await inOrder(
             { await queue.next() }, atOnce: jobs, window: jobs * Self.windowFactor,
             work: { await outcome(of: $0) },
@@ -74,7 +84,10 @@ struct Check: Sendable {
                 console.progress(nil)
                 switch outcome {
                 case .results(let results, let problems):
-                    for result in results { Self.tell(result, &gate, &groups, &console) }
+                    for result in results {
+                        let (told, outcome) = Self.tell(result, &gate, &groups, &console)
+                        if keepsResults { report.entries.append(ReportEntry(told, outcome)) }
+                    }
                     for problem in problems { console.problem(problem, .badInput) }
                 case .problem(let message, let members):
                     console.problem(message, .badInput, members: members)
@@ -84,6 +97,11 @@ struct Check: Sendable {
                 console.progress("\(items)\(queue.count.map { "/\($0)" } ?? "")  \(gate.failed) failed")
             })
         console.progress(nil)
+        if items == 0, !acceptsNothing {
+            let names = lists.map(DialectInput.title).joined(separator: ", ")
+            console.problem(
+                "\(Flag.targets.dashed): nothing to check in \(names): give at least one target", .badInput)
+        }
         if gate.excusesUnreachable {
             console.note("warning: not all targets were reached, which \(Flag.maxUnreachable.dashed) accepts")
         }
@@ -91,7 +109,12 @@ struct Check: Sendable {
         console.settle(counted, found: found, forgiving: terms.exitsZero)
         console.text(groups.lines)
         console.summarize(gate.closing, source.digest + gate.members.map { ($0.0, .integer($0.1)) })
-        return gate
+        if keepsResults {
+            report.groups = groups.report
+            report.rules = Report.checkRules
+            report.closing = gate.closing
+        }
+        return report
     }
 
     private func outcome(of item: CheckItem) async -> Outcome {
@@ -109,7 +132,7 @@ struct Check: Sendable {
     /// Prints a result: of failures for the same cause the first in full, the others by their headline.
     private static func tell(
         _ result: CheckResult, _ gate: inout Gate, _ groups: inout FailureGroups, _ console: inout Console
-    ) {
+    ) -> (CheckResult, ReportEntry.Outcome) {
         var result = result
         let judgement = gate.add(result)
         result.text.isKnown = judgement.outcome == .known
@@ -117,5 +140,6 @@ struct Check: Sendable {
         let explanation = isFirst ? result.text.explanation : []
         let mended = judgement.isMended ? ["  mended: it failed in the baseline"] : []
         console.result([result.text.headline] + explanation + mended, result.json)
+        return (result, judgement.outcome)
     }
 }

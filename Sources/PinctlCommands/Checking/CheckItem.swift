@@ -46,6 +46,9 @@ extension PinSource {
         return targets
     }
 
+    /// The file of the policy.
+    var path: String? { if case .policy(let file) = self { file.path } else { nil } }
+
     /// Which policy it was that the servers were held against: files change.
     var digest: [(String, JSON)] {
         guard case .policy(let file) = self else { return [] }

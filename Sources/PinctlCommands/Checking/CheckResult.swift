@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import TLSTransport
 
 /// What came of one look at a target, or at a key in a file.
 struct CheckResult: Sendable {

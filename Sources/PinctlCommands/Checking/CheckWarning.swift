@@ -5,11 +5,21 @@ import FoundationEssentials
 /// Something beside a good verdict that will not stay good by itself.
 struct CheckWarning: Sendable, Hashable {
     /// A word that stays the same across versions.
-    enum Kind: String, Sendable {
+    enum Kind: String, Sendable, CaseIterable {
         case backupOnly = "backup-only"
         case somePaths = "some-paths"
         case expiresSoon = "expires-soon"
         case ruleEndsSoon = "rule-ends-soon"
+
+        /// What it means, in a line.
+        var meaning: String {
+            switch self {
+            case .backupOnly: "pins match, but backups alone"
+            case .somePaths: "pins match, but not for the clients of every path or store"
+            case .expiresSoon: "a certificate of the path ends soon"
+            case .ruleEndsSoon: "the rule ends soon"
+            }
+        }
     }
 
     let kind: Kind

@@ -1,6 +1,7 @@
 /// Failures by what is behind them, for the end of a run: bounded, whatever the number of targets.
 struct FailureGroups {
     private struct Group {
+        let key: FailureKey
         let outcome: ReportEntry.Outcome
         let status: ExitCode
         let title: String
@@ -32,7 +33,7 @@ struct FailureGroups {
             return true
         }
         groups[key] = Group(
-            outcome: outcome, status: text.verdict.status, title: text.failureTitle, remedy: text.failureRemedy,
+            key: key, outcome: outcome, status: text.verdict.status, title: text.failureTitle, remedy: text.failureRemedy,
             count: 1, examples: [text.subject])
         order.append(key)
         return true
@@ -51,7 +52,8 @@ struct FailureGroups {
     var report: [ReportGroup] {
         sorted.map {
             ReportGroup(
-                outcome: $0.outcome, title: $0.title, remedy: $0.remedy, count: $0.count, examples: $0.examples)
+                key: $0.key.text, outcome: $0.outcome, title: $0.title, remedy: $0.remedy, count: $0.count,
+                examples: $0.examples)
         }
     }
 

@@ -8,7 +8,6 @@ extension Flag {
         "files", "check files instead of servers: the operands are chains, requests and keys",
         details: "Nothing is connected to. A chain is judged for each host of the policy that its leaf is for, a key "
             + "or a request as the key of a leaf.")
-    static let jobs = Flag("jobs", short: "j", value: .text("N"), "targets that are asked at the same time (64)")
     static let warnWithin = Flag(
         "warn-within", value: .text("TIME"), "warn of what ends within this time: 14d, 36h, 0 for never (14d)")
     static let failOn = Flag(

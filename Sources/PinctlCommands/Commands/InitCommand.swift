@@ -4,7 +4,7 @@ import TLSTransport
 extension CommandDefinition {
     static let initialize = CommandDefinition(
         name: "init", summary: "write a policy that pins the keys of servers as they are now", operands: "TARGET…",
-        operandCount: 1...Int.max, flags: [.output, .caFile, .profile, .at, .connectTimeout, .timeout],
+        operandCount: 1...Int.max, flags: [.output, .caFile, .profile, .at] + Flag.probing,
         notes: [
             "Every server is connected to and its chain verified; when one of them cannot be, nothing",
             "is written. The policy goes to standard output, or to a FILE that does not exist yet. Its",

@@ -13,6 +13,8 @@ extension TransportError {
                 attempts.contains { $0.reason.contains("timed out") } ? "timed-out" : "no-connection"
             }
         case .handshakeFailed, .lostDuringHandshake, .unreadableCertificates: "handshake"
+        case .otherKey: "other-key"
+        case .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable: "starttls"
         case .tunnelRefused: "proxy"
         default: "failed"
         }

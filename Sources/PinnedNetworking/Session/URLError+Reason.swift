@@ -76,8 +76,9 @@ extension URLError.Code {
         switch reason {
         case .unresolvable: self = .cannotFindHost
         case .timedOut: self = .timedOut
-        case .unreachable, .exhausted, .tunnelRefused: self = .cannotConnectToHost
-        case .handshakeFailed, .lostDuringHandshake, .protocolFailure: self = .secureConnectionFailed
+        case .unreachable, .exhausted, .tunnelRefused, .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable:
+            self = .cannotConnectToHost
+        case .handshakeFailed, .otherKey, .lostDuringHandshake, .protocolFailure: self = .secureConnectionFailed
         case .unreadableCertificates, .foreignPath: self = .serverCertificateUntrusted
         case .truncated, .lost, .closed: self = .networkConnectionLost
         case .cancelled: self = .cancelled
