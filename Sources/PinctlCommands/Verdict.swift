@@ -69,7 +69,8 @@ enum Verdict: Sendable {
     /// The rule that decided, where there is one.
     var rule: PinningRule? {
         switch self {
-        case .matched(_, _, let rule), .expired(_, let rule, _), .keyMatched(_, let rule), .keyExpired(let rule, _): rule
+        case .matched(_, _, let rule), .expired(_, let rule, _), .keyMatched(_, let rule), .keyExpired(let rule, _):
+            rule
         case .trusted(_, let rule), .keyStrange(_, let rule): rule
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.rule
         case .denied, .keyDenied, .unlisted, .untrusted, .unreachable: nil

@@ -36,9 +36,13 @@ struct SparkTests {
                 """, name: "job.py")
             let script = "cd \(folder.path) && exec \(Spark.python) job.py 2> errors"
             let result = try await Spark.run(
-                ["timeout", "240", "env", "PINCTL=\(Spark.program)", "PINCTL_POLICY=\(folder.path)/pins.jsonc",
-                    "SSL_CERT_FILE=\(folder.path)/root.pem", "SPARK_LOCAL_IP=127.0.0.1", "bash", "-c", script])
-            #expect(result == "60 True 40 4\n", "\((try? String(contentsOfFile: folder.path + "/errors", encoding: .utf8))?.suffix(2_000) ?? "")")
+                [
+                    "timeout", "240", "env", "PINCTL=\(Spark.program)", "PINCTL_POLICY=\(folder.path)/pins.jsonc",
+                    "SSL_CERT_FILE=\(folder.path)/root.pem", "SPARK_LOCAL_IP=127.0.0.1", "bash", "-c", script,
+                ])
+            #expect(
+                result == "60 True 40 4\n",
+                "\((try? String(contentsOfFile: folder.path + "/errors", encoding: .utf8))?.suffix(2_000) ?? "")")
         }
     }
 }

@@ -207,7 +207,8 @@ struct CheckTests {
                 #expect(line.hasPrefix(index % 3 == 0 ? "ok    api.test:\(index + 1) " : "FAIL  host-\(index).test:"))
             }
             #expect(
-                run.lines[60] == "1 cause, 40 hosts: not trusted [name-mismatch]: the certificate of CN=api.test is for "
+                run.lines[60]
+                    == "1 cause, 40 hosts: not trusted [name-mismatch]: the certificate of CN=api.test is for "
                     + "other names")
             #expect(run.lines[61].hasSuffix(" and 30 more"))
             #expect(run.lines.last == "60 checked: 20 ok, 40 not trusted")

@@ -30,7 +30,8 @@ struct FileCheckTests {
         #expect(alone.status == 4)
         let other = try site.folder.add(site.intermediate.leaf("other.test").pemText + site.intermediate.pemText)
         let uncovered = await check("--policy", policy, other)
-        #expect(uncovered.lines[0] == "FAIL  \(other) (CN=other.test)  not covered: \(policy) has no rule for it: add one")
+        #expect(
+            uncovered.lines[0] == "FAIL  \(other) (CN=other.test)  not covered: \(policy) has no rule for it: add one")
         #expect(uncovered.status == 1)
     }
 
@@ -93,8 +94,9 @@ struct FileCheckTests {
         let run = await check("--policy", policy, key)
         #expect(run.lines[0].hasSuffix("the policy denies this key, \(pin): make another one"))
         #expect(run.status == 1)
-        let ended = await check("--policy", try site.policy("\"\(pin)\"", rule: #""expires": "2026-01-02", "onExpiry": "fail","#), key)
-        #expect(ended.lines[0].contains("the rule has ended at 2026-01-02T00:00:00Z"))
+        let over = try site.policy("\"\(pin)\"", rule: #""expires": "2026-01-02T00:00:00Z", "onExpiry": "fail","#)
+        let ended = await check("--policy", over, key)
+        #expect(ended.lines.first?.contains("the rule has ended at 2026-01-02T00:00:00Z") == true)
         #expect(ended.status == 1)
     }
 

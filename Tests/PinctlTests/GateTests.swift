@@ -76,7 +76,8 @@ struct GateTests {
     @Test("a certificate and a rule that end soon are told in time")
     func endings() async throws {
         try await site.serve { server in
-            let policy = try site.policy("\"\(try site.root.key.pin)\"", rule: #""expires": "2035-12-30T00:00:00Z","#)
+            let policy = try site.policy(
+                "\"\(try site.root.key.pin)\"", rule: #""expires": "2035-12-30T00:00:00Z", "onExpiry": "fail","#)
             let late = try #require(Date(rfc3339: "2035-12-25T00:00:00Z"))
             let (soon, _) = try await document(["--policy", policy, server.target()], now: late)
             #expect(soon.results[0].verdict == "ok")
@@ -289,7 +290,8 @@ struct GateTests {
             #expect(run.lines.filter { $0.hasPrefix("  cause: ") }.count == 1)
             let closing = run.lines.suffix(7)
             #expect(closing.first == "1 cause, 12 hosts: the authority changed: le-ye1 -> CN=Test Root")
-            #expect(closing.dropFirst().first?.hasPrefix("  do: have the certificate issued by a pinned authority") == true)
+            #expect(
+                closing.dropFirst().first?.hasPrefix("  do: have the certificate issued by a pinned authority") == true)
             #expect(closing.dropFirst(2).first?.hasSuffix(" and 2 more") == true)
             #expect(closing.dropFirst(3).first == "1 cause, 1 host: unreachable: refused")
             #expect(run.lines.last == "13 checked: 12 failed, 1 unreachable")

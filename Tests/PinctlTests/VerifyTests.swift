@@ -250,7 +250,7 @@ struct VerifyTests {
     func json() async throws {
         for (words, verdict, status) in [
             (["--host", "api.test"], "ok", Int32(0)), (["--host", "api.test", "--pin", strangePin], "pin_mismatch", 1),
-            (["--host", "www.test"], "untrusted", 4),
+            (["--host", "www.test"], "name_mismatch", 4),
         ] {
             let run = await pinctl(["verify", site.chain, "--json", "--ca-file", site.anchors] + words)
             let document = try run.decoded(as: Document.self)

@@ -43,7 +43,9 @@ extension Arguments {
 
     /// Decimal digits alone, at most nine.
     private static func number(_ text: Substring) -> Int? {
-        guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
         return Int(text)
     }
 }

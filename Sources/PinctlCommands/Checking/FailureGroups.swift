@@ -33,7 +33,8 @@ struct FailureGroups {
             return true
         }
         groups[key] = Group(
-            key: key, outcome: outcome, status: text.verdict.status, title: text.failureTitle, remedy: text.failureRemedy,
+            key: key, outcome: outcome, status: text.verdict.status, title: text.failureTitle,
+            remedy: text.failureRemedy,
             count: 1, examples: [text.subject])
         order.append(key)
         return true

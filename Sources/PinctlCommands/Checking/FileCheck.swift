@@ -81,7 +81,8 @@ extension FileCheck {
         return claims.map { claim in
             CheckResult(
                 text: judge.verdict(
-                    on: chain, name: claim.name, port: claim.port, subject: "\(title) for \(claim.name)", source: "file",
+                    on: chain, name: claim.name, port: claim.port, subject: "\(title) for \(claim.name)",
+                    source: "file",
                     expecting: claim.expectation))
         }
     }
@@ -94,7 +95,8 @@ extension FileCheck {
         let entries = leaf.subjectAlternativeNames
         let named = entries.prefix(Self.nameLimit).compactMap(Self.host)
         guard case .policy(let file) = source else {
-            guard let name = named.first, let expectation = try? source.expectation(for: Endpoint(name: name, port: 443))
+            guard let name = named.first,
+                let expectation = try? source.expectation(for: Endpoint(name: name, port: 443))
             else { return [] }
             return [(name, 443, expectation)]
         }

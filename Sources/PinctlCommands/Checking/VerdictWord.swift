@@ -36,7 +36,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .keyMatched: "a key in a file is one of the pins"
         case .pinMismatch: "the chain is trusted, and its pins do not match; or the key in a file is no pin"
         case .keyMismatch: "the pins match one of the server's keys, RSA or ECDSA, and not this one"
-        case .bypassed: "pins do not match, and clients let it pass: the path ends at an anchor that is not the system's"
+        case .bypassed:
+            "pins do not match, and clients let it pass: the path ends at an anchor that is not the system's"
         case .denied: "the chain holds a key that the policy denies"
         case .expired: "the rule has ended"
         case .notCovered: "the policy has no rule for it"

@@ -2,7 +2,8 @@
 extension Flag {
     static let targets = Flag(
         "targets", value: .file("FILE"), repeatable: true, "check the targets in FILE, one a line; - is standard input",
-        details: "Blank lines are passed over, and so is what follows a #. Every line has its own results, in the order "
+        details:
+            "Blank lines are passed over, and so is what follows a #. Every line has its own results, in the order "
             + "of the lines, as soon as they are there; the file is read as far as it is needed.")
     static let files = Flag(
         "files", "check files instead of servers: the operands are chains, requests and keys",
@@ -11,7 +12,8 @@ extension Flag {
     static let warnWithin = Flag(
         "warn-within", value: .text("TIME"), "warn of what ends within this time: 14d, 36h, 0 for never (14d)")
     static let failOn = Flag(
-        "fail-on", value: .choice("LEVEL", ["error", "warning"]), "what the exit code tells: error, or warning too (error)")
+        "fail-on", value: .choice("LEVEL", ["error", "warning"]),
+        "what the exit code tells: error, or warning too (error)")
     static let exitZero = Flag(
         "exit-zero", "end with 0 where it would be 1, 3 or 4; the summary of JSON says what was found")
     static let baseline = Flag(

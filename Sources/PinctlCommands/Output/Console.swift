@@ -133,9 +133,10 @@ package struct Console {
     mutating func flush() { output.flush() }
 
     package mutating func finish() {
-        let verdict: [(String, JSON)] = [
-            ("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue))),
-        ] + (found.map { [("found", .string($0.word))] } ?? [])
+        let verdict: [(String, JSON)] =
+            [
+                ("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue))),
+            ] + (found.map { [("found", .string($0.word))] } ?? [])
         switch format {
         case .json: output.write("\n],\"summary\":\(JSON.object(summary + verdict).text)}\n")
         case .ndjson:

@@ -53,7 +53,8 @@ struct VerdictText {
             return "key mismatch: another key of the server matches, and of this one \(mismatch.finding) "
                 + Self.rule(of: mismatch)
         case .bypassed(let mismatch):
-            return "pins bypassed: \(mismatch.finding), and clients go on as the path ends outside of the system's roots "
+            return
+                "pins bypassed: \(mismatch.finding), and clients go on as the path ends outside of the system's roots "
                 + Self.rule(of: mismatch)
         case .keyMatched(let pins, let rule):
             return "key matches \(pins.map { "\($0.title) (\($0.role.rawValue))" }.joined(separator: ", ")) "
@@ -170,7 +171,8 @@ extension VerdictText {
         case .matched(_, let matches, let rule): members += Self.members(of: rule, matches)
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             members += Self.members(of: mismatch.rule, mismatch.matches)
-        case .keyMatched(_, let rule), .keyStrange(_, let rule?), .keyExpired(let rule, _): members += Self.members(of: rule, [])
+        case .keyMatched(_, let rule), .keyStrange(_, let rule?), .keyExpired(let rule, _):
+            members += Self.members(of: rule, [])
         case .keyDenied(let pin): members.append(("denied", .string("\(pin.object)")))
         case .keyStrange(_, nil): break
         case .denied(let match, _, _): members.append(("denied", .string("\(match.pin.object)")))
