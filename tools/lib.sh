@@ -65,6 +65,7 @@ peers() {
     command -v javac >/dev/null || packages+=("default-jdk-headless tests ask it in Java")
     is_installed python3-jsonschema || packages+=("python3-jsonschema reads the policy schema beside pinctl")
     ((${#packages[@]} == 0)) || (require_packages "$1" "${packages[@]}") || say "their tests are skipped"
+    spark "$1"
     [[ ! -x $mitmproxy/bin/mitmdump ]] || return 0
     say "mitmproxy is not in $mitmproxy: tests let it listen in"
     if [[ $1 == yes ]]; then
@@ -72,6 +73,19 @@ peers() {
         run_quietly python3 -m venv "$mitmproxy" && run_quietly "$mitmproxy/bin/pip" install --quiet mitmproxy && return
     fi
     say "its tests are skipped"
+}
+
+# spark yes|no: whether PySpark stands in an environment of its own; with "yes" it is put there where PINCTL_TEST_SPARK is
+# yes: it is half a gigabyte, and takes minutes. Says when its tests are skipped.
+spark() {
+    local spark=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/spark
+    [[ ! -x $spark/bin/python ]] || return 0
+    if [[ $1 == yes && ${PINCTL_TEST_SPARK:-no} == yes ]]; then
+        say "installing with pip in $spark: pyspark"
+        run_quietly python3 -m venv "$spark" && run_quietly "$spark/bin/pip" install --quiet pyspark && return
+        rm -rf "$spark"
+    fi
+    say "pyspark is not in $spark (PINCTL_TEST_SPARK=yes installs it): its test is skipped"
 }
 
 # others yes|no: whether Go and pyca/cryptography, which verify certificates too, stand in the virtual environment
