@@ -84,7 +84,10 @@ let package = Package(
         // The one that starts installed servers.
         .testTarget(
             name: "PeerTests",
-            dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            dependencies: [
+                "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning", "CertificateTrust",
+                "TestPKI",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "PinctlTests",

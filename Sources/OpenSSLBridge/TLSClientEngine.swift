@@ -232,8 +232,10 @@ extension TLSClientEngine {
     /// `TLSv1.3` or `TLSv1.2` (`SSL_get_version`).
     package var version: String { unsafe String(cString: SSL_get_version(ssl)) }
 
-    /// The agreed suite's name (`SSL_CIPHER_get_name`).
-    package var cipherSuite: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl))) }
+    /// The agreed suite's name (`SSL_CIPHER_get_name`): the current one, or the one that the handshake is to make current.
+    package var cipherSuite: String {
+        unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl) ?? SSL_get_pending_cipher(ssl)))
+    }
 
     /// The protocol the server chose (`SSL_get0_alpn_selected`), nil when it chose none.
     package var applicationProtocol: String? {

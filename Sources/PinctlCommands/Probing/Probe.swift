@@ -9,7 +9,7 @@ struct Probe: Sendable {
     /// The address that was reached, or tried, `192.0.2.1:443`; nil when there is none.
     let address: String?
     /// Nil for whichever key the server shows.
-    let key: Key?
+    var key: Key?
     let outcome: Result<ServedChain, TransportError>
     /// From the first byte to the verdict on the connection.
     let duration: Duration

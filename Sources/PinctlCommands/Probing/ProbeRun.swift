@@ -54,7 +54,13 @@ struct ProbeRun: Sendable {
         let both = [await probe(.ecdsa, at: address), await rsa]
         let there = both.filter { !$0.isWithoutKey }
         // Neither: another kind still, or a failure that looks the same.
-        return there.isEmpty ? [await probe(nil, at: address)] : there
+        guard var first = there.first else { return [await probe(nil, at: address)] }
+        // Who was not spoken to at all has shown no lack of either.
+        guard there.count < 2 || there.contains(where: \.isAnswered) else {
+            first.key = nil
+            return [first]
+        }
+        return there
     }
 
     /// One handshake, tried again where nobody answers.
@@ -111,6 +117,10 @@ struct ProbeRun: Sendable {
 }
 
 extension Probe {
+    fileprivate var isAnswered: Bool {
+        if case .success = outcome { true } else { false }
+    }
+
     /// Whether the server has no key of the kind that it was asked for.
     fileprivate var isWithoutKey: Bool {
         if case .failure(.otherKey) = outcome { true } else { false }

@@ -96,7 +96,7 @@ struct StartTLSInput: Sendable {
     mutating func append(_ new: [UInt8]) throws(StartTLSFailure) {
         total += new.count
         guard total <= Self.limit else { throw .unreadable("it says more than \(Self.limit) bytes") }
-        bytes = ArraySlice(Array(bytes) + new)
+        bytes += new
     }
 
     /// Takes `count` bytes; nil while there are fewer.

@@ -103,6 +103,9 @@ struct XMPPScanner: Sendable {
 
     private var hasBegun = false
 
+    private static let foreignMarkup = StartTLSFailure.unreadable(
+        "its XML has what XMPP does not: comments, CDATA, instructions or a document type")
+
     /// The next tag, nil while there is no whole one.
     mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> Event? {
         while true {
@@ -115,8 +118,7 @@ struct XMPPScanner: Sendable {
             case UInt8(ascii: "?") where !hasBegun && inside.starts(with: Array("?xml ".utf8)):
                 hasBegun = true
                 continue
-            case UInt8(ascii: "?"), UInt8(ascii: "!"):
-                throw .unreadable("its XML has what XMPP does not: comments, CDATA, instructions or a document type")
+            case UInt8(ascii: "?"): throw Self.foreignMarkup
             default: break
             }
             hasBegun = true
@@ -127,14 +129,14 @@ struct XMPPScanner: Sendable {
     /// The bytes up to the `>` that ends a tag: one in quotes does not.
     private static func tagLength(_ bytes: ArraySlice<UInt8>) throws(StartTLSFailure) -> Int? {
         var quote: UInt8?
-        // In what begins so, quotes need not come in pairs, and the whole is refused.
-        let isMarkup = bytes.dropFirst().first == UInt8(ascii: "!")
+        // In what begins so, quotes need not come in pairs.
+        guard bytes.dropFirst().first != UInt8(ascii: "!") else { throw foreignMarkup }
         for (offset, byte) in bytes.enumerated() {
             guard offset < StartTLSInput.lineLimit else { break }
             switch (quote, byte) {
             case (nil, UInt8(ascii: ">")): return offset + 1
             case (nil, UInt8(ascii: "<")) where offset > 0: throw .unreadable("its XML has a < within a tag")
-            case (nil, UInt8(ascii: "'")) where !isMarkup, (nil, UInt8(ascii: "\"")) where !isMarkup: quote = byte
+            case (nil, UInt8(ascii: "'")), (nil, UInt8(ascii: "\"")): quote = byte
             case (let open?, byte) where open == byte: quote = nil
             default: break
             }
