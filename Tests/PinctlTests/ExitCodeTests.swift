@@ -59,6 +59,21 @@ struct ExitCodeTests {
         Row(3, "check {roots} --pin {pin} --timeout 0.2 {stall}"),
         Row(2, "check {roots} --pin {pin} --timeout x {server}"),
 
+        Row(0, "check {roots} --pin {strange} --exit-zero {server}"),
+        Row(0, "check {roots} --pin {pin} --exit-zero {closed} {wrong-name}"),
+        Row(2, "check {roots} --pin {pin} --exit-zero gopher://a"),
+        Row(0, "check {roots} --pin {pin} --max-unreachable 50% {server} {closed}"),
+        Row(3, "check {roots} --pin {pin} --max-unreachable 100% {closed}"),
+        Row(1, "check {roots} --pin {pin} --fail-on warning --warn-within 36500d {server}"),
+        Row(2, "check {roots} --pin {pin} --fail-on never {server}"),
+        Row(2, "check {roots} --pin {pin} --baseline {chain} {server}"),
+        Row(2, "check {roots} --pin {pin} --targets /no/such"), Row(0, "check {roots} --pin {pin} --files {chain}"),
+        Row(1, "check {roots} --pin {strange} --files {chain}"), Row(4, "check {roots} --pin {pin} --files {leaf}"),
+        Row(2, "check {roots} --pin {pin} --files {empty}"),
+
+        Row(2, "verify {chain} {roots} --host="), Row(0, "explain {pin} --in {server}"),
+        Row(3, "explain {pin} --in {closed}"), Row(3, "explain {pin} --in {chain} --in {closed}"),
+
         Row(0, "init {roots} {server}"), Row(0, "init {roots} {server} -o {folder}/new.jsonc"),
         Row(2, "init {roots} {server} -o {chain}"), Row(4, "init {roots} {wrong-name}"),
         Row(3, "init {roots} {closed}"),

@@ -270,4 +270,11 @@ struct VerifyTests {
             if verdict == "untrusted" { #expect(document.results[0].reason?.contains("www.test") == true) }
         }
     }
+
+    @Test("says what is wrong with a host, the empty one too")
+    func emptyHost() async {
+        let run = await pinctl("verify", site.chain, "--ca-file", site.anchors, "--host", "")
+        #expect(run.errors == "pinctl: --host: empty host name: give a DNS name or an IP address\n")
+        #expect(run.status == 2)
+    }
 }
