@@ -298,4 +298,26 @@ struct GateTests {
             #expect(run.status == 1)
         }
     }
+
+    @Test("a report of the run is the baseline of the next, and annotations and reports tell what the text does")
+    func reports() async throws {
+        try await site.serve { server in
+            let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")
+            let folder = site.folder.path
+            let reports = ["json", "junit", "sarif", "markdown", "html", "prometheus"]
+            let words = ["--policy", policy, server.target()]
+            let run = await check(reports.flatMap { ["--report", "\($0)=\(folder)/report.\($0)"] } + words)
+            #expect(run.lines[0].hasPrefix("FAIL"))
+            #expect(run.errors == "")
+            #expect(run.status == 1)
+            for format in reports {
+                let text = try String(
+                    decoding: Data(contentsOf: URL(filePath: "\(folder)/report.\(format)")), as: UTF8.self)
+                #expect(text.contains("pin_mismatch"), "\(format)")
+            }
+            let again = await check(["--baseline", "\(folder)/report.json"] + words)
+            #expect(again.lines.last == "1 checked: 1 known")
+            #expect(again.status == 0)
+        }
+    }
 }

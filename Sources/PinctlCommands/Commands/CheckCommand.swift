@@ -5,7 +5,7 @@ extension CommandDefinition {
         name: "check", summary: "connect to servers, verify their chains, judge their pins", operands: "[TARGET…]",
         operandCount: 0...Int.max,
         flags: [.policy, .pin, .targets, .files, .caFile, .systemRoots, .store, .profile, .at] + Flag.probing
-            + [.warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable],
+            + [.warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable, .report, .annotations],
         notes: [
             "TARGET is host, host:port, [v6]:port, https://host/ or host:443@ADDRESS (pinctl help",
             "targets). Without one, every host of the policy is checked, at the targets of its rule's",
@@ -20,6 +20,7 @@ extension CommandDefinition {
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let check = try Check(arguments, in: environment)
-            _ = await check.run(&console, keepsResults: false)
+            let reports = try arguments.reports(in: environment, &console)
+            reports.write(await check.run(&console, keepsResults: !reports.isEmpty), &console)
         })
 }

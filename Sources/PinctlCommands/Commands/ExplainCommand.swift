@@ -134,7 +134,13 @@ private struct KeyRing {
                 ("pin", .string(word)),
                 ("explanations", .array(explanations.map { json($0) })),
                 ("pinned", .array(uses.map { .string($0) })),
-            ]), isKnown && explanations.allSatisfy(\.isPin) && !isDenied ? .good : .finding)
+            ]), outcome(isKnown, isPin: explanations.allSatisfy(\.isPin) && !isDenied))
+    }
+
+    /// What is not known may be what a server has that could not be asked.
+    private func outcome(_ isKnown: Bool, isPin: Bool) -> ExitCode {
+        guard isKnown else { return unreached.isEmpty ? .finding : .couldNotCheck }
+        return isPin ? .good : .finding
     }
 
     private func line(_ explanation: DigestExplanation) -> String {

@@ -39,9 +39,13 @@ package struct Console {
         self.diagnostics = diagnostics
         self.schema = schema
         if format == .json {
-            self.output.write(
-                "{\"schema\":\(JSON.string(schema).text),\"tool\":\(Self.tool.text),\"results\":[")
+            self.output.write(Self.documentHead(schema: schema))
         }
+    }
+
+    /// What the document of `--json` begins with.
+    static func documentHead(schema: String) -> String {
+        "{\"schema\":\(JSON.string(schema).text),\"tool\":\(tool.text),\"results\":["
     }
 
     private static let tool: JSON = ["name": "pinctl", "version": .string(Version.current)]
@@ -99,6 +103,17 @@ package struct Console {
         }
     }
 
+    /// Prints a document that was asked for in place of the results, as it is: its writer let nothing in it act.
+    mutating func document(_ text: String) { output.write(text) }
+
+    /// Prints a line for the program that runs this one, escaped by its writer, on standard error: what reads standard
+    /// output reads results.
+    mutating func command(_ line: String) {
+        output.flush()
+        diagnostics.write(line + "\n")
+        diagnostics.flush()
+    }
+
     /// Prints the line that ends a list, and keeps what the document's `summary` says besides the exit code.
     mutating func summarize(_ line: String, _ members: [(String, JSON)]) {
         text([line])
@@ -132,16 +147,18 @@ package struct Console {
     /// Sends what was printed on its way, for results that take their time.
     mutating func flush() { output.flush() }
 
+    /// The `summary` of the document, as far as is known.
+    var ending: [(String, JSON)] {
+        summary + [("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue)))]
+            + (found.map { [("found", .string($0.word))] } ?? [])
+    }
+
     package mutating func finish() {
-        let verdict: [(String, JSON)] =
-            [
-                ("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue))),
-            ] + (found.map { [("found", .string($0.word))] } ?? [])
         switch format {
-        case .json: output.write("\n],\"summary\":\(JSON.object(summary + verdict).text)}\n")
+        case .json: output.write("\n],\"summary\":\(JSON.object(ending).text)}\n")
         case .ndjson:
             let frame: [(String, JSON)] = [("type", "summary"), ("schema", .string(schema)), ("tool", Self.tool)]
-            output.write(JSON.object(frame + summary + verdict).text + "\n")
+            output.write(JSON.object(frame + ending).text + "\n")
         case .text, .quiet: break
         }
         output.flush()

@@ -14,10 +14,11 @@ struct Report: Sendable {
     var groups: [ReportGroup] = []
     /// What the verdicts of its entries, and their warnings, mean.
     var rules: [ReportRule] = []
-    /// The summary of the JSON document, without what the exit code adds.
+    /// The summary of the JSON document; the console's, when the report is written.
     var summary: [(String, JSON)] = []
     /// The line that ends the text output.
     var closing = ""
+    /// The outcome; the console's, when the report is written.
     var status = ExitCode.good
 }
 
@@ -53,8 +54,8 @@ struct ReportEntry: Sendable {
     var warnings: [(identifier: String, text: String)] = []
     /// Where the rule stands that decided, or the finding.
     var location: PolicyLocation?
-    /// What is likely behind it: a word that stays the same, what was found, what to do.
-    var causes: [PinFailureCause] = []
+    /// What is likely behind it.
+    var causes: [ReportCause] = []
     /// The chain, leaf first, as it was judged.
     var chain: [ReportCertificate] = []
     /// What the rule expects.
@@ -62,8 +63,24 @@ struct ReportEntry: Sendable {
     var duration: Duration?
     /// The key of the group that it is one of.
     var group: String?
-    /// The element of the JSON document.
-    let json: JSON
+    /// The element of the JSON document; nil for what that does not list, a file without findings.
+    let json: JSON?
+}
+
+/// What is likely behind a failure.
+struct ReportCause: Sendable {
+    /// A word that stays the same: `authority-changed`.
+    let identifier: String
+    /// What is the case, in a line.
+    let finding: String
+    /// What to do about it.
+    let remedy: String
+}
+
+extension ReportCause {
+    init(_ cause: PinFailureCause) {
+        self.init(identifier: cause.identifier, finding: cause.finding, remedy: cause.remedy)
+    }
 }
 
 /// One certificate of a chain that was judged.
