@@ -112,4 +112,18 @@ struct FileCheckTests {
         #expect(await check("--policy", policy).status == 2)
         #expect(await check("--policy", policy, "--targets", empty, site.chain).status == 2)
     }
+
+    @Test("looks at the files of a folder, and passes over what holds no key")
+    func folders() async throws {
+        let policy = try site.policy("\"\(try site.root.key.pin)\"")
+        let folder = try TestFolder()
+        _ = try folder.add("what these are for\n", name: "README")
+        let nothing = await check("--policy", policy, folder.path)
+        #expect(nothing.errors == "pinctl: the folders hold nothing to check: give chains, requests or keys\n")
+        #expect(nothing.status == 2)
+        _ = try folder.add(site.leaf.pemText + site.intermediate.pemText, name: "chain.pem")
+        let run = await check("--policy", policy, folder.path)
+        #expect(run.lines[0].hasPrefix("ok    \(folder.path)/chain.pem for api.test  matched "))
+        #expect(run.status == 0)
+    }
 }

@@ -36,7 +36,7 @@ struct Check: Sendable {
         files = FileCheck(source: source, judge: judge)
         queue = CheckQueue(named: named, lists: lists, by: source)
         self.lists = lists
-        acceptsNothing = arguments.has(.ndjson)
+        acceptsNothing = arguments.has(.ndjson) && !lists.isEmpty
         showsProgress = environment.terminal.showsProgress
     }
 
@@ -47,7 +47,16 @@ struct Check: Sendable {
         guard !arguments.operands.isEmpty else {
             throw .unusable(["--files needs FILE…: give chains, requests or keys, or leave it out"])
         }
-        return arguments.operands.map { .file($0) }
+        var items: [CheckItem] = []
+        for operand in arguments.operands {
+            do throws(InputProblem) {
+                let files = try InputReader.files(of: operand)
+                items += files.map { .file($0, isNamed: $0 == operand) }
+            } catch {
+                items.append(.problem("\(operand): \(error.reason)", [("file", .string(operand))]))
+            }
+        }
+        return items
     }
 
     /// What the arguments name, else what the policy does, each once.
@@ -97,10 +106,12 @@ struct Check: Sendable {
                 console.progress("\(items)\(queue.count.map { "/\($0)" } ?? "")  \(gate.failed) failed")
             })
         console.progress(nil)
-        if items == 0, !acceptsNothing {
+        if gate.checked == 0, console.status == .good, !acceptsNothing {
             let names = lists.map(DialectInput.title).joined(separator: ", ")
             console.problem(
-                "\(Flag.targets.dashed): nothing to check in \(names): give at least one target", .badInput)
+                lists.isEmpty
+                    ? "the folders hold nothing to check: give chains, requests or keys"
+                    : "\(Flag.targets.dashed): nothing to check in \(names): give at least one target", .badInput)
         }
         if gate.excusesUnreachable {
             console.note("warning: not all targets were reached, which \(Flag.maxUnreachable.dashed) accepts")
@@ -122,8 +133,8 @@ struct Check: Sendable {
         case .server(let target, let expectation, let settings, let input):
             return .results(
                 await servers.results(of: target, expecting: expectation, settings, input: input), problems: [])
-        case .file(let path):
-            let (results, problems) = files.results(of: path)
+        case .file(let path, let isNamed):
+            let (results, problems) = files.results(of: path, isNamed: isNamed)
             return .results(results, problems: problems)
         case .problem(let message, let members): return .problem(message, members)
         }

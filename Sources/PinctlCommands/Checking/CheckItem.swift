@@ -6,8 +6,8 @@ import TLSTransport
 enum CheckItem: Sendable {
     /// A server; `input` is the line that named it, where one did.
     case server(Target, Expectation, CheckSettings, input: String?)
-    /// A file of certificates, requests and keys.
-    case file(String)
+    /// A file of certificates, requests and keys; one that stands in a folder may hold something else.
+    case file(String, isNamed: Bool)
     /// What stands in the way of knowing what is to be checked, with members that say where.
     case problem(String, [(String, JSON)])
 }

@@ -11,8 +11,8 @@ extension ReportEntry {
             outcome: outcome, subject: text.subject, variant: text.variant, address: result.address,
             key: result.key?.rawValue, verdict: text.word.rawValue, finding: text.finding, details: text.details,
             warnings: text.warnings.map { ($0.kind.rawValue, $0.text) }, location: text.verdict.rule?.location,
-            causes: text.causes.map { ReportCause($0) }, chain: text.reportedChain, pins: text.reportedPins, duration: result.duration,
-            group: outcome == .known ? nil : text.failureKey?.text, json: result.json)
+            causes: text.causes.map { ReportCause($0) }, chain: text.reportedChain, pins: text.reportedPins,
+            duration: result.duration, group: outcome == .known ? nil : text.failureKey?.text, json: result.json)
     }
 }
 

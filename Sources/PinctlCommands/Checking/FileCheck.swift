@@ -18,8 +18,8 @@ struct FileCheck: Sendable {
     private static let nameLimit = 200
 
     /// The results for one file, and what could not be read in it.
-    func results(of path: String) -> (results: [CheckResult], problems: [String]) {
-        let content = Self.content(of: path)
+    func results(of path: String, isNamed: Bool) -> (results: [CheckResult], problems: [String]) {
+        let content = Self.content(of: path, isNamed: isNamed)
         let leaves = content.certificates.filter { !$0.certificate.isCertificateAuthority }
         let others = content.certificates.map(\.certificate)
         var results: [CheckResult] = []
@@ -40,7 +40,7 @@ struct FileCheck: Sendable {
         return (results, content.problems)
     }
 
-    private static func content(of path: String) -> Content {
+    private static func content(of path: String, isNamed: Bool) -> Content {
         var content = Content()
         let title = DialectInput.title(path)
         do throws(KeyFile.Failure) {
@@ -63,9 +63,11 @@ struct FileCheck: Sendable {
                 }
             }
         } catch {
+            // In a folder other files are passed over.
+            guard isNamed || !InputProblem(error).isStranger else { return content }
             content.problems.append("\(title): \(error)")
         }
-        if content.certificates.isEmpty, content.keys.isEmpty, content.problems.isEmpty {
+        if isNamed, content.certificates.isEmpty, content.keys.isEmpty, content.problems.isEmpty {
             content.problems.append("\(title): holds no certificate and no key: give one of a server")
         }
         return content

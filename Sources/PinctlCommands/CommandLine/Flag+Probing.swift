@@ -35,7 +35,7 @@ extension Flag {
     static let certificateKey = Flag(
         "key", value: .file("FILE"), "the private key of --cert, where it has a file of its own")
     static let passwordFile = Flag(
-        "password-file", value: .file("FILE"), "the password of a private key: the first line of FILE")
+        "password-file", value: .file("FILE"), "the password of private keys and PKCS #12: the first line of FILE")
     static let minimumTLS = Flag("min-tls", value: .choice("VERSION", ["1.2", "1.3"]), "offer no older TLS (1.2)")
     static let maximumTLS = Flag("max-tls", value: .choice("VERSION", ["1.2", "1.3"]), "offer no newer TLS (1.3)")
     static let connectTimeout = Flag("connect-timeout", value: .text("SECONDS"), "time to connect to a target (5)")

@@ -24,6 +24,8 @@ package struct Console {
     private var diagnostics: OutputBuffer
     private let schema: String
     private var elementCount = 0
+    /// What stands behind each line of the results.
+    private var lineEnd = "\n"
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
     package private(set) var status = ExitCode.good
@@ -85,7 +87,7 @@ package struct Console {
     /// Prints text that is no result of its own, such as a help page; not in JSON.
     mutating func text(_ lines: [String]) {
         guard format == .text else { return }
-        for line in lines { output.write(visibleText(line) + "\n") }
+        for line in lines { output.write(visibleText(line) + lineEnd) }
     }
 
     /// Prints a file that was asked for, or an element of the document's `results`. Its tabs stay, nothing else that
@@ -138,6 +140,9 @@ package struct Console {
         diagnostics.flush()
         showsProgress = line != nil
     }
+
+    /// Ends each line of the results with NUL from here on, for `xargs -0`.
+    mutating func endLinesWithNUL() { lineEnd = "\0" }
 
     /// Leaves standard output empty from here on; a document that was asked for is still written.
     mutating func silence() {
