@@ -27,6 +27,9 @@ extension Flag {
     static let der = Flag("der", "write DER with --save, in files that end in .der")
     static let initialFrom = Flag(
         "from", value: .file("FILE"), "take the certificates in FILE, or the targets in it, one a line")
+    static let initialHost = Flag(
+        "host", value: .text("NAME"), repeatable: true,
+        "the host that the certificates of --from are for")
     static let intoPolicy = Flag(
         "into", value: .file("POLICY"), "add the rules to this policy file, and leave the rest of it as it is")
 }
