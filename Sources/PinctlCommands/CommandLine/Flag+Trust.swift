@@ -5,6 +5,8 @@ extension Flag {
     static let caFile = Flag(
         "ca-file", value: .file("FILE"), repeatable: true, in: .trust,
         "trust the certificates in FILE instead of the system's")
+    static let systemRoots = Flag(
+        "system-roots", in: .trust, "trust the system's certificates beside those of --ca-file")
     static let store = Flag(
         "store", value: .text("NAME=FILE"), repeatable: true, in: .trust,
         "verify under the roots in FILE, once for each NAME")

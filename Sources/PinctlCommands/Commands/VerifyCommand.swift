@@ -28,7 +28,12 @@ extension CommandDefinition {
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             guard let host = arguments[.host] else { throw .missingFlag(.host) }
-            let endpoint = try Target(argument: host).endpoint
+            let endpoint: Endpoint
+            do throws(TargetError) {
+                endpoint = try Target(host).endpoint
+            } catch {
+                throw .invalidValue(.host, reason: error.description)
+            }
             let time = try arguments.time(in: environment)
             let expectation = try arguments.pinSource().expectation(for: endpoint)
             let (mode, evidence) = try arguments.revocation()

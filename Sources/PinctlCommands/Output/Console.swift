@@ -32,6 +32,10 @@ package struct Console {
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
     package private(set) var status = ExitCode.good
+    /// The outcome before flags changed it; nil where they did not.
+    private var found: ExitCode?
+    /// Whether a line of progress stands on the terminal.
+    private var showsProgress = false
 
     /// `schema` names the form of the JSON document: `pinctl.hash/1`.
     package init(schema: String, format: Format, output: OutputBuffer, diagnostics: OutputBuffer) {
@@ -129,6 +133,25 @@ package struct Console {
         summary = members
     }
 
+    /// Ends a run that says itself what its results count for: `counted` is the outcome, `found` what it is without the
+    /// flags that excuse something. `forgiving` makes 0 of 1, 3 and 4; bad input and defects stay what they are.
+    mutating func settle(_ counted: ExitCode, found: ExitCode, forgiving: Bool = false) {
+        var worst = status
+        worst.record(found)
+        status.record(counted)
+        if forgiving, [.finding, .couldNotCheck, .notTrusted].contains(status) { status = .good }
+        if worst != status { self.found = worst }
+    }
+
+    /// Shows how far a run is, on a terminal; nil wipes it away.
+    mutating func progress(_ line: String?) {
+        guard line != nil || showsProgress else { return }
+        output.flush()
+        diagnostics.write("\r\u{1B}[K" + (line.map { visibleText($0) } ?? ""))
+        diagnostics.flush()
+        showsProgress = line != nil
+    }
+
     /// Ends each line of the results with NUL from here on, for `xargs -0`.
     mutating func endLinesWithNUL() { lineEnd = "\0" }
 
@@ -143,6 +166,7 @@ package struct Console {
     /// The `summary` of the document, as far as is known.
     var ending: [(String, JSON)] {
         summary + [("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue)))]
+            + (found.map { [("found", .string($0.word))] } ?? [])
     }
 
     package mutating func finish() {
