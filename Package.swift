@@ -41,9 +41,10 @@ let package = Package(
         .target(
             name: "TLSTransport", dependencies: ["CertificateTrust", "HTTPMessages", "OpenSSLBridge", "CLinux"],
             swiftSettings: modern),
+        .target(name: "SystemGSSAPI", dependencies: ["CLinux"], swiftSettings: modern),
         .target(
             name: "PinnedNetworking",
-            dependencies: ["CertificatePinning", "CertificateTrust", "HTTPMessages", "TLSTransport"],
+            dependencies: ["CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "TLSTransport"],
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",

@@ -27,6 +27,8 @@ package enum TransportError: Error, Sendable, Hashable {
     case foreignPath(peer: String)
     /// A proxy's answer to CONNECT could not be read.
     case tunnelRefused(peer: String, reason: String)
+    /// A SOCKS proxy did not connect to the host.
+    case relayRefused(peer: String, reason: SOCKSError)
     /// The peer ended the stream without a close_notify (RFC 8446, section 6.1): bytes may be missing.
     case truncated(peer: String)
     /// The connection failed after the handshake, in TLS.
@@ -47,6 +49,7 @@ package enum TransportError: Error, Sendable, Hashable {
         case handshake = "the TLS handshake"
         case startTLS = "what comes before TLS"
         case tunnel = "the proxy's answer to CONNECT"
+        case relay = "the SOCKS proxy's answer"
         case total = "name resolution, connection and TLS handshake"
     }
 }
@@ -131,6 +134,8 @@ extension TransportError: CustomStringConvertible {
             "\(peer): the verified path is not for this server's certificate and name; verify the chain it presented"
         case .tunnelRefused(let peer, let reason):
             "\(peer): the proxy made no tunnel: \(reason)"
+        case .relayRefused(let peer, let reason):
+            "\(peer): \(reason)"
         case .truncated(let peer):
             "\(peer): the connection ended without TLS close_notify, bytes may be missing; discard them and try again"
         case .protocolFailure(let peer, let reason):
