@@ -84,9 +84,12 @@ peers() {
     command -v groff >/dev/null || packages+=("groff tests have it set the man pages")
     command -v mandoc >/dev/null || packages+=("mandoc tests have it read the man pages")
     ((${#packages[@]} == 0)) || (require_packages "$1" "${packages[@]}") || say "their tests are skipped"
-    spark "$1"
     in_environment "$1" mitmproxy bin/mitmdump "tests let it listen in"
     in_environment "$1" pyspnego bin/pyspnego-parse "tests log into it by NTLM"
+    # Half a gigabyte, and minutes.
+    local spark=no
+    [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=$1
+    in_environment "$spark" pyspark bin/spark-submit "it runs pinctl; PINCTL_TEST_SPARK=yes installs it"
 }
 
 # in_environment yes|no PACKAGE FILE REASON: a package of Python's index in a virtual environment of its own; with "yes"
@@ -100,19 +103,6 @@ in_environment() {
         run_quietly python3 -m venv "$folder" && run_quietly "$folder/bin/pip" install --quiet "$2" && return
     fi
     say "its tests are skipped"
-}
-
-# spark yes|no: whether PySpark stands in an environment of its own; with "yes" it is put there where PINCTL_TEST_SPARK is
-# yes: it is half a gigabyte, and takes minutes. Says when its tests are skipped.
-spark() {
-    local spark=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/spark
-    [[ ! -x $spark/bin/python ]] || return 0
-    if [[ $1 == yes && ${PINCTL_TEST_SPARK:-no} == yes ]]; then
-        say "installing with pip in $spark: pyspark"
-        run_quietly python3 -m venv "$spark" && run_quietly "$spark/bin/pip" install --quiet pyspark && return
-        rm -rf "$spark"
-    fi
-    say "pyspark is not in $spark (PINCTL_TEST_SPARK=yes installs it): its test is skipped"
 }
 
 # others yes|no: whether Go and pyca/cryptography, which verify certificates too, stand in the virtual environment

@@ -52,7 +52,7 @@ private enum Spark {
     static var python: String {
         let environment = ProcessInfo.processInfo.environment
         let caches = environment["XDG_CACHE_HOME"] ?? NSHomeDirectory() + "/.cache"
-        return caches + "/pinctl/spark/bin/python"
+        return caches + "/pinctl/pyspark/bin/python"
     }
 
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: python) }
