@@ -1,5 +1,4 @@
 import CertificateTrust
-import FoundationEssentials
 
 extension Arguments {
     /// The stores of `--store`, besides the one that decides.
@@ -28,17 +27,6 @@ extension Arguments {
             terms.maximumUnreachable = isShare ? .percent(number) : .number(number)
         }
         return terms
-    }
-
-    /// A time span, `14d` or `36h`, in seconds: at most a hundred years.
-    func span(_ flag: Flag, default standard: TimeInterval) throws(UsageError) -> TimeInterval {
-        guard let text = self[flag] else { return standard }
-        let units: [Character: TimeInterval] = ["d": 86_400, "h": 3_600, "0": 0]
-        let isZero = text == "0"
-        guard let unit = text.last.flatMap({ units[$0] }), let number = isZero ? 0 : Self.number(text.dropLast()),
-            unit > 0 || isZero, Double(number) * unit <= 36_525 * 86_400
-        else { throw .invalidValue(flag, reason: "\"\(text)\" is no time span: write 14d or 36h") }
-        return Double(number) * unit
     }
 
     /// Decimal digits alone, at most nine.

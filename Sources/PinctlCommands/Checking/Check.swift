@@ -22,7 +22,7 @@ struct Check: Sendable {
         let targets = arguments.has(.files) ? [] : try arguments.targets()
         let lists = arguments.all(.targets)
         let probe = try ServerProbe(arguments)
-        let span = try arguments.span(.warnWithin, default: 14 * 86_400)
+        let span = try arguments.period(.warnWithin) ?? 14 * 86_400
         terms = try arguments.gateTerms()
         var judge = try ChainJudge(arguments, in: environment)
         judge.warnings = CheckWarnings(stores: try arguments.clientStores(), span: span)
