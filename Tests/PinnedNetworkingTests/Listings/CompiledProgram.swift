@@ -50,6 +50,8 @@ struct CompiledProgram {
         return []
     }
 
+    var path: String { folder.path + "/program" }
+
     /// Adds a file to the program's bundle.
     func addResource(_ text: String, name: String) throws { _ = try folder.add(text, name: name) }
 
@@ -63,7 +65,7 @@ struct CompiledProgram {
     }
 
     /// On a thread that is not one of the few of Swift's tasks.
-    private static func run(_ command: [String], environment: [String] = []) async throws -> TestCommand.Result {
+    static func run(_ command: [String], environment: [String] = []) async throws -> TestCommand.Result {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 let environment = ["LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0"] + environment
