@@ -66,6 +66,8 @@ package final class PrivateFolder: Sendable {
             numbers = [
                 Int64(truncatingIfNeeded: status.st_dev), Int64(truncatingIfNeeded: status.st_ino),
                 Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_size),
+                // The mode and the owner change with this one.
+                Int64(status.st_ctim.tv_sec), Int64(status.st_ctim.tv_nsec),
             ]
         }
     }

@@ -11,7 +11,15 @@ struct SavedCredentials: Equatable, Sendable {
         func credential(of user: String) -> URLCredential {
             URLCredential(
                 user: user, password: password.withBytes { String(decoding: $0, as: UTF8.self) },
-                persistence: isSynchronizable ? .synchronizable : .permanent)
+                persistence: persistence)
+        }
+
+        var persistence: URLCredential.Persistence { isSynchronizable ? .synchronizable : .permanent }
+
+        /// Compared without making a text of the password.
+        func isEqual(to other: URLCredential) -> Bool {
+            guard other.persistence == persistence, let text = other.password else { return false }
+            return password.withBytes { text.utf8.elementsEqual($0) }
         }
     }
 
@@ -62,7 +70,7 @@ extension SavedCredentials {
 
         guard let number = Int(port), String(number) == port,
             isProxy ? scheme == nil : proxyType == nil,
-            password.withBytes({ String(validating: $0, as: UTF8.self) != nil })
+            password.withBytes(Self.isUTF8)
         else { throw reader.malformed }
         let place =
             isProxy
@@ -75,6 +83,19 @@ extension SavedCredentials {
         space.users[user] = Credential(password: password, isSynchronizable: isSynchronizable)
         if isDefault { space.defaultUser = user }
         spaces[place] = space
+    }
+
+    /// Without making a text of it.
+    private static func isUTF8(_ bytes: [UInt8]) -> Bool {
+        var parser = Unicode.UTF8.ForwardParser()
+        var rest = bytes.makeIterator()
+        while true {
+            switch parser.parseScalar(from: &rest) {
+            case .valid: continue
+            case .emptyInput: return true
+            case .error: return false
+            }
+        }
     }
 
     private struct Reader {

@@ -154,12 +154,12 @@ extension URLCredentialStorage {
     /// What a session tries in a space before it asks: the default, or else the only one there is.
     func bestCredential(for space: URLProtectionSpace) -> URLCredential? {
         guard let entry = entry(for: space) else { return nil }
-        return entry.defaultCredential ?? (entry.users.count == 1 ? entry.users.first?.value : nil)
+        return entry.defaultCredential ?? (entry.names.count == 1 ? entry.names.first.flatMap { entry[$0] } : nil)
     }
 
     /// The credential of a user whom a URL names.
     func credential(of user: String, for space: URLProtectionSpace) -> URLCredential? {
-        entry(for: space)?.users[user]
+        entry(for: space)?[user]
     }
 
     /// Forgets every credential, of a storage without a file.
@@ -213,8 +213,7 @@ private struct StorageState: Sendable {
         var entry = spaces[space] ?? Entry()
         guard let saved = file?.saved.spaces[space] else { return entry }
         let removed = removed[space] ?? []
-        let users = saved.users.filter { !removed.contains($0.key) }
-        entry.add(users.map { ($0.key, $0.value.credential(of: $0.key)) }, defaultUser: saved.defaultUser)
+        entry.add(saved.users.filter { !removed.contains($0.key) }, defaultUser: saved.defaultUser)
         return entry
     }
 
@@ -233,7 +232,7 @@ private struct StorageState: Sendable {
                 kept.forget { wanted.users[$0] != nil }
             } else {
                 kept.forget { wanted.users[$0] != nil && wanted.users[$0] == before.users[$0] }
-                hidden = Set(before.users.keys).subtracting(entry.users.keys)
+                hidden = Set(before.users.keys).subtracting(entry.names)
             }
         }
         spaces[space] = kept == Entry() ? nil : kept
@@ -262,28 +261,34 @@ private struct Entry: Equatable, Sendable {
         case unnamed(URLCredential)
     }
 
-    private(set) var users: [String: URLCredential] = [:]
+    private var users: [String: KeptCredential] = [:]
     private var chosen: Default?
 
-    var userCredentials: [String: URLCredential]? { users.isEmpty ? nil : users }
+    var names: Set<String> { Set(users.keys) }
+
+    subscript(user: String) -> URLCredential? { users[user]?.credential(of: user) }
+
+    var userCredentials: [String: URLCredential]? {
+        users.isEmpty ? nil : Dictionary(uniqueKeysWithValues: users.map { ($0, $1.credential(of: $0)) })
+    }
 
     var defaultCredential: URLCredential? {
         switch chosen {
-        case .user(let name): users[name]
+        case .user(let name): self[name]
         case .unnamed(let credential): credential
         case nil: nil
         }
     }
 
     mutating func set(_ credential: URLCredential, asDefault isDefault: Bool) {
-        if let user = credential.user { users[user] = credential }
+        if let user = credential.user { users[user] = .given(credential) }
         if isDefault || chosen == nil {
             chosen = credential.user.map { .user($0) } ?? .unnamed(credential)
         }
     }
 
     mutating func remove(_ credential: URLCredential) {
-        if let user = credential.user, users[user] == credential {
+        if let user = credential.user, users[user] == .given(credential) {
             users[user] = nil
             if chosen == .user(user) { chosen = nil }
         }
@@ -297,28 +302,55 @@ private struct Entry: Equatable, Sendable {
     }
 
     /// Adds what a file holds, below what is here.
-    mutating func add(_ saved: [(String, URLCredential)], defaultUser: String?) {
-        users.merge(saved) { own, _ in own }
+    mutating func add(_ saved: [String: SavedCredentials.Credential], defaultUser: String?) {
+        users.merge(saved.mapValues { .saved($0) }) { own, _ in own }
         if chosen == nil, let defaultUser, users[defaultUser] != nil { chosen = .user(defaultUser) }
     }
 
     /// The part that belongs into a file which held `before`.
     func saved(after before: SavedCredentials.Space) -> SavedCredentials.Space {
-        var saved = SavedCredentials.Space()
-        for (user, credential) in users {
-            guard let password = credential.password, [.permanent, .synchronizable].contains(credential.persistence)
-            else { continue }
-            saved.users[user] = SavedCredentials.Credential(
-                password: SecretBytes(Array(password.utf8)),
-                isSynchronizable: credential.persistence == .synchronizable)
-        }
-        // A choice for this session changes nothing about those to come.
+        var saved = SavedCredentials.Space(users: users.compactMapValues(\.saved))
         if case .user(let name) = chosen, saved.users[name] != nil {
             saved.defaultUser = name
-        } else if chosen != nil, let name = before.defaultUser, saved.users[name] != nil {
+        } else if let name = before.defaultUser, saved.users[name] != nil {
+            // A choice for this session changes nothing about those to come.
             saved.defaultUser = name
         }
         return saved
+    }
+}
+
+/// A credential with a user name. One from a file becomes a text when it is asked for.
+private enum KeptCredential: Equatable, Sendable {
+    case given(URLCredential)
+    case saved(SavedCredentials.Credential)
+
+    func credential(of user: String) -> URLCredential {
+        switch self {
+        case .given(let credential): credential
+        case .saved(let saved): saved.credential(of: user)
+        }
+    }
+
+    /// What a file is to hold of it; nil for nothing.
+    var saved: SavedCredentials.Credential? {
+        switch self {
+        case .saved(let saved): return saved
+        case .given(let credential):
+            guard let password = credential.password, [.permanent, .synchronizable].contains(credential.persistence)
+            else { return nil }
+            return SavedCredentials.Credential(
+                password: SecretBytes(Array(password.utf8)),
+                isSynchronizable: credential.persistence == .synchronizable)
+        }
+    }
+
+    static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.given(let left), .given(let right)): left == right
+        case (.saved(let left), .saved(let right)): left == right
+        case (.given(let given), .saved(let saved)), (.saved(let saved), .given(let given)): saved.isEqual(to: given)
+        }
     }
 }
 
