@@ -4,9 +4,21 @@ import OpenSSLBridge
 package final class SecretBytes: Sendable {
     private let storage: Locked<[UInt8]>
 
-    /// Takes the bytes over: an array that nobody else holds.
-    package init(_ bytes: consuming [UInt8]) {
-        storage = Locked(bytes)
+    /// Takes the bytes over and leaves an empty array. Nobody else may hold them: what is shared is copied when it is
+    /// overwritten, and stays.
+    package init(taking bytes: inout [UInt8]) {
+        var own: [UInt8] = []
+        swap(&own, &bytes)
+        storage = Locked([])
+        storage.withLock { swap(&$0, &own) }
+    }
+
+    /// Copies the bytes.
+    package convenience init(_ bytes: some Collection<UInt8>) {
+        var copy = Array(bytes)
+        // An array would be shared.
+        copy.reserveCapacity(copy.count + 1)
+        self.init(taking: &copy)
     }
 
     deinit { storage.withLock { wipe(&$0) } }

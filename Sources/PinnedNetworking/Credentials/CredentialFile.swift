@@ -75,13 +75,15 @@ struct CredentialFile: Sendable {
     }
 
     private mutating func read(_ opened: PrivateFolder) throws(PrivateFolderError) {
-        guard let (bytes, version) = try opened.contents(of: Self.name, limit: SavedCredentials.sizeLimit) else {
+        guard
+            case (var bytes, let version)? = try opened.contents(of: Self.name, limit: SavedCredentials.sizeLimit)
+        else {
             saved = SavedCredentials()
-            version = nil
+            self.version = nil
             error = nil
             return
         }
-        let file = SecretBytes(bytes)
+        let file = SecretBytes(taking: &bytes)
         self.version = version
         do throws(CredentialStorageError.Reason) {
             saved = try SavedCredentials(file)

@@ -63,7 +63,7 @@ extension SavedCredentials {
         let proxyType = try reader.optionalText()
         let user = try reader.text()
         guard let secret = try reader.field() else { throw reader.malformed }
-        let password = SecretBytes(Array(secret))
+        let password = SecretBytes(secret)
         let isSynchronizable = try reader.flag()
         let isDefault = try reader.flag()
         try reader.endLine()
@@ -177,7 +177,7 @@ extension SavedCredentials {
                 bytes += "\n".utf8
             }
         }
-        let file = SecretBytes(bytes)
+        let file = SecretBytes(taking: &bytes)
         guard file.withBytes({ $0.count }) <= Self.sizeLimit else { throw .full(limit: Self.sizeLimit) }
         return file
     }

@@ -340,7 +340,7 @@ private enum KeptCredential: Equatable, Sendable {
             guard let password = credential.password, [.permanent, .synchronizable].contains(credential.persistence)
             else { return nil }
             return SavedCredentials.Credential(
-                password: SecretBytes(Array(password.utf8)),
+                password: SecretBytes(password.utf8),
                 isSynchronizable: credential.persistence == .synchronizable)
         }
     }

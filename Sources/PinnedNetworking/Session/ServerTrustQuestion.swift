@@ -18,6 +18,8 @@ struct ServerTrustQuestion: Sendable {
         /// When the rule that decided ends, which ends the verdict too.
         let end: Date?
         let answer: ChallengeAnswer
+        /// Seconds that verifying the chain and finding the pins took.
+        let time: TimeInterval
 
         /// Who accepted the server.
         func acceptance(for task: URLSessionTask) -> Approval.Acceptance {
@@ -45,11 +47,13 @@ struct ServerTrustQuestion: Sendable {
         task.limit.progress(to: .handshake)
         do throws(ServerTrustRefusal) {
             let now = Date()
+            let start = ContinuousClock.now
             let verdict = try ServerTrustVerdict(trust, port: Int(port), answer: answer, policy: policy, at: now)
+            let time = (ContinuousClock.now - start) / .seconds(1)
             log(verdict)
             tell(ServerTrustDecision.Outcome(verdict))
             let end = policy?.nextExpiry(for: trust.name, port: Int(port), after: now)
-            return Judgement(trust: trust, verdict: verdict, end: end, answer: answer)
+            return Judgement(trust: trust, verdict: verdict, end: end, answer: answer, time: time)
         } catch {
             tell(ServerTrustDecision.Outcome(error))
             throw error

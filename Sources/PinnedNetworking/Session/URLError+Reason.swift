@@ -51,8 +51,10 @@ extension URLError.Code {
             self = reason.refusal == .missing ? .clientCertificateRequired : .clientCertificateRejected
         case is ClientIdentityError: self = .clientCertificateRejected
         case let reason as AuthenticationError: self.init(reason)
+        case let reason as RequestBodyError: self = reason.code
+        case let reason as DownloadError: self = reason.code
         case is TrustStoreError: self = .secureConnectionFailed
-        case is CancelledChallenge, is CancellationError: self = .cancelled
+        case is CancelledChallenge, is CancellationError, is InvalidSessionError: self = .cancelled
         default: self = .unknown
         }
     }
