@@ -15,9 +15,10 @@ package final class SecretBytes: Sendable {
 
     /// Copies the bytes.
     package convenience init(_ bytes: some Collection<UInt8>) {
-        var copy = Array(bytes)
-        // An array would be shared.
-        copy.reserveCapacity(copy.count + 1)
+        // Another array would be shared, and one that grows leaves what it was behind.
+        var copy: [UInt8] = []
+        copy.reserveCapacity(bytes.count)
+        copy.append(contentsOf: bytes)
         self.init(taking: &copy)
     }
 

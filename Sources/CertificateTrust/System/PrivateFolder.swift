@@ -95,8 +95,10 @@ package final class PrivateFolder: Sendable {
         var bytes = [UInt8](repeating: 0, count: max(0, Int(status.st_size)))
         var count = 0
         while count < bytes.count {
-            let read = unsafe bytes[count...].withUnsafeMutableBytes { rest in
-                unsafe Glibc.read(opened, rest.baseAddress, rest.count)
+            // Not through a slice, which would be a copy that stays in memory.
+            let read = unsafe bytes.withUnsafeMutableBytes { all in
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: all[count...])
+                return unsafe Glibc.read(opened, rest.baseAddress, rest.count)
             }
             if read == 0 { break }
             guard read > 0 || errno == EINTR else {
