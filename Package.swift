@@ -41,9 +41,10 @@ let package = Package(
         .target(
             name: "TLSTransport", dependencies: ["CertificateTrust", "HTTPMessages", "OpenSSLBridge", "CLinux"],
             swiftSettings: modern),
+        .target(name: "SystemGSSAPI", dependencies: ["CLinux"], swiftSettings: modern),
         .target(
             name: "PinnedNetworking",
-            dependencies: ["CertificatePinning", "CertificateTrust", "HTTPMessages", "TLSTransport"],
+            dependencies: ["CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "TLSTransport"],
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",
@@ -84,7 +85,10 @@ let package = Package(
         // The one that starts installed servers.
         .testTarget(
             name: "PeerTests",
-            dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            dependencies: [
+                "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning", "CertificateTrust",
+                "TestPKI",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "PinctlTests",

@@ -10,7 +10,7 @@ package struct CheckSettings: Sendable, Hashable {
     }
 
     /// Names of protocols that begin in the clear and turn to TLS.
-    static let startTLSProtocols = [
+    package static let startTLSProtocols = [
         "smtp", "lmtp", "imap", "pop3", "sieve", "nntp", "ftp", "ldap", "xmpp", "xmpp-server", "postgres", "mysql",
     ]
 

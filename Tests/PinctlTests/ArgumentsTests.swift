@@ -72,7 +72,7 @@ struct ArgumentsTests {
     }
 
     static let refused = [
-        Refused(words: [], message: "no command given: one of hash, verify, check, init, lint"),
+        Refused(words: [], message: "no command given: one of hash, show, verify, check, init, lint"),
         Refused(words: ["hash", "-----BEGIN PRIVATE KEY-----\nMC4"], message: "an argument holds PEM: give the file"),
         Refused(words: ["check", "a", "--pin= -----BEGIN X"], message: "an argument holds PEM: give the file"),
         Refused(words: ["verfy"], message: "unknown command \"verfy\": did you mean verify?"),

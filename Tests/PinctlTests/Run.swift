@@ -30,7 +30,7 @@ private let noPolicy = ["PINCTL_POLICY": "/no/such/pins.jsonc"]
 /// Runs a command line inside this process; connections get the time that a busy machine needs, unless told otherwise.
 func pinctl(_ words: [String], variables: [String: String] = [:], now: Date = testTime) async -> Run {
     let variables = noPolicy.merging(variables) { $1 }
-    let isPatient = ["check", "init"].contains(words.first) && !words.contains("--timeout")
+    let isPatient = ["check", "init", "show"].contains(words.first) && !words.contains("--timeout")
     let words = words.prefix(1) + (isPatient ? ["--timeout=60", "--connect-timeout=60"] : []) + words.dropFirst()
     let output = Sink()
     let errors = Sink()

@@ -102,15 +102,6 @@ extension Arguments {
         return (mode, evidence)
     }
 
-    /// The spelling of `--as`, this project's own by default.
-    func spelling() throws(UsageError) -> PinSpelling {
-        guard let name = self[.spelling] else { return .okhttp }
-        guard let spelling = PinSpelling(rawValue: name) else {
-            throw .unknownChoice(.spelling, name, known: PinSpelling.allCases.map(\.rawValue))
-        }
-        return spelling
-    }
-
     /// The operands as targets.
     func targets() throws(UsageError) -> [Target] {
         var targets: [Target] = []

@@ -4,7 +4,7 @@ import TLSTransport
 extension CommandDefinition {
     static let check = CommandDefinition(
         name: "check", summary: "connect to servers, verify their chains, judge their pins", operands: "[TARGET…]",
-        operandCount: 0...Int.max, flags: [.policy, .pin, .caFile, .profile, .at, .connectTimeout, .timeout],
+        operandCount: 0...Int.max, flags: [.policy, .pin, .caFile, .profile, .at] + Flag.probing,
         notes: [
             "TARGET is host, host:port, [v6]:port, https://host/ or host:443@ADDRESS (pinctl help",
             "targets). Without one, every host of the policy is checked, at the targets of its rule's",

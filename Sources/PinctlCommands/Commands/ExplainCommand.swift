@@ -7,7 +7,7 @@ import TLSTransport
 extension CommandDefinition {
     static let explain = CommandDefinition(
         name: "explain", summary: "say what a pin is, or which pins hold for a host", operands: "PIN|HOST|-",
-        operandCount: 1...1, flags: [.among, .policy, .asDialect, .connectTimeout, .timeout, .caFile, .profile, .at],
+        operandCount: 1...1, flags: [.among, .policy, .asDialect, .caFile, .profile, .at] + Flag.probing,
         notes: [
             "A PIN, in any spelling, is looked for in the policy and among the keys of --in: as the",
             "digest of a key, of a certificate, and of what people hash by mistake. - is the text of",

@@ -24,6 +24,8 @@ package struct Console {
     private var diagnostics: OutputBuffer
     private let schema: String
     private var elementCount = 0
+    /// What stands behind each line of the results.
+    private var lineEnd = "\n"
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
     package private(set) var status = ExitCode.good
@@ -35,9 +37,13 @@ package struct Console {
         self.diagnostics = diagnostics
         self.schema = schema
         if format == .json {
-            self.output.write(
-                "{\"schema\":\(JSON.string(schema).text),\"tool\":\(Self.tool.text),\"results\":[")
+            self.output.write(Self.documentHead(schema: schema))
         }
+    }
+
+    /// What the document of `--json` begins with.
+    static func documentHead(schema: String) -> String {
+        "{\"schema\":\(JSON.string(schema).text),\"tool\":\(tool.text),\"results\":["
     }
 
     private static let tool: JSON = ["name": "pinctl", "version": .string(Version.current)]
@@ -77,7 +83,7 @@ package struct Console {
     /// Prints text that is no result of its own, such as a help page; not in JSON.
     mutating func text(_ lines: [String]) {
         guard format == .text else { return }
-        for line in lines { output.write(visibleText(line) + "\n") }
+        for line in lines { output.write(visibleText(line) + lineEnd) }
     }
 
     /// Prints a file that was asked for, or an element of the document's `results`. Its tabs stay, nothing else that
@@ -95,11 +101,25 @@ package struct Console {
         }
     }
 
+    /// Prints a document that was asked for in place of the results, as it is: its writer let nothing in it act.
+    mutating func document(_ text: String) { output.write(text) }
+
+    /// Prints a line for the program that runs this one, escaped by its writer, on standard error: what reads standard
+    /// output reads results.
+    mutating func command(_ line: String) {
+        output.flush()
+        diagnostics.write(line + "\n")
+        diagnostics.flush()
+    }
+
     /// Prints the line that ends a list, and keeps what the document's `summary` says besides the exit code.
     mutating func summarize(_ line: String, _ members: [(String, JSON)]) {
         text([line])
         summary = members
     }
+
+    /// Ends each line of the results with NUL from here on, for `xargs -0`.
+    mutating func endLinesWithNUL() { lineEnd = "\0" }
 
     /// Leaves standard output empty from here on; a document that was asked for is still written.
     mutating func silence() {
@@ -109,15 +129,17 @@ package struct Console {
     /// Sends what was printed on its way, for results that take their time.
     mutating func flush() { output.flush() }
 
+    /// The `summary` of the document, as far as is known.
+    var ending: [(String, JSON)] {
+        summary + [("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue)))]
+    }
+
     package mutating func finish() {
-        let verdict: [(String, JSON)] = [
-            ("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue))),
-        ]
         switch format {
-        case .json: output.write("\n],\"summary\":\(JSON.object(summary + verdict).text)}\n")
+        case .json: output.write("\n],\"summary\":\(JSON.object(ending).text)}\n")
         case .ndjson:
             let frame: [(String, JSON)] = [("type", "summary"), ("schema", .string(schema)), ("tool", Self.tool)]
-            output.write(JSON.object(frame + summary + verdict).text + "\n")
+            output.write(JSON.object(frame + ending).text + "\n")
         case .text, .quiet: break
         }
         output.flush()

@@ -12,6 +12,7 @@ extension Pinctl {
         _ = signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
         // What Swift's traps raise.
         for trap in [SIGILL, SIGTRAP] { _ = signal(trap) { _ in endWithDefect() } }
+        raiseDescriptorLimit()
         let environment = CommandEnvironment(
             variables: { ProcessInfo.processInfo.environment }, now: { Date() })
         let status = await run(

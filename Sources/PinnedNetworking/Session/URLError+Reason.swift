@@ -53,6 +53,7 @@ extension URLError.Code {
         case let reason as AuthenticationError: self.init(reason)
         case let reason as RequestBodyError: self = reason.code
         case let reason as DownloadError: self = reason.code
+        case ConnectionLoginError.cancelled: self = .cancelled
         case is TrustStoreError: self = .secureConnectionFailed
         case is CancelledChallenge, is CancellationError, is InvalidSessionError: self = .cancelled
         default: self = .unknown
@@ -77,9 +78,12 @@ extension URLError.Code {
     private init(_ reason: TransportError) {
         switch reason {
         case .unresolvable: self = .cannotFindHost
+        case .relayRefused(_, .noMethod), .relayRefused(_, .refusedLogin): self = .userAuthenticationRequired
+        case .relayRefused: self = .cannotConnectToHost
         case .timedOut: self = .timedOut
-        case .unreachable, .exhausted, .tunnelRefused: self = .cannotConnectToHost
-        case .handshakeFailed, .lostDuringHandshake, .protocolFailure: self = .secureConnectionFailed
+        case .unreachable, .exhausted, .tunnelRefused, .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable:
+            self = .cannotConnectToHost
+        case .handshakeFailed, .otherKey, .lostDuringHandshake, .protocolFailure: self = .secureConnectionFailed
         case .unreadableCertificates, .foreignPath: self = .serverCertificateUntrusted
         case .truncated, .lost, .closed: self = .networkConnectionLost
         case .cancelled: self = .cancelled
@@ -104,7 +108,7 @@ extension URLError.Code {
         switch reason {
         case .cancelled: self = .cancelled
         case .unusableCredential: self = .userAuthenticationRequired
-        case .forgedResponse: self = .badServerResponse
+        case .forgedResponse, .unprovenServer: self = .badServerResponse
         }
     }
 
