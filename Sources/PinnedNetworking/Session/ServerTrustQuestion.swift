@@ -1,3 +1,4 @@
+import CertificatePinning
 import TLSTransport
 
 /// The question whether a server is the one it says it is, asked of the delegates and judged by the policy.
@@ -51,10 +52,13 @@ struct ServerTrustQuestion: Sendable {
             let verdict = try ServerTrustVerdict(trust, port: Int(port), answer: answer, policy: policy, at: now)
             let time = (ContinuousClock.now - start) / .seconds(1)
             log(verdict)
+            if case .verified(_, .forgiven(let mismatch)) = verdict { report(mismatch, at: now) }
             tell(ServerTrustDecision.Outcome(verdict))
             let end = policy?.nextExpiry(for: trust.name, port: Int(port), after: now)
             return Judgement(trust: trust, verdict: verdict, end: end, answer: answer, time: time)
         } catch {
+            if case .refused(.mismatch(let mismatch), _, _, _) = error { report(mismatch, at: Date()) }
+            let error = error.explained(trust, by: policy)
             tell(ServerTrustDecision.Outcome(error))
             throw error
         }
@@ -74,6 +78,12 @@ struct ServerTrustQuestion: Sendable {
             ServerTrustDecision(
                 host: trust.name, port: Int(port), isProxy: proxyType != nil, connection: connection,
                 taskIdentifier: task.taskIdentifier, outcome: outcome))
+    }
+
+    private func report(_ mismatch: PinMismatch, at time: Date) {
+        // A reused connection was reported when it was made.
+        guard connection != .reused, !mismatch.rule.reports.isEmpty, let sink = session.settings.reportSink else { return }
+        sink.take(PinFailureReport(mismatch, served: trust.presented.certificates.map(\.derBytes), at: time))
     }
 
     private func log(_ verdict: ServerTrustVerdict) {
@@ -106,7 +116,7 @@ extension ServerTrustDecision.Outcome {
     }
 
     fileprivate init(_ refusal: ServerTrustRefusal) {
-        if case .refused(let error, _, _) = refusal {
+        if case .refused(let error, _, _, _) = refusal {
             self = .refused(error, reason: refusal.description)
         } else {
             self = .refused(nil, reason: refusal.description)
