@@ -246,8 +246,10 @@ struct StoredCredentialTests {
         for _ in 0..<3 {
             // Reads the whole file, and writes it with another user's password.
             let later = try open()
-            later.set(credential("you"), for: URLProtectionSpace(
-                host: "example.org", port: 443, protocol: "https", realm: nil, authenticationMethod: nil))
+            later.set(
+                credential("you"),
+                for: URLProtectionSpace(
+                    host: "example.org", port: 443, protocol: "https", realm: nil, authenticationMethod: nil))
         }
         storage.remove(credential("me", password), for: space)
         #expect(try open().credentials(for: space) == nil)

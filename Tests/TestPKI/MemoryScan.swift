@@ -24,7 +24,10 @@ package enum MemoryScan {
             while position < end {
                 // The kernel joins neighbouring regions, so the buffer may be in the middle of one.
                 if position < own + UInt(size), own < position + UInt(size), end > own {
-                    if position >= own { position = own + UInt(size); continue }
+                    if position >= own {
+                        position = own + UInt(size)
+                        continue
+                    }
                 }
                 var length = min(UInt(size), end - position)
                 if position < own, position + length > own { length = own - position }

@@ -40,7 +40,9 @@ package final class PrivateFolder: Sendable {
 
     private static func make(_ path: String) throws(PrivateFolderError) {
         var end = path.utf8.startIndex
-        while let slash = path.utf8[end...].dropFirst().firstIndex(of: UInt8(ascii: "/")) ?? Optional(path.utf8.endIndex) {
+        while let slash = path.utf8[end...].dropFirst().firstIndex(of: UInt8(ascii: "/"))
+            ?? Optional(path.utf8.endIndex)
+        {
             guard slash > end else { break }
             end = slash
             let part = String(path[..<slash])

@@ -39,7 +39,8 @@ final class RequestBodyReader: Sendable {
     /// Opens a file. What is no regular file has no length to announce.
     init(file url: URL) throws(RequestBodyError) {
         path = url.path
-        guard url.isFileURL, let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        guard url.isFileURL,
+            let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
         else { throw .noFile(path) }
         guard kind == .typeRegular, let handle = FileHandle(forReadingAtPath: path), let size = try? handle.seekToEnd(),
             (try? handle.seek(toOffset: 0)) != nil, let size = Int(exactly: size)

@@ -68,7 +68,9 @@ struct ReportFolder: Sendable {
     func waiting(limit: Int) -> [QueuedReport] {
         var reports: [QueuedReport] = []
         for name in names.sorted() where reports.count < limit {
-            guard let (bytes, _) = try? folder.contents(of: name, limit: Self.sizeLimit), !bytes.isEmpty else { continue }
+            guard let (bytes, _) = try? folder.contents(of: name, limit: Self.sizeLimit), !bytes.isEmpty else {
+                continue
+            }
             if let report = QueuedReport(name: name, file: bytes) {
                 reports.append(report)
             } else {

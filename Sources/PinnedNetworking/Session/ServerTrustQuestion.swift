@@ -82,7 +82,9 @@ struct ServerTrustQuestion: Sendable {
 
     private func report(_ mismatch: PinMismatch, at time: Date) {
         // A reused connection was reported when it was made.
-        guard connection != .reused, !mismatch.rule.reports.isEmpty, let sink = session.settings.reportSink else { return }
+        guard connection != .reused, !mismatch.rule.reports.isEmpty, let sink = session.settings.reportSink else {
+            return
+        }
         sink.take(PinFailureReport(mismatch, served: trust.presented.certificates.map(\.derBytes), at: time))
     }
 

@@ -225,7 +225,7 @@ final class Transfer {
             hasEnded = false
             do {
                 return try await send(sent, on: connection)
-            } catch where bodyFailure != nil {
+            } catch  where bodyFailure != nil {
                 throw bodyFailure ?? error
             } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
                 // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
@@ -307,7 +307,8 @@ final class Transfer {
                 connection.login = login
                 sentLogin = login
                 let isFirst = !login.progress.hasProvenUser
-                hasOmittedBody = isFirst && mayOmitBody && body.map { $0.length.map { $0 > RequestBody.part } ?? true } ?? false
+                hasOmittedBody =
+                    isFirst && mayOmitBody && body.map { $0.length.map { $0 > RequestBody.part } ?? true } ?? false
             case .impossible: return nil
             }
         }
@@ -391,7 +392,7 @@ final class Transfer {
         let (total, expected) = (task.countOfBytesSent, task.countOfBytesExpectedToSend)
         telling = Task { [telling] in
             await telling?.value
-            await session.tell(about: task, { $0 as? any URLSessionTaskDelegate }, of: .sentBody) { delegate in
+            await session.tell(about: task, URLSession.asTaskDelegate, of: .sentBody) { delegate in
                 delegate.urlSession(
                     session, task: task, didSendBodyData: Int64(count), totalBytesSent: total,
                     totalBytesExpectedToSend: expected)

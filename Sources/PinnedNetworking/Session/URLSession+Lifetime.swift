@@ -84,9 +84,10 @@ extension URLSession {
 
     /// Calls the handler with ``tasks``, on the delegates' queue.
     public func getTasksWithCompletionHandler(
-        _ completionHandler: @escaping @Sendable (
-            [URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]
-        ) -> Void
+        _ completionHandler:
+            @escaping @Sendable (
+                [URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]
+            ) -> Void
     ) {
         Task {
             let (data, upload, download) = await tasks
@@ -96,9 +97,13 @@ extension URLSession {
 
     // MARK: Ends
 
+    static let asTaskDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionTaskDelegate)? = {
+        $0 as? any URLSessionTaskDelegate
+    }
+
     /// Tells what was collected about a task.
     func tellMetrics(of task: URLSessionTask) async {
-        await tell(about: task, { $0 as? any URLSessionTaskDelegate }, of: .metrics) { delegate in
+        await tell(about: task, Self.asTaskDelegate, of: .metrics) { delegate in
             delegate.urlSession(self, task: task, didFinishCollecting: task.metrics)
         }
     }
@@ -106,7 +111,7 @@ extension URLSession {
     /// Tells the delegates of a task's end, and forgets it.
     func tellEnd(of task: URLSessionTask, _ failure: URLError?) async {
         await tellMetrics(of: task)
-        await tell(about: task, { $0 as? any URLSessionTaskDelegate }) { delegate in
+        await tell(about: task, Self.asTaskDelegate) { delegate in
             delegate.urlSession(self, task: task, didCompleteWithError: failure)
         }
         forget(task)

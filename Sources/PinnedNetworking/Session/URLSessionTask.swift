@@ -83,7 +83,10 @@ public class URLSessionTask: @unchecked Sendable {
     ///
     /// -1 (`NSURLSessionTransferSizeUnknown`) for those of a stream.
     public var countOfBytesExpectedToSend: Int64 {
-        status.withLock { $0.bytesExpectedToSend ?? Int64($0.currentRequest.content?.isStream == true ? -1 : $0.currentRequest.httpBody?.count ?? 0) }
+        status.withLock {
+            $0.bytesExpectedToSend
+                ?? Int64($0.currentRequest.content?.isStream == true ? -1 : $0.currentRequest.httpBody?.count ?? 0)
+        }
     }
     /// Bytes of the body as the server states them, -1 when it does not.
     public var countOfBytesExpectedToReceive: Int64 { response?.expectedContentLength ?? -1 }

@@ -46,7 +46,8 @@ final class DownloadFile: Sendable {
         // A name from resume data leads to no other folder.
         guard let identifier = UUID(uuidString: name), identifier.uuidString == name else { throw .nothingToResume }
         let path = Self.folder(name)
-        guard (try? PrivateFolder(path: path, creates: false)) != nil, let handle = FileHandle(forUpdatingAtPath: path + "/" + Self.content)
+        guard (try? PrivateFolder(path: path, creates: false)) != nil,
+            let handle = FileHandle(forUpdatingAtPath: path + "/" + Self.content)
         else { throw .nothingToResume }
         guard let size = try? handle.seekToEnd(), count >= 0, size >= count,
             (try? handle.truncate(atOffset: UInt64(count))) != nil

@@ -27,7 +27,8 @@ struct ResumeData: Equatable, Sendable {
 
     static func validator(of response: HTTPURLResponse) -> String? {
         // A weak one says nothing about bytes.
-        if let tag = response.value(forHTTPHeaderField: "ETag"), tag.hasPrefix("\""), tag.hasSuffix("\""), tag.count > 1 {
+        if let tag = response.value(forHTTPHeaderField: "ETag"), tag.hasPrefix("\""), tag.hasSuffix("\""), tag.count > 1
+        {
             return tag
         }
         return response.value(forHTTPHeaderField: "Last-Modified")
@@ -40,7 +41,8 @@ struct ResumeData: Equatable, Sendable {
         guard document.problems.isEmpty, let root = document.root, let members = root.members,
             members.map(\.key) == ["version", "url", "validator", "count", "file"],
             root["version"]?.integer == Self.version,
-            let text = root["url"]?.string, let url = URL(string: text), url.withoutUser == url, url.absoluteString == text,
+            let text = root["url"]?.string, let url = URL(string: text), url.withoutUser == url,
+            url.absoluteString == text,
             let scheme = url.scheme, HTTPScheme(rawValue: scheme.lowercased()) != nil, url.host != nil,
             let validator = root["validator"]?.string, !validator.isEmpty,
             validator.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 >= 0x80 }),

@@ -179,7 +179,8 @@ extension URLSession {
             let failure = error as? URLError ?? URLError(error, url: task.currentRequest?.url)
             guard let resumeData else { throw failure }
             throw URLError(
-                failure.code, userInfo: failure.errorUserInfo.merging([NSURLSessionDownloadTaskResumeData: resumeData]) { $1 })
+                failure.code,
+                userInfo: failure.errorUserInfo.merging([NSURLSessionDownloadTaskResumeData: resumeData]) { $1 })
         }
     }
 

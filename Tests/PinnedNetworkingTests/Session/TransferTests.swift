@@ -23,7 +23,8 @@ private final class Witness: URLSessionDataDelegate, URLSessionDownloadDelegate 
     }
 
     func urlSession(
-        _ session: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
         events.append("stream")
         completionHandler(streams())
@@ -215,7 +216,8 @@ struct DownloadTests {
 
     /// Serves the text, in parts where it is asked for them; cut off in the middle the first time.
     private static func script(
-        etag: String? = "\"v1\"", later: String? = "\"v1\"", range: String? = nil, status: String = "206 Partial Content"
+        etag: String? = "\"v1\"", later: String? = "\"v1\"", range: String? = nil,
+        status: String = "206 Partial Content"
     ) -> LoopbackServer.Script {
         .answer { request in
             guard let start = request.values(of: "Range").first.flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
@@ -289,7 +291,8 @@ struct DownloadTests {
                 let (file, _) = try await session.download(resumeFrom: data)
                 #expect(try String(contentsOf: file, encoding: .utf8) == Self.text)
                 try FileManager.default.removeItem(at: file)
-                #expect(witness.events.values.count { $0.hasPrefix("resumed at") && $0.hasSuffix("of 300000") } == count)
+                #expect(
+                    witness.events.values.count { $0.hasPrefix("resumed at") && $0.hasSuffix("of 300000") } == count)
                 let last = try #require(server.records.flatMap(\.requests).last)
                 #expect(last.values(of: "If-Range") == ["\"v1\""])
                 #expect(last.values(of: "Range").first?.hasSuffix("-") ?? false)
@@ -356,7 +359,8 @@ struct DownloadTests {
         for (part, other) in [
             ("1,\"url", "2,\"url"), ("https://a.test", "file:///etc"), ("https://a.test", "https://u:p@a.test"),
             ("5", "-5"), ("5", "0"), ("5", "5.0"), ("1B4E28BA-", "../1B4E28BA-"), ("1B4E28BA", "1b4e28ba"),
-            ("\\\"v\\\"", "a\\r\\nb: c"), ("\\\"v\\\"", ""), ("{\"version\":1,", "{"), ("}", ",\"more\":1}"), ("}", "}}"),
+            ("\\\"v\\\"", "a\\r\\nb: c"), ("\\\"v\\\"", ""), ("{\"version\":1,", "{"), ("}", ",\"more\":1}"),
+            ("}", "}}"),
             ("{", "[{"),
         ] {
             let text = whole.replacingOccurrences(of: part, with: other)
@@ -400,7 +404,8 @@ struct SessionLifetimeTests {
             #expect(second.countOfResponseBodyBytesReceived == 5)
             #expect(first.countOfRequestHeaderBytesSent > 20)
             let dates = [
-                metrics.taskInterval.start, first.fetchStartDate, first.connectStartDate, first.secureConnectionStartDate,
+                metrics.taskInterval.start, first.fetchStartDate, first.connectStartDate,
+                first.secureConnectionStartDate,
                 first.connectEndDate, first.requestStartDate, first.requestEndDate, first.responseStartDate,
                 second.fetchStartDate, second.requestStartDate, second.responseStartDate, second.responseEndDate,
                 metrics.taskInterval.end,

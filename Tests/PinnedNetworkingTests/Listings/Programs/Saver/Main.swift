@@ -10,7 +10,8 @@ struct Main {
             host: "example.com", port: 443, protocol: "https", realm: "r",
             authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
         // Goes on where one that was killed has ended.
-        let last = storage.credentials(for: space)?[user]?.password?.split(separator: " ").first.flatMap { Int($0) } ?? 0
+        let last =
+            storage.credentials(for: space)?[user]?.password?.split(separator: " ").first.flatMap { Int($0) } ?? 0
         for number in last..<(last + (Int(CommandLine.arguments[5]) ?? 0)) {
             let password = String(repeating: "\(number + 1) ", count: 2000)
             storage.set(URLCredential(user: user, password: password, persistence: .permanent), for: space)
