@@ -140,6 +140,16 @@ package struct InputFileError: Error, Hashable, Sendable {
 
     package let path: String
     package let reason: Reason
+
+    package init(path: String, reason: Reason) {
+        self.path = path
+        self.reason = reason
+    }
+}
+
+extension InputFileError {
+    /// Whether there is nothing of that name.
+    package var isNoSuchFile: Bool { if case .failed(_, ENOENT) = reason { true } else { false } }
 }
 
 extension InputFileError: CustomStringConvertible {
