@@ -49,6 +49,8 @@ let package = Package(
         .target(
             name: "PinctlCommands",
             dependencies: ["CertificatePinning", "CertificateTrust", "PinDialects", "TLSTransport"],
+            // A link to the one in pins/; in the program itself, so that it runs without a folder beside it.
+            resources: [.embedInCode("policy.schema.json")],
             swiftSettings: modern),
         .executableTarget(name: "pinctl", dependencies: ["PinctlCommands"], swiftSettings: modern),
 
@@ -95,6 +97,8 @@ let package = Package(
             dependencies: [
                 "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "TLSTransport", "TestPKI",
             ],
+            // Run by the tests themselves.
+            exclude: ["Scripts"],
             swiftSettings: modern),
     ]
 )

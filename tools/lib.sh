@@ -79,9 +79,17 @@ peers() {
     [[ -e /usr/share/java/okhttp.jar ]] || packages+=("libokhttp-java tests compare its pins with ours")
     command -v javac >/dev/null || packages+=("default-jdk-headless tests ask it in Java")
     is_installed python3-jsonschema || packages+=("python3-jsonschema reads the policy schema beside pinctl")
+    command -v zsh >/dev/null || packages+=("zsh tests complete in it")
+    command -v fish >/dev/null || packages+=("fish tests complete in it")
+    command -v groff >/dev/null || packages+=("groff tests have it set the man pages")
+    command -v mandoc >/dev/null || packages+=("mandoc tests have it read the man pages")
     ((${#packages[@]} == 0)) || (require_packages "$1" "${packages[@]}") || say "their tests are skipped"
     in_environment "$1" mitmproxy bin/mitmdump "tests let it listen in"
     in_environment "$1" pyspnego bin/pyspnego-parse "tests log into it by NTLM"
+    # Half a gigabyte, and minutes.
+    local spark=no
+    [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=$1
+    in_environment "$spark" pyspark bin/spark-submit "it runs pinctl; PINCTL_TEST_SPARK=yes installs it"
 }
 
 # in_environment yes|no PACKAGE FILE REASON: a package of Python's index in a virtual environment of its own; with "yes"

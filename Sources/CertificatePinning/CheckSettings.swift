@@ -21,4 +21,7 @@ package struct CheckSettings: Sendable, Hashable {
     package var allAddresses = false
     /// The protocol that the server begins with; nil for TLS from the first byte.
     package var startTLS: String?
+
+    /// One handshake at the first address that answers.
+    package init() {}
 }

@@ -16,6 +16,16 @@ package final class Transport: Sendable {
         _ = try startedContext()
     }
 
+    /// Waits on the event loop, or until the task is cancelled: the runtime's own timers open descriptors, and fail
+    /// where there are none left.
+    package func pause(for duration: Duration) async {
+        guard (try? startedLoop()) != nil else { return }
+        let over = OneShot<Bool>()
+        let timer = EventLoop.shared.schedule(at: .now + duration) { over.give(.success(true)) }
+        defer { EventLoop.shared.cancel(timer) }
+        _ = try? await over.value()
+    }
+
     /// Resolves and connects to a host, by TCP alone.
     ///
     /// Cancelling the task closes what was opened and throws ``TransportError/cancelled``.

@@ -113,4 +113,19 @@ struct NginxKeyTests {
             #expect(wrong.0 == .finding, "\(wrong.text)")
         }
     }
+
+    @Test("check tells a pin that only one of the keys has")
+    func oneKeyMatches() async throws {
+        let (status, text) = await pinctl(
+            "check", "--keys", "both", "--ndjson", "--ca-file", try site.folder.add(site.root.pemText), "--pin",
+            try rsa.key.pin, "pinned.test:\(endpoint.port)@127.0.0.1")
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 3)
+        let verdicts = lines.dropLast().map { line in
+            ["ok", "key_mismatch"].filter { line.contains("\"verdict\":\"\($0)\"") }
+                + ["rsa", "ecdsa"].filter { line.contains("\"key\":\"\($0)\"") }
+        }
+        #expect(Set(verdicts) == [["ok", "rsa"], ["key_mismatch", "ecdsa"]])
+        #expect(status == .finding)
+    }
 }

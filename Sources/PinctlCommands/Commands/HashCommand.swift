@@ -19,6 +19,14 @@ extension CommandDefinition {
             "the rest is printed; a file in which --leaf, --ca, --root or --index finds nothing is",
             "one of those. With --expect the exit code is 1 when no key has one of the pins.",
         ],
+        examples: [
+            ("the pin of a certificate", "pinctl hash cert.pem"),
+            (
+                "the pins of a chain and of a backup key's request, with what they are of",
+                "pinctl hash -l chain.pem backup.csr"
+            ),
+            ("a value for curl --pinnedpubkey", "pinctl hash --as curl cert.pem"),
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             var listing = try PinListing(arguments, now: environment.now())
             if arguments.has(.nulEnd) { console.endLinesWithNUL() }

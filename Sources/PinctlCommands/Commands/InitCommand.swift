@@ -16,6 +16,9 @@ extension CommandDefinition {
             "for these hosts. Its backup slots have to be filled before pinctl lint passes. A --ca-file",
             "is named in the rules as \"anchors\", relative to the policy's folder.",
         ],
+        examples: [
+            ("begin a policy", "pinctl init -o pins.jsonc api.example.com www.example.com")
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             let source = try InitSource(arguments)
             let destination = try InitDestination(arguments)

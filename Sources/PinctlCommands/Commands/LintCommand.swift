@@ -13,6 +13,13 @@ extension CommandDefinition {
             "exit code 1, warnings do not. A comment pinctl-allow P011: REASON takes back what rule",
             "P011 finds on its line and the next. The rules: pinctl help lint-rules.",
         ],
+        examples: [
+            ("the policy of this folder", "pinctl lint"),
+            (
+                "what an app ships, without one of the rules",
+                "pinctl lint --rule P011=off app/src/main/res/xml/network_security_config.xml"
+            ),
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             let job = LintJob(
                 settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),

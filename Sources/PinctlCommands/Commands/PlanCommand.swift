@@ -19,6 +19,12 @@ extension CommandDefinition {
             "dialect; a folder of them. Without one, the policy's \"releases\" and the policy itself.",
             "Exit code 1: something breaks, or will within --fail-within; 4: the chain is not trusted.",
         ],
+        examples: [
+            ("do the releases that are out survive this chain", "pinctl plan --new new-chain.pem --against 'git:v*:pins/pins.jsonc'"),
+            ("on devices with other roots too", "pinctl plan --new new-chain.pem --store old=old-roots.pem --store new=new-roots.pem"),
+            ("before it is issued, by the request", "pinctl plan --new backup.csr --against app/network_security_config.xml"),
+            ("fail while there is time", "pinctl plan --new chain.pem --fail-within 100d"),
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             let candidates = try arguments.chains(.newInput)
             guard !candidates.isEmpty else { throw .missingFlag(.newInput) }

@@ -19,6 +19,11 @@ extension CommandDefinition {
             "content. The exit code is 4 for a server that is not trusted; for a file, which may be",
             "meant for other roots, with --host alone.",
         ],
+        examples: [
+            ("what a server shows, with its pins", "pinctl show api.example.com"),
+            ("what a file holds", "pinctl show chain.pem"),
+            ("the chain of a mail server, as PEM", "pinctl show --pem smtp://mail.example.com > chain.pem"),
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             var operands: [ShowOperand] = []
             for word in arguments.operands { operands.append(try ShowOperand(word)) }

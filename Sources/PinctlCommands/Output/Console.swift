@@ -5,12 +5,13 @@ import CertificateTrust
 ///
 /// - Standard output holds results and nothing else; what went wrong goes to standard error.
 /// - Text is for people. Every line is escaped as a whole, so nothing that comes from a file or a server can act on the
-///   terminal. Verdicts are words; no line depends on colour.
+///   terminal. Verdicts are words; no line depends on colour, which is added behind the escaping.
 /// - With `--json` standard output is one document, valid also when the command fails: the results as they come, what
 ///   went wrong among them, then the summary with the exit code.
 /// - With `--ndjson` each result is a line, and the summary, `"type":"summary"`, the last one.
 /// - With `--quiet` standard output stays empty.
 /// - A result that cannot be written ends the program: exit 2, or quietly when the reader went away.
+/// - A signal ends it at once: what was printed stays, lines whole, and a JSON document has no end.
 package struct Console {
     package enum Format: Sendable {
         case text
@@ -24,11 +25,17 @@ package struct Console {
     private var diagnostics: OutputBuffer
     private let schema: String
     private var elementCount = 0
+    /// Whether the verdicts of text have colour.
+    var isColored = false
     /// What stands behind each line of the results.
     private var lineEnd = "\n"
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
     package private(set) var status = ExitCode.good
+    /// The outcome before flags changed it; nil where they did not.
+    private var found: ExitCode?
+    /// Whether a line of progress stands on the terminal.
+    private var showsProgress = false
 
     /// `schema` names the form of the JSON document: `pinctl.hash/1`.
     package init(schema: String, format: Format, output: OutputBuffer, diagnostics: OutputBuffer) {
@@ -58,7 +65,7 @@ package struct Console {
         self.status.record(status)
         switch format {
         case .quiet: break
-        case .text: text(lines())
+        case .text: text(lines(), isColored: isColored)
         case .json, .ndjson: writeElement(json())
         }
     }
@@ -82,8 +89,16 @@ package struct Console {
 
     /// Prints text that is no result of its own, such as a help page; not in JSON.
     mutating func text(_ lines: [String]) {
+        text(lines, isColored: false)
+    }
+
+    private mutating func text(_ lines: [String], isColored: Bool) {
         guard format == .text else { return }
-        for line in lines { output.write(visibleText(line) + lineEnd) }
+        for (index, line) in lines.enumerated() {
+            let line = visibleText(line)
+            // The verdict stands in the first line.
+            output.write((isColored && index == 0 ? VerdictColor.colored(line) : line) + lineEnd)
+        }
     }
 
     /// Prints a file that was asked for, or an element of the document's `results`. Its tabs stay, nothing else that
@@ -118,6 +133,25 @@ package struct Console {
         summary = members
     }
 
+    /// Ends a run that says itself what its results count for: `counted` is the outcome, `found` what it is without the
+    /// flags that excuse something. `forgiving` makes 0 of 1, 3 and 4; bad input and defects stay what they are.
+    mutating func settle(_ counted: ExitCode, found: ExitCode, forgiving: Bool = false) {
+        var worst = status
+        worst.record(found)
+        status.record(counted)
+        if forgiving, [.finding, .couldNotCheck, .notTrusted].contains(status) { status = .good }
+        if worst != status { self.found = worst }
+    }
+
+    /// Shows how far a run is, on a terminal; nil wipes it away.
+    mutating func progress(_ line: String?) {
+        guard line != nil || showsProgress else { return }
+        output.flush()
+        diagnostics.write("\r\u{1B}[K" + (line.map { visibleText($0) } ?? ""))
+        diagnostics.flush()
+        showsProgress = line != nil
+    }
+
     /// Ends each line of the results with NUL from here on, for `xargs -0`.
     mutating func endLinesWithNUL() { lineEnd = "\0" }
 
@@ -132,6 +166,7 @@ package struct Console {
     /// The `summary` of the document, as far as is known.
     var ending: [(String, JSON)] {
         summary + [("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue)))]
+            + (found.map { [("found", .string($0.word))] } ?? [])
     }
 
     package mutating func finish() {

@@ -1,4 +1,5 @@
 import Synchronization
+import TLSTransport
 
 /// Keeps connections apart, so that no more than some begin in a second: each in its turn, evenly.
 final class ConnectionRate: Sendable {
@@ -19,7 +20,7 @@ final class ConnectionRate: Sendable {
             return turn
         }
         guard turn > now else { return .zero }
-        try? await Task.sleep(until: turn, clock: .continuous)
+        await Transport.shared.pause(for: turn - now)
         return .now - now
     }
 }

@@ -82,7 +82,7 @@ struct ProbeRun: Sendable {
                 error = failure
             }
             // Descriptors come back as other connections end, and to wait for them is no try.
-            if case .exhausted = error { tries -= 1 }
+            if error.isExhausted { tries -= 1 }
             let pause = error.isExhausted ? Duration.milliseconds(50) : .milliseconds(100 << min(max(tries - 1, 0), 4))
             let rest = settings.dialing.totalTimeout - (.now - start)
             guard error.isWorthTrying, tries <= settings.retries, pause < rest, !Task.isCancelled else {
@@ -90,7 +90,7 @@ struct ProbeRun: Sendable {
                     target: target, address: address?.description ?? error.lastAddress, key: key,
                     outcome: .failure(error), duration: .now - began, tries: tries)
             }
-            try? await Task.sleep(for: pause)
+            await Transport.shared.pause(for: pause)
         }
     }
 
@@ -129,14 +129,14 @@ extension Probe {
 
 extension TransportError {
     fileprivate var isExhausted: Bool {
-        if case .exhausted = self { true } else { false }
+        if case .exhausted("a socket", _) = self { true } else { false }
     }
 
     /// Whether it is of the kind that passes: nobody answered, or this side had nothing left to ask with.
     fileprivate var isWorthTrying: Bool {
         switch self {
-        case .unreachable, .timedOut(.connect, _, _), .exhausted: true
-        default: false
+        case .unreachable, .timedOut(.connect, _, _): true
+        default: isExhausted
         }
     }
 
