@@ -25,12 +25,15 @@ struct PlanTimeline {
     private(set) var entries: [Entry] = []
     private let releases: [Release]
     private let hosts: [PlannedHost]
+    /// Whether it was said what servers show today.
+    private let knowsToday: Bool
 
     init(
         _ cells: [PlanCell], today: [PlanCell], releases: [Release], hosts: [PlannedHost], names: KnownNames
     ) {
         self.releases = releases
         self.hosts = hosts
+        knowsToday = !today.isEmpty
         var places: [Key: Int] = [:]
         for cell in cells {
             let rule = releases[cell.release].rule(for: hosts[cell.host].name, port: hosts[cell.host].port)
@@ -74,7 +77,9 @@ struct PlanTimeline {
     /// From when a pin can go, in a line.
     func moment(_ entry: Entry) -> String {
         guard !entry.releases.isEmpty else {
-            return entry.isNeededToday ? "when the new chain is served everywhere" : "now: nothing needs it"
+            // Without the chain of today, nobody knows that it does not need the pin.
+            return entry.isNeededToday || !knowsToday
+                ? "when the new chain is served everywhere" : "now: nothing needs it"
         }
         let shipped = entry.releases.filter { !releases[$0].isCurrent }
         let shown = hosts(entry)
@@ -94,7 +99,7 @@ struct PlanTimeline {
     var lines: [String] {
         guard !entries.isEmpty else { return [] }
         let width = entries.map { visibleText($0.title).count }.max() ?? 0
-        return ["when each pin and its key can go:"]
+        return ["as far as these hosts go, when each pin and its key can go:"]
             + entries.map { "  \(padded(visibleText($0.title), width))  \(moment($0))" }
     }
 
