@@ -102,7 +102,7 @@ struct ActionTests {
         #expect(run.errors.contains("cannot access 'bad'"))
         // What stands on several lines is taken whole: a flag that is dropped may be the one that makes it strict.
         let lines = try await shell(
-            "PINCTL_RUN=$(printf 'hash\\n  --as hex\\n--unknown') bash --noprofile --norc -eo pipefail step", in: folder)
+            "PINCTL_RUN=$(printf 'hash\\n  --long\\n--unknown') bash --noprofile --norc -eo pipefail step", in: folder)
         #expect(lines.status == 2)
         #expect(lines.errors.contains("--unknown"))
     }
