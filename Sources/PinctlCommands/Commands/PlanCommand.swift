@@ -6,7 +6,7 @@ import TLSTransport
 
 extension CommandDefinition {
     static let plan = CommandDefinition(
-        name: "plan", summary: "say whether shipped apps survive a new certificate", operands: "",
+        name: "plan", summary: "say whether shipped apps survive a new certificate", operands: "--new INPUT",
         operandCount: 0...0,
         flags: [
             .newInput, .against, .repository, .policy, .plannedHost, .caFile, .store, .profile, .at, .failWithin,
@@ -20,9 +20,18 @@ extension CommandDefinition {
             "Exit code 1: something breaks, or will within --fail-within; 4: the chain is not trusted.",
         ],
         examples: [
-            ("do the releases that are out survive this chain", "pinctl plan --new new-chain.pem --against 'git:v*:pins/pins.jsonc'"),
-            ("on devices with other roots too", "pinctl plan --new new-chain.pem --store old=old-roots.pem --store new=new-roots.pem"),
-            ("before it is issued, by the request", "pinctl plan --new backup.csr --against app/network_security_config.xml"),
+            (
+                "do the releases that are out survive this chain",
+                "pinctl plan --new new-chain.pem --against 'git:v*:pins/pins.jsonc'"
+            ),
+            (
+                "on devices with other roots too",
+                "pinctl plan --new new-chain.pem --store old=old-roots.pem --store new=new-roots.pem"
+            ),
+            (
+                "before it is issued, by the request",
+                "pinctl plan --new backup.csr --against app/network_security_config.xml"
+            ),
             ("fail while there is time", "pinctl plan --new chain.pem --fail-within 100d"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
