@@ -100,5 +100,10 @@ struct ActionTests {
         #expect(run.errors.contains("pinctl: *: no such file"))
         #expect(run.errors.contains("pinctl: $(touch: no such file"))
         #expect(run.errors.contains("cannot access 'bad'"))
+        // What stands on several lines is taken whole: a flag that is dropped may be the one that makes it strict.
+        let lines = try await shell(
+            "PINCTL_RUN=$(printf 'hash\\n  --long\\n--unknown') bash --noprofile --norc -eo pipefail step", in: folder)
+        #expect(lines.status == 2)
+        #expect(lines.errors.contains("--unknown"))
     }
 }
