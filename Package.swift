@@ -41,13 +41,16 @@ let package = Package(
         .target(
             name: "TLSTransport", dependencies: ["CertificateTrust", "HTTPMessages", "OpenSSLBridge", "CLinux"],
             swiftSettings: modern),
+        .target(name: "SystemGSSAPI", dependencies: ["CLinux"], swiftSettings: modern),
         .target(
             name: "PinnedNetworking",
-            dependencies: ["CertificatePinning", "CertificateTrust", "HTTPMessages", "TLSTransport"],
+            dependencies: ["CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "TLSTransport"],
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",
             dependencies: ["CertificatePinning", "CertificateTrust", "PinDialects", "TLSTransport"],
+            // A link to the one in pins/; in the program itself, so that it runs without a folder beside it.
+            resources: [.embedInCode("policy.schema.json")],
             swiftSettings: modern),
         .executableTarget(name: "pinctl", dependencies: ["PinctlCommands"], swiftSettings: modern),
 
@@ -84,13 +87,18 @@ let package = Package(
         // The one that starts installed servers.
         .testTarget(
             name: "PeerTests",
-            dependencies: ["PinnedNetworking", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            dependencies: [
+                "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning", "CertificateTrust",
+                "TestPKI",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "PinctlTests",
             dependencies: [
                 "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "TLSTransport", "TestPKI",
             ],
+            // Run by the tests themselves.
+            exclude: ["Scripts"],
             swiftSettings: modern),
     ]
 )

@@ -57,19 +57,50 @@ install_without_starting='
 # peers yes|no: the programs that tests hold this one against, servers for the most part; with "yes" what is missing is
 # installed. Says what stays missing.
 peers() {
-    local mitmproxy=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/mitmproxy packages=()
+    local packages=()
     [[ -x /usr/sbin/apache2 ]] || packages+=("apache2-bin tests log into it, and use it as a proxy")
     [[ -x /usr/sbin/nginx ]] || packages+=("nginx-light tests show it their certificates")
     [[ -x /usr/sbin/squid ]] || packages+=("squid-openssl tests use it as a proxy")
+    [[ -x /usr/lib/postfix/sbin/master ]] || packages+=("postfix tests turn to TLS on it (SMTP)")
+    [[ -x /usr/lib/dovecot/imap ]] || packages+=("dovecot-imapd tests turn to TLS on it (IMAP)")
+    [[ -x /usr/lib/dovecot/pop3 ]] || packages+=("dovecot-pop3d tests turn to TLS on it (POP3)")
+    [[ -x /usr/lib/dovecot/lmtp ]] || packages+=("dovecot-lmtpd tests turn to TLS on it (LMTP)")
+    [[ -x /usr/lib/dovecot/managesieve ]] || packages+=("dovecot-managesieved tests turn to TLS on it (ManageSieve)")
+    [[ -x /usr/sbin/slapd ]] || packages+=("slapd tests turn to TLS on it (LDAP)")
+    [[ -x /usr/lib/postgresql/15/bin/postgres ]] || packages+=("postgresql-15 tests turn to TLS on it")
+    [[ -x /usr/sbin/krb5kdc ]] || packages+=("krb5-kdc tests get tickets from it")
+    [[ -x /usr/sbin/kadmin.local ]] || packages+=("krb5-admin-server tests fill the centre's database with it")
+    [[ -x /usr/bin/kinit ]] || packages+=("krb5-user tests get a user's ticket with it")
+    [[ -e /usr/lib/apache2/modules/mod_auth_gssapi.so ]] ||
+        packages+=("libapache2-mod-auth-gssapi tests log into apache2 with tickets")
+    [[ -x /usr/bin/microsocks ]] || packages+=("microsocks tests use it as a SOCKS proxy")
+    [[ -x /usr/sbin/vsftpd ]] || packages+=("vsftpd tests fetch files from it")
+    [[ -e /usr/lib/python3/dist-packages/pyftpdlib ]] || packages+=("python3-pyftpdlib tests fetch files from it")
     [[ -e /usr/share/java/okhttp.jar ]] || packages+=("libokhttp-java tests compare its pins with ours")
     command -v javac >/dev/null || packages+=("default-jdk-headless tests ask it in Java")
     is_installed python3-jsonschema || packages+=("python3-jsonschema reads the policy schema beside pinctl")
+    command -v zsh >/dev/null || packages+=("zsh tests complete in it")
+    command -v fish >/dev/null || packages+=("fish tests complete in it")
+    command -v groff >/dev/null || packages+=("groff tests have it set the man pages")
+    command -v mandoc >/dev/null || packages+=("mandoc tests have it read the man pages")
     ((${#packages[@]} == 0)) || (require_packages "$1" "${packages[@]}") || say "their tests are skipped"
-    [[ ! -x $mitmproxy/bin/mitmdump ]] || return 0
-    say "mitmproxy is not in $mitmproxy: tests let it listen in"
+    in_environment "$1" mitmproxy bin/mitmdump "tests let it listen in"
+    in_environment "$1" pyspnego bin/pyspnego-parse "tests log into it by NTLM"
+    # Half a gigabyte, and minutes.
+    local spark=no
+    [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=$1
+    in_environment "$spark" pyspark bin/spark-submit "it runs pinctl; PINCTL_TEST_SPARK=yes installs it"
+}
+
+# in_environment yes|no PACKAGE FILE REASON: a package of Python's index in a virtual environment of its own; with "yes"
+# it is installed when the file is missing. Says what stays missing.
+in_environment() {
+    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/$2
+    [[ ! -e $folder/$3 ]] || return 0
+    say "$2 is not in $folder: $4"
     if [[ $1 == yes ]]; then
-        say "installing with pip in $mitmproxy: mitmproxy"
-        run_quietly python3 -m venv "$mitmproxy" && run_quietly "$mitmproxy/bin/pip" install --quiet mitmproxy && return
+        say "installing with pip in $folder: $2"
+        run_quietly python3 -m venv "$folder" && run_quietly "$folder/bin/pip" install --quiet "$2" && return
     fi
     say "its tests are skipped"
 }

@@ -5,4 +5,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+#include "gssapi.h"
+
 #endif

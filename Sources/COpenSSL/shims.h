@@ -101,6 +101,16 @@ static inline int COpenSSL_SSL_set1_sigalgs_list(SSL *ssl, const char *list) {
 static inline int COpenSSL_SSL_set_min_proto_version(SSL *ssl, int version) {
     return (int)SSL_set_min_proto_version(ssl, version);
 }
+static inline int COpenSSL_SSL_set_max_proto_version(SSL *ssl, int version) {
+    return (int)SSL_set_max_proto_version(ssl, version);
+}
+static inline int COpenSSL_SSL_request_staple(SSL *ssl) {
+    return (int)SSL_set_tlsext_status_type(ssl, TLSEXT_STATUSTYPE_ocsp);
+}
+// The bytes stay the SSL's own; -1 without any.
+static inline long COpenSSL_SSL_get_staple(SSL *ssl, const unsigned char **bytes) {
+    return SSL_get_tlsext_status_ocsp_resp(ssl, bytes);
+}
 static inline int COpenSSL_SSL_set1_chain(SSL *ssl, STACK_OF(X509) *chain) { return (int)SSL_set1_chain(ssl, chain); }
 static inline int COpenSSL_SSL_set_retry_verify(SSL *ssl) { return SSL_set_retry_verify(ssl); }
 

@@ -10,7 +10,7 @@ package struct CheckSettings: Sendable, Hashable {
     }
 
     /// Names of protocols that begin in the clear and turn to TLS.
-    static let startTLSProtocols = [
+    package static let startTLSProtocols = [
         "smtp", "lmtp", "imap", "pop3", "sieve", "nntp", "ftp", "ldap", "xmpp", "xmpp-server", "postgres", "mysql",
     ]
 
@@ -21,4 +21,7 @@ package struct CheckSettings: Sendable, Hashable {
     package var allAddresses = false
     /// The protocol that the server begins with; nil for TLS from the first byte.
     package var startTLS: String?
+
+    /// One handshake at the first address that answers.
+    package init() {}
 }

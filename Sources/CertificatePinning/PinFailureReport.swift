@@ -121,18 +121,7 @@ extension PinFailureReport {
     }
 
     private static func pem(_ chain: [[UInt8]]) -> JSON {
-        .array(chain.map { .string(pemText($0)) })
-    }
-
-    /// A certificate as RFC 7468 has it: lines of 64 characters.
-    private static func pemText(_ der: [UInt8]) -> String {
-        var rest = Base64.encode(der.span)[...]
-        var lines = ["-----BEGIN CERTIFICATE-----"]
-        while !rest.isEmpty {
-            lines.append(String(rest.prefix(64)))
-            rest = rest.dropFirst(64)
-        }
-        return (lines + ["-----END CERTIFICATE-----", ""]).joined(separator: "\n")
+        .array(chain.map { .string(pemText(ofCertificate: $0)) })
     }
 }
 

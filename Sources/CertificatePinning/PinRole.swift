@@ -35,7 +35,7 @@ extension PinRole {
     }
 
     /// Whether some place has both roles.
-    func overlaps(_ other: PinRole) -> Bool {
+    package func overlaps(_ other: PinRole) -> Bool {
         (0..<3).contains { covers(index: $0, of: 3) && other.covers(index: $0, of: 3) }
     }
 }

@@ -64,20 +64,14 @@ extension PinnedKeyError: CustomStringConvertible {
 }
 
 extension PinnedObject {
-    init(keyInFile path: String) throws(PinnedKeyError) {
-        var items: [KeyFile.Item] = []
-        let file: InputFile
+    init(keyInFile path: String, of folder: PolicyFolder) throws(PinnedKeyError) {
+        let bytes: [UInt8]
         do throws(InputFileError) {
-            file = try InputFile(path: path)
+            bytes = try folder.contents(path, 8 << 20)
         } catch {
             throw PinnedKeyError(.unreadable(error.description))
         }
-        do throws(KeyFile.Failure) {
-            try KeyFile.read(file) { if items.count < 2 { items.append($0) } }
-        } catch {
-            throw PinnedKeyError(.unreadable(error.description))
-        }
-        try self.init(onlyKeyOf: items)
+        try self.init(keyIn: bytes)
     }
 
     fileprivate init(keyIn bytes: [UInt8]) throws(PinnedKeyError) {

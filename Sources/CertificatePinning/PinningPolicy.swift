@@ -148,7 +148,7 @@ extension PinningPolicy {
 
 extension ServerTrust {
     /// The same claim under other anchors.
-    func replacingStore(_ store: TrustStore) -> ServerTrust {
+    package func replacingStore(_ store: TrustStore) -> ServerTrust {
         ServerTrust(presented: presented, name: name, store: store, policy: policy, revocation: revocation)
     }
 }

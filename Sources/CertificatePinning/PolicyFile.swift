@@ -35,6 +35,13 @@ public struct PolicyFile: Sendable {
     public init(
         bytes: [UInt8], path: String, publicSuffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) {
+        try self.init(bytes: bytes, path: path, in: .current, publicSuffixes: publicSuffixes)
+    }
+
+    /// The same with the files that it names read from `folder`.
+    package init(
+        bytes: [UInt8], path: String, in folder: PolicyFolder, publicSuffixes: PublicSuffixes = .system
+    ) throws(PolicyFileError) {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
         var problems = PolicyProblems(path: path)
         for problem in document.problems {
@@ -43,7 +50,7 @@ public struct PolicyFile: Sendable {
         }
         guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
         PolicySchema.file.check(root, "the policy", &problems)
-        var reader = PolicyReader(path: path, publicSuffixes: publicSuffixes, problems: problems)
+        var reader = PolicyReader(path: path, folder: folder, publicSuffixes: publicSuffixes, problems: problems)
         policy = reader.policy(root)
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
         exports = (root["exports"]?.elements ?? []).compactMap { value in

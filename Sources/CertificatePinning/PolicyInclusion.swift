@@ -1,5 +1,4 @@
 import CertificateTrust
-import FoundationEssentials
 
 /// What may still be read for one policy.
 struct PolicyReadingBudget {
@@ -24,10 +23,10 @@ extension PolicyReader {
             // By two ways its names are the same.
             guard budget.includedFiles.insert(target).inserted else { return }
             guard budget.includedFiles.count <= PolicyReadingBudget.maximumIncludedFiles else { throw .tooMany }
-            guard Self.isInside(target, folderOf: path) else { throw .outside }
+            guard folder.isInside(target, folderOf: path) else { throw .outside }
             let bytes: [UInt8]
             do throws(InputFileError) {
-                bytes = try InputFile.contents(ofFile: target, limit: budget.includedBytesLeft)
+                bytes = try folder.contents(target, budget.includedBytesLeft)
             } catch {
                 throw .unreadable(error)
             }
@@ -47,12 +46,6 @@ extension PolicyReader {
         return target
     }
 
-    /// Whether a path leads to a place below the folder of another, links followed.
-    private static func isInside(_ target: String, folderOf path: String) -> Bool {
-        let folder = URL(filePath: path).deletingLastPathComponent().resolvingSymlinksInPath().path()
-        return URL(filePath: target).resolvingSymlinksInPath().path().hasPrefix(folder)
-    }
-
     private mutating func readNames(ofFile target: String, _ bytes: [UInt8], at value: JSONValue) {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: target))
         var found = PolicyProblems(path: target)
@@ -65,7 +58,7 @@ extension PolicyReader {
             return problems.add(included: found)
         }
         PolicySchema.included.check(root, "the included file", &found)
-        var reader = PolicyReader(path: target, publicSuffixes: publicSuffixes, problems: found)
+        var reader = PolicyReader(path: target, folder: folder, publicSuffixes: publicSuffixes, problems: found)
         reader.ancestors = ancestors + [target]
         reader.budget = budget
         reader.readNames(root)

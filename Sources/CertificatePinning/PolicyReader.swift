@@ -4,6 +4,7 @@ import FoundationEssentials
 /// Makes rules of a file whose shape was checked. What has the wrong shape is passed over here: it was told already.
 struct PolicyReader {
     let path: String
+    let folder: PolicyFolder
     let publicSuffixes: PublicSuffixes
     var problems: PolicyProblems
     /// Named pins, and where each stands; nil for one that could not be read.
@@ -15,8 +16,9 @@ struct PolicyReader {
     var lacksNames = false
     private var stores: [[String]: TrustStore] = [:]
 
-    init(path: String, publicSuffixes: PublicSuffixes, problems: PolicyProblems) {
+    init(path: String, folder: PolicyFolder, publicSuffixes: PublicSuffixes, problems: PolicyProblems) {
         self.path = path
+        self.folder = folder
         self.publicSuffixes = publicSuffixes
         self.problems = problems
         ancestors = [path]
@@ -180,7 +182,7 @@ extension PolicyReader {
         guard mayRead(files.count, at: value) else { return nil }
         do throws(TrustStoreError) {
             var parts: [TrustStore] = []
-            if !files.isEmpty { parts.append(try TrustStore(files: files)) }
+            if !files.isEmpty { parts.append(try folder.store(files: files)) }
             if includesSystem { parts.append(try TrustStore.system()) }
             let store = parts.count == 1 ? parts[0] : TrustStore(combining: parts)
             stores[key] = store
@@ -275,7 +277,7 @@ extension PolicyReader {
     private mutating func keyInFile(_ value: JSONValue) -> PinnedObject? {
         guard let name = value.string, mayRead(1, at: value) else { return nil }
         do throws(PinnedKeyError) {
-            return try PinnedObject(keyInFile: resolved(name))
+            return try PinnedObject(keyInFile: resolved(name), of: folder)
         } catch {
             problems.add("\(quoted(name)): \(error)", at: value.position)
             return nil
@@ -284,7 +286,7 @@ extension PolicyReader {
 }
 
 /// A path that a file names, from the folder of that file.
-func resolvedPath(_ name: String, besides path: String) -> String {
+package func resolvedPath(_ name: String, besides path: String) -> String {
     guard !name.hasPrefix("/"), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return name }
     return String(path[...slash]) + name
 }

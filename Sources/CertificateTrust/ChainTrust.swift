@@ -34,6 +34,23 @@ public struct ChainTrust: Sendable {
         guard let path = result.accepted else { throw result.finding }
         return VerifiedChain(certificates: path, leaf: presented.leaf)
     }
+
+    /// Every valid path as of `time`, best first, at most `limit`, as ``ServerTrust/allPaths(at:limit:)`` has them.
+    /// Throws the most useful reason when there is none.
+    public func allPaths(at time: Date, limit: Int) throws(TrustFinding) -> [VerifiedChain] {
+        guard limit > 0 else { return [] }
+        let claim = TrustEvaluation.Claim(
+            presented: presented, name: nil, store: store, policy: policy, revocation: revocation)
+        var paths: [VerifiedChain] = []
+        let result = TrustEvaluation.run(
+            claim, at: time,
+            accepting: { path in
+                paths.append(VerifiedChain(certificates: path, leaf: presented.leaf))
+                return paths.count >= limit
+            }, tracing: { _ in })
+        guard !paths.isEmpty else { throw result.finding }
+        return paths
+    }
 }
 
 /// A path from a leaf to a trust anchor that was verified at a time, for no name. Only ``ChainTrust`` makes one; pins

@@ -103,7 +103,7 @@ extension ClientIdentityError {
 
 extension Span<UInt8> {
     /// The lines of a block from its BEGIN line, the first line of all being 1, to its END line.
-    fileprivate func block(fromLine line: Int) -> Range<Int> {
+    func block(fromLine line: Int) -> Range<Int> {
         var start = 0
         for _ in 1..<line { start = next(start) }
         var end = next(start)

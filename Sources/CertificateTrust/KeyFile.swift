@@ -1,3 +1,5 @@
+import OpenSSLBridge
+
 /// A file of keys and certificates: DER of one object, or PEM of any number.
 package enum KeyFile {
     /// One object of a file: its place from 0, its line in PEM (nil in DER), and what it holds or why not.
@@ -13,55 +15,104 @@ package enum KeyFile {
         case format(PEMError)
         /// Nothing in the file.
         case empty
+        /// A key store of Java's old format.
+        case javaKeyStore
     }
 
-    /// Reads a file to its end in constant memory and hands out each object as it comes. Blocks that hold parameters
-    /// are passed over.
-    package static func read(_ file: consuming InputFile, each: (Item) -> Void) throws(Failure) {
-        try readObjects(file) { label, block, result, der in
-            if let item = item(label, block, result, der) { each(item) }
+    /// What is read of a file whose keys a password opens, which is held whole.
+    package static let protectedLimit = 8 << 20
+
+    /// Reads a file to its end and hands out each object as it comes: in constant memory, unless there is a password.
+    /// Blocks that hold parameters are passed over.
+    ///
+    /// A text without PEM of at most 1 MiB is handed to `text`, which says whether it made something of it.
+    package static func read(
+        _ file: consuming InputFile, password: KeyPassword = KeyPassword(), text: ([UInt8]) -> Bool = { _ in false },
+        each: (Item) -> Void
+    ) throws(Failure) {
+        guard password.bytes == nil else {
+            var contents: [UInt8]
+            do throws(InputFileError) {
+                contents = try file.contents(limit: protectedLimit, isSecret: true)
+            } catch {
+                throw .file(error)
+            }
+            defer { wipe(&contents) }
+            return try read(contents, password: password, text: text, each: each)
+        }
+        var items = ItemNumbers()
+        var head: [UInt8]? = []
+        do throws(Failure) {
+            try readObjects(file, head: &head) { label, block, result, der in
+                items.add(label, block, result, der, password, each)
+            }
+        } catch {
+            guard error == .format(.noBlock), let head, text(head) else { throw error }
         }
     }
 
-    /// Reads bytes as ``read(_:each:)`` reads a file.
-    package static func read(_ bytes: [UInt8], each: (Item) -> Void) throws(Failure) {
+    /// Reads bytes as ``read(_:password:text:each:)`` reads a file.
+    package static func read(
+        _ bytes: [UInt8], password: KeyPassword = KeyPassword(), text: ([UInt8]) -> Bool = { _ in false },
+        each: (Item) -> Void
+    ) throws(Failure) {
         guard !bytes.isEmpty else { throw .empty }
+        guard !bytes.starts(with: [0xFE, 0xED, 0xFE, 0xED]) else { throw .javaKeyStore }
+        var items = ItemNumbers()
         do throws(PEMError) {
             let limit = PEMReader.objectLimit
             guard !looksLikeDER(bytes[...]) else {
                 guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
                 let block = PEMBlock(label: "", line: 0, index: 0)
-                if let item = item(nil, block, .success(()), bytes.span) { each(item) }
-                return
+                return items.add(nil, block, .success(()), bytes.span, password, each)
             }
             var reader = PEMReader(limit: limit)
+            defer { reader.wipe() }
             let emit: PEMReader.Output = { block, result, der in
-                if let item = item(block.label, block, result, der) { each(item) }
+                items.add(block.label, block, result, der, password, in: bytes, each)
             }
             try reader.feed(bytes.span, emit)
             try reader.finish(emit)
         } catch {
-            throw .format(error)
+            guard error == .noBlock, bytes.count <= PEMReader.textLimit, text(bytes) else { throw .format(error) }
         }
     }
 
-    /// What an object holds; nil for parameters.
-    private static func item(
-        _ label: String?, _ block: PEMBlock, _ result: Result<Void, PEMError>, _ der: Span<UInt8>
-    ) -> Item? {
-        let content: Result<KeyMaterial, KeyMaterialError>
-        do throws(KeyMaterialError) {
-            if case .failure(let error) = result { throw .pem(error) }
-            if let label {
-                guard let material = try KeyMaterial(label: label, der: der) else { return nil }
-                content = .success(material)
-            } else {
-                content = .success(try KeyMaterial(der: der))
+    /// Numbers the objects of a file, of which one block may hold several.
+    private struct ItemNumbers {
+        /// By how much objects are ahead of blocks.
+        private var offset = 0
+
+        mutating func add(
+            _ label: String?, _ block: PEMBlock, _ result: Result<Void, PEMError>, _ der: Span<UInt8>,
+            _ password: KeyPassword, in text: [UInt8]? = nil, _ each: (Item) -> Void
+        ) {
+            let line = label == nil ? nil : block.line
+            do throws(KeyMaterialError) {
+                let objects = try Self.objects(label, block, result, der, password, text)
+                for content in objects {
+                    each(Item(index: block.index + offset, line: line, content: content))
+                    offset += 1
+                }
+                if !objects.isEmpty { offset -= 1 }
+            } catch {
+                each(Item(index: block.index + offset, line: line, content: .failure(error)))
             }
-        } catch {
-            content = .failure(error)
         }
-        return Item(index: block.index, line: label == nil ? nil : block.line, content: content)
+
+        private static func objects(
+            _ label: String?, _ block: PEMBlock, _ result: Result<Void, PEMError>, _ der: Span<UInt8>,
+            _ password: KeyPassword, _ text: [UInt8]?
+        ) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
+            switch result {
+            case .failure(.encrypted) where label?.hasSuffix("PRIVATE KEY") == true:
+                guard let text else { throw .encrypted }
+                let lines = text.span.extracting(text.span.block(fromLine: block.line))
+                return [.success(try KeyMaterial(encryptedPEM: lines, password))]
+            case .failure(let error): throw .pem(error)
+            case .success: return try KeyMaterial.all(label: label, der: der, password)
+            }
+        }
     }
 
     /// The pins of a file's certificates and keys alone, for those who read many; broken objects are nil.
@@ -90,6 +141,15 @@ package enum KeyFile {
         _ file: consuming InputFile, limit: Int = PEMReader.objectLimit,
         _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
     ) throws(Failure) {
+        var head: [UInt8]?
+        try readObjects(file, limit: limit, head: &head, output)
+    }
+
+    /// The same; `head`, unless it is nil, takes what stands before the first block, and is nil from there on.
+    private static func readObjects(
+        _ file: consuming InputFile, limit: Int = PEMReader.objectLimit, head: inout [UInt8]?,
+        _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
+    ) throws(Failure) {
         // Larger ones read no faster, and every page of it costs a program that reads one certificate.
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         var start = try Self.read(&file, into: &buffer)
@@ -102,13 +162,18 @@ package enum KeyFile {
             buffer.replaceSubrange(start..<start + count, with: more[..<count])
             start += count
         }
+        guard !buffer.starts(with: [0xFE, 0xED, 0xFE, 0xED]) else { throw .javaKeyStore }
         if Self.looksLikeDER(buffer[..<start]) {
             let der = try Self.readRest(&file, after: buffer[..<start], limit)
             output(nil, PEMBlock(label: "", line: 0, index: 0), .success(()), der.span)
             return
         }
         var reader = PEMReader(limit: limit)
-        let emit: PEMReader.Output = { block, result, der in output(block.label, block, result, der) }
+        var hasBlock = false
+        let emit: PEMReader.Output = { block, result, der in
+            hasBlock = true
+            output(block.label, block, result, der)
+        }
         var count = start
         while count > 0 {
             do throws(PEMError) {
@@ -116,6 +181,8 @@ package enum KeyFile {
             } catch {
                 throw .format(error)
             }
+            // A text in a row is bounded by its reader.
+            if hasBlock { head = nil } else { head? += buffer[..<count] }
             count = try Self.read(&file, into: &buffer)
         }
         do throws(PEMError) { try reader.finish(emit) } catch { throw .format(error) }
@@ -148,6 +215,9 @@ extension KeyFile.Failure: CustomStringConvertible {
         switch self {
         case .file(let error): error.description
         case .format(let error): error.description
+        case .javaKeyStore:
+            "is a Java key store: convert it with keytool -importkeystore -srckeystore FILE -destkeystore FILE.p12 "
+                + "-deststoretype PKCS12"
         case .empty: "is empty: give a certificate, a certificate request or a key"
         }
     }

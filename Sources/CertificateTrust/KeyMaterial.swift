@@ -30,10 +30,20 @@ package struct KeyMaterial: Sendable {
 package enum KeyMaterialError: Error, Hashable, Sendable {
     case pem(PEMError)
     case der(DERError)
-    /// An encrypted PKCS#8 key.
+    /// An encrypted key, and no password was given.
     case encrypted
+    /// A PKCS #12 file that the empty password does not open, and no other was given.
+    case encryptedContainer
+    /// The password opens nothing.
+    case wrongPassword
+    /// To derive the key from the password takes this many iterations, more than are left; none was made.
+    case tooManyIterations(UInt64)
+    /// A PKCS #12 file that OpenSSL refuses, in its words.
+    case unreadableContainer(String)
     /// A private key that OpenSSL refuses, in its words.
     case unreadablePrivateKey(String)
+    /// A key in a format that is not read here: what it is, and what to give instead.
+    case foreign(String, advice: String)
     /// A PEM label or DER structure that holds no single key.
     case unsupported(String)
 }
@@ -45,7 +55,15 @@ extension KeyMaterialError: CustomStringConvertible {
         case .der(let error): "\(error)"
         case .encrypted:
             "is an encrypted private key: give its public key (openssl pkey -in FILE -pubout) or its certificate"
+        case .encryptedContainer:
+            "is PKCS #12 under a password: give its certificates (openssl pkcs12 -in FILE -nokeys)"
+        case .wrongPassword: "is encrypted with another password: check the one given"
+        case .tooManyIterations(let count):
+            "is protected by \(count) iterations, more than the \(iterationLimit) that a key may take, or than are left "
+                + "of this run: encrypt it again with fewer, or give fewer files"
+        case .unreadableContainer(let reason): "is PKCS #12 that OpenSSL cannot read: \(reason)"
         case .unreadablePrivateKey(let reason): "is a private key that OpenSSL cannot read: \(reason)"
+        case .foreign(let what, let advice): "is \(what): \(advice)"
         case .unsupported(let what):
             "holds \(what), which has no key to pin: give a certificate, a certificate request or a key"
         }
@@ -53,6 +71,27 @@ extension KeyMaterialError: CustomStringConvertible {
 }
 
 extension KeyMaterial {
+    /// What a PEM block of this label holds, or without one a DER file: several objects where it is PKCS #7 or PKCS #12,
+    /// none where it is parameters.
+    static func all(
+        label: String?, der: Span<UInt8>, _ password: KeyPassword
+    ) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
+        switch label {
+        case "PKCS7", "PKCS #7 SIGNED DATA", "CMS": return try KeyContainer.pkcs7(der)
+        case "ENCRYPTED PRIVATE KEY": return [.success(try KeyMaterial(encryptedPrivateKey: der, password))]
+        case let label?: return try KeyMaterial(label: label, der: der).map { [.success($0)] } ?? []
+        case nil where KeyContainer.isPKCS12(der): return try KeyContainer.pkcs12(der, password)
+        case nil: break
+        }
+        let shape: Shape
+        do throws(DERError) { shape = try Shape(der) } catch { throw .der(error) }
+        switch shape {
+        case .message: return try KeyContainer.pkcs7(der)
+        case .encryptedPrivateKey: return [.success(try KeyMaterial(encryptedPrivateKey: der, password))]
+        default: return [.success(try KeyMaterial(der: der))]
+        }
+    }
+
     /// What a PEM block of this label holds; nil for parameters, which accompany a key and hold none.
     init?(label: String, der: Span<UInt8>) throws(KeyMaterialError) {
         switch label {
@@ -67,6 +106,12 @@ extension KeyMaterial {
         case "RSA PUBLIC KEY": try self.init(rsaPublicKey: der)
         case "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY": try self.init(privateKey: der)
         case "ENCRYPTED PRIVATE KEY": throw .encrypted
+        case "OPENSSH PRIVATE KEY":
+            throw .foreign(
+                "a private key in OpenSSH's own format", advice: "give its public half, the file that ends in .pub")
+        case "SSH2 PUBLIC KEY":
+            throw .foreign(
+                "an SSH key in the format of RFC 4716", advice: "write OpenSSH's with ssh-keygen -i -f FILE")
         case "EC PARAMETERS", "DH PARAMETERS", "DSA PARAMETERS", "X9.42 DH PARAMETERS": return nil
         default: throw .unsupported("a PEM block \"\(visibleText(label))\"")
         }
@@ -83,11 +128,12 @@ extension KeyMaterial {
         case .rsaPublicKey: try self.init(rsaPublicKey: der)
         case .privateKey: try self.init(privateKey: der)
         case .encryptedPrivateKey: throw .encrypted
+        case .message: throw .unsupported("PKCS #7")
         case .other: throw .unsupported("DER of another kind")
         }
     }
 
-    private init(certificate der: Span<UInt8>) throws(KeyMaterialError) {
+    init(certificate der: Span<UInt8>) throws(KeyMaterialError) {
         let layout: CertificateLayout
         do throws(DERError) { layout = try CertificateLayout(der) } catch { throw .der(error) }
         self.init(
@@ -137,6 +183,51 @@ extension KeyMaterial {
         self.init(kind: .publicKey, key: key.span, certificate: nil, subject: nil)
     }
 
+    /// The public half of a private key.
+    init(_ key: OpenSSLPrivateKey) throws(KeyMaterialError) {
+        let encoded: [UInt8]
+        do throws(OpenSSLError) {
+            encoded = try key.subjectPublicKeyInfo()
+        } catch {
+            throw .unreadablePrivateKey(error.reason)
+        }
+        self.init(kind: .privateKey, key: encoded.span, certificate: nil, subject: nil)
+    }
+
+    private init(encryptedPrivateKey der: Span<UInt8>, _ password: KeyPassword) throws(KeyMaterialError) {
+        guard let secret = password.bytes else { throw .encrypted }
+        try self.init { () throws(ProtectedKeyError) in
+            try OpenSSLPrivateKey(encryptedPKCS8: der, password: secret.span, iterations: &password.iterations)
+        }
+    }
+
+    /// A key encrypted in OpenSSL's old way, by the lines of its block.
+    init(encryptedPEM lines: Span<UInt8>, _ password: KeyPassword) throws(KeyMaterialError) {
+        guard let secret = password.bytes else { throw .encrypted }
+        guard password.iterations >= KeyPassword.oldFormatIterations else {
+            throw .tooManyIterations(KeyPassword.oldFormatIterations)
+        }
+        password.iterations -= KeyPassword.oldFormatIterations
+        try self.init { () throws(ProtectedKeyError) in
+            try OpenSSLPrivateKey(encryptedPEM: lines, password: secret.span)
+        }
+    }
+
+    private init(_ open: () throws(ProtectedKeyError) -> OpenSSLPrivateKey) throws(KeyMaterialError) {
+        let key: OpenSSLPrivateKey
+        do throws(ProtectedKeyError) {
+            key = try open()
+        } catch {
+            switch error {
+            case .malformed: throw .unreadablePrivateKey("it is damaged")
+            case .wrongPassword: throw .wrongPassword
+            case .tooManyIterations(let count): throw .tooManyIterations(count)
+            case .openSSL(let error): throw .unreadablePrivateKey(error.reason)
+            }
+        }
+        try self.init(key)
+    }
+
     private init(privateKey der: Span<UInt8>) throws(KeyMaterialError) {
         let key: [UInt8]
         do throws(OpenSSLError) {
@@ -157,7 +248,7 @@ extension KeyMaterial {
 
     /// What a DER object is, by its first members.
     private enum Shape {
-        case certificate, certificateRequest, publicKey, rsaPublicKey, privateKey, encryptedPrivateKey, other
+        case certificate, certificateRequest, publicKey, rsaPublicKey, privateKey, encryptedPrivateKey, message, other
 
         init(_ der: Span<UInt8>) throws(DERError) {
             var outer = DERCursor(0..<der.count)
@@ -175,6 +266,7 @@ extension KeyMaterial {
                 self = isRequest ? .certificateRequest : .certificate
             case [DERTag.sequence, DERTag.bitString]: self = .publicKey
             case [DERTag.sequence, DERTag.octetString]: self = .encryptedPrivateKey
+            case [DERTag.objectIdentifier, DERTag.constructedContext(0)]: self = .message
             case [DERTag.integer, DERTag.integer]: self = .rsaPublicKey
             case _ where tags.starts(with: [DERTag.integer, DERTag.sequence, DERTag.octetString]),
                 _ where tags.starts(with: [DERTag.integer, DERTag.octetString]),

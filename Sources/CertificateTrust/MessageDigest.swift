@@ -14,6 +14,11 @@ package enum MessageDigest: String, Sendable {
     package func hash(_ bytes: [UInt8]) -> [UInt8]? {
         namedDigest(rawValue, of: bytes.span)
     }
+
+    /// The digest keyed by `key`, which is not empty (HMAC; RFC 2104); nil as ``hash(_:)``.
+    package func hmac(_ bytes: [UInt8], key: [UInt8]) -> [UInt8]? {
+        namedHMAC(rawValue, key: key.span, of: bytes.span)
+    }
 }
 
 /// SHA-1 or SHA-512, which pins of other systems use, by OpenSSL's name; nil where OpenSSL does not offer it.

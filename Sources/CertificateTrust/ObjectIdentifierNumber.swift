@@ -13,7 +13,7 @@ struct ObjectIdentifierNumber: Equatable {
         self.value = value
     }
 
-    private init(_ value: UInt128) { self.value = value }
+    init(_ value: UInt128) { self.value = value }
 }
 
 extension ObjectIdentifierNumber {

@@ -28,6 +28,31 @@ public struct PresentedChain: Sendable, Hashable {
     public var certificates: [X509Certificate] { [leaf] + intermediates }
 }
 
+extension PresentedChain {
+    /// The chain that certificates in any order are: the one that names none of the others' issuers first, each behind
+    /// the one it is named by, then those that are left over. Nil when there is not exactly one to begin with.
+    package init?(ordering certificates: [X509Certificate]) {
+        var known: Set<X509Certificate> = []
+        let certificates = certificates.filter { known.insert($0).inserted }
+        let issuers = Set(certificates.filter { !$0.isSelfIssued }.map(\.canonicalIssuer))
+        let ends = certificates.filter { !issuers.contains($0.canonicalSubject) }
+        guard let leaf = ends.first, ends.count == 1 else { return nil }
+        var places: [CanonicalName: [Int]] = [:]
+        for (index, certificate) in certificates.enumerated() where certificate != leaf {
+            places[certificate.canonicalSubject, default: []].append(index)
+        }
+        var ordered: [X509Certificate] = []
+        var last = leaf
+        while !last.isSelfIssued, let index = places[last.canonicalIssuer]?.first {
+            places[last.canonicalIssuer]?.removeFirst()
+            last = certificates[index]
+            ordered.append(last)
+        }
+        let rest = places.values.joined().sorted().map { certificates[$0] }
+        self.init(leaf: leaf, intermediates: ordered + rest)
+    }
+}
+
 /// Why bytes are no presented chain.
 @nonexhaustive
 public enum PresentedChainError: Error, Hashable, Sendable {

@@ -23,6 +23,42 @@ public final class TrustStore: Sendable {
         self.init(sources: sources)
     }
 
+    /// Every certificate of a file's contents, by the same rules; `file` names it in errors.
+    package convenience init(bytes: [UInt8], file: String) throws(TrustStoreError) {
+        // No reader of bytes tells the settings from the certificate in front of them.
+        guard !Self.hasTrustSettings(bytes) else {
+            throw .file(
+                .malformed(
+                    path: file, line: nil,
+                    reason: "carries trust settings that are not evaluated: write it without (openssl x509)"))
+        }
+        var certificates: [X509Certificate] = []
+        var failure: String?
+        do throws(KeyFile.Failure) {
+            try KeyFile.read(bytes) { item in
+                switch item.content {
+                case .failure(let error): failure = failure ?? error.description
+                case .success(let material):
+                    guard let der = material.certificate else { return }
+                    do throws(DERError) {
+                        certificates.append(try X509Certificate(derBytes: der))
+                    } catch {
+                        failure = failure ?? "is malformed: \(error)"
+                    }
+                }
+            }
+        } catch {
+            throw .file(.unreadable(path: file, reason: error.description))
+        }
+        if let failure { throw .file(.malformed(path: file, line: nil, reason: failure)) }
+        guard !certificates.isEmpty else { throw .file(.noCertificate(path: file)) }
+        self.init(certificates: certificates)
+    }
+
+    private static func hasTrustSettings(_ bytes: [UInt8]) -> Bool {
+        String(decoding: bytes, as: UTF8.self).contains("-----BEGIN TRUSTED CERTIFICATE-----")
+    }
+
     /// The certificates in the files of a directory, not below it.
     ///
     /// Where the files are named by subject hash (`openssl rehash`), one is read when its subject is asked for; other

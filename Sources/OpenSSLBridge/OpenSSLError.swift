@@ -24,6 +24,15 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         return reason >= 1000 && reason < 1256 ? UInt8(reason - 1000) : nil
     }
 
+    /// Whether the peer signed with, or has a key for, what was not offered to it: `SSL_R_WRONG_SIGNATURE_TYPE` and its
+    /// like.
+    package var isForeignSignature: Bool {
+        [
+            SSL_R_WRONG_SIGNATURE_TYPE, SSL_R_WRONG_CERTIFICATE_TYPE, SSL_R_UNKNOWN_CERTIFICATE_TYPE,
+            SSL_R_WRONG_CIPHER_RETURNED,
+        ].contains(COpenSSL_ssl_reason(code))
+    }
+
     /// Empties the queue before a call, and starts the library before the first.
     static func clear() {
         _ = OpenSSLLibrary.isStarted

@@ -19,6 +19,14 @@ import COpenSSL
 
     /// Decrypts a DER EncryptedPrivateKeyInfo (RFC 5958, section 3; `PKCS8_decrypt`).
     package convenience init(encryptedPKCS8 der: Span<UInt8>, password: Span<UInt8>) throws(ProtectedKeyError) {
+        var iterations = iterationLimit
+        try self.init(encryptedPKCS8: der, password: password, iterations: &iterations)
+    }
+
+    /// The same, paid from `limit`, the iterations that several keys have together.
+    package convenience init(
+        encryptedPKCS8 der: Span<UInt8>, password: Span<UInt8>, iterations limit: inout UInt64
+    ) throws(ProtectedKeyError) {
         OpenSSLError.clear()
         let encrypted = unsafe der.withUnsafeBufferPointer { buffer in
             var cursor = buffer.baseAddress
@@ -29,7 +37,8 @@ import COpenSSL
         var algorithm: UnsafePointer<X509_ALGOR>?
         unsafe X509_SIG_get0(encrypted, &algorithm, nil)
         let iterations = unsafe KeyProtection.iterations(of: algorithm)
-        guard iterations <= iterationLimit else { throw .tooManyIterations(iterations) }
+        guard iterations <= min(limit, iterationLimit) else { throw .tooManyIterations(iterations) }
+        limit -= iterations
         OpenSSLError.clear()
         let information = unsafe password.withCharacters { unsafe PKCS8_decrypt(encrypted, $0, $1) }
         guard let information = unsafe information else { throw .decrypting(.take()) }
@@ -52,6 +61,12 @@ import COpenSSL
         }
         guard let key = unsafe key else { throw .decrypting(.take()) }
         unsafe self.init(owning: key)
+    }
+
+    /// The DER SubjectPublicKeyInfo of its public half (`i2d_PUBKEY`).
+    package func subjectPublicKeyInfo() throws(OpenSSLError) -> [UInt8] {
+        OpenSSLError.clear()
+        return try unsafe OpenSSLBridge.subjectPublicKeyInfo(of: pointer)
     }
 
     /// Whether this is the private half of a certificate's key (`X509_check_private_key`).

@@ -16,6 +16,12 @@ package struct PKCS12Contents {
     package init(
         _ bytes: [UInt8], password: [UInt8], iterations: UInt64 = iterationLimit
     ) throws(ProtectedKeyError) {
+        var iterations = iterations
+        try self.init(bytes, password: password, iterations: &iterations)
+    }
+
+    /// The same, paid from `limit`, the iterations that several files have together.
+    package init(_ bytes: [UInt8], password: [UInt8], iterations limit: inout UInt64) throws(ProtectedKeyError) {
         OpenSSLError.clear()
         let file = unsafe bytes.withUnsafeBufferPointer { buffer in
             var cursor = buffer.baseAddress
@@ -24,7 +30,8 @@ package struct PKCS12Contents {
         guard let file = unsafe file else { throw .malformed }
         defer { unsafe PKCS12_free(file) }
         let result = unsafe password.withUnsafeBytes { bytes -> Result<PKCS12Contents, ProtectedKeyError> in
-            var contents = PKCS12Contents(iterations: iterations)
+            var contents = PKCS12Contents(iterations: min(limit, iterationLimit))
+            defer { limit -= min(limit, iterationLimit) - contents.iterations }
             do throws(ProtectedKeyError) {
                 try unsafe contents.read(file, bytes)
                 return .success(contents)

@@ -30,6 +30,11 @@ package func subjectPublicKeyInfo(ofRSAPublicKey der: Span<UInt8>) throws(OpenSS
 private func subjectPublicKeyInfo(owning key: OpaquePointer?) throws(OpenSSLError) -> [UInt8] {
     guard let key = unsafe key else { throw OpenSSLError.take() }
     defer { unsafe EVP_PKEY_free(key) }
+    return try unsafe subjectPublicKeyInfo(of: key)
+}
+
+/// The DER SubjectPublicKeyInfo of a key that stays its owner's.
+func subjectPublicKeyInfo(of key: OpaquePointer) throws(OpenSSLError) -> [UInt8] {
     var encoded: UnsafeMutablePointer<UInt8>?
     let length = unsafe i2d_PUBKEY(key, &encoded)
     guard length > 0, let encoded = unsafe encoded else { throw OpenSSLError.take() }

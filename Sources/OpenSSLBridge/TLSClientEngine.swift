@@ -57,11 +57,15 @@ import COpenSSL
     ///   - serverName: a DNS name for SNI; nil sends none, as for IP addresses (RFC 6066, section 3).
     ///   - applicationProtocols: ALPN names of 1 to 255 bytes, most wanted first; empty sends no ALPN.
     ///   - signatureAlgorithms: in the words of `SSL_set1_sigalgs_list`; nil offers OpenSSL's own.
+    ///   - cipherList: for TLS 1.2, in the words of `SSL_set_cipher_list`; nil offers the context's.
     ///   - minimumVersion: the oldest version to offer.
+    ///   - maximumVersion: the newest version to offer; nil for the newest there is.
+    ///   - requestsStaple: whether to ask for an OCSP response with the certificate (RFC 6066, section 8).
     ///   - session: a session to resume, if the server will (`SSL_set_session`).
     package init(
         context: TLSContext, serverName: String?, applicationProtocols: [String], signatureAlgorithms: String? = nil,
-        minimumVersion: TLSVersion = .tls12, session: TLSSession? = nil
+        cipherList: String? = nil, minimumVersion: TLSVersion = .tls12, maximumVersion: TLSVersion? = nil,
+        requestsStaple: Bool = false, session: TLSSession? = nil
     ) throws(OpenSSLError) {
         OpenSSLError.clear()
         guard let ssl = unsafe SSL_new(context.pointer) else { throw OpenSSLError.take() }
@@ -79,6 +83,17 @@ import COpenSSL
 
         guard unsafe COpenSSL_SSL_set_min_proto_version(ssl, minimumVersion.rawValue) == 1 else {
             throw OpenSSLError.take()
+        }
+        if let maximumVersion {
+            guard unsafe COpenSSL_SSL_set_max_proto_version(ssl, maximumVersion.rawValue) == 1 else {
+                throw OpenSSLError.take()
+            }
+        }
+        if let cipherList {
+            guard unsafe SSL_set_cipher_list(ssl, cipherList) == 1 else { throw OpenSSLError.take() }
+        }
+        if requestsStaple {
+            guard unsafe COpenSSL_SSL_request_staple(ssl) == 1 else { throw OpenSSLError.take() }
         }
         if let session {
             guard unsafe SSL_set_session(ssl, session.pointer) == 1 else { throw OpenSSLError.take() }
@@ -205,11 +220,22 @@ extension TLSClientEngine {
         }
     }
 
+    /// The OCSP response that came with the certificate, DER (`SSL_get_tlsext_status_ocsp_resp`); nil before it came,
+    /// which in TLS 1.2 is behind the certificate.
+    package var staple: [UInt8]? {
+        var bytes: UnsafePointer<UInt8>?
+        let count = unsafe COpenSSL_SSL_get_staple(ssl, &bytes)
+        guard count > 0, let bytes = unsafe bytes else { return nil }
+        return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
+    }
+
     /// `TLSv1.3` or `TLSv1.2` (`SSL_get_version`).
     package var version: String { unsafe String(cString: SSL_get_version(ssl)) }
 
-    /// The agreed suite's name (`SSL_CIPHER_get_name`).
-    package var cipherSuite: String { unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl))) }
+    /// The agreed suite's name (`SSL_CIPHER_get_name`): the current one, or the one that the handshake is to make current.
+    package var cipherSuite: String {
+        unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl) ?? SSL_get_pending_cipher(ssl)))
+    }
 
     /// The protocol the server chose (`SSL_get0_alpn_selected`), nil when it chose none.
     package var applicationProtocol: String? {

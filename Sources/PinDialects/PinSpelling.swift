@@ -18,6 +18,12 @@ public enum PinSpelling: String, Sendable, Hashable, CaseIterable {
     /// The data of a TLSA record with selector SPKI and SHA-256 (RFC 6698, section 2.1): `3 1 1` for a server's key,
     /// `2 1 1` for an authority's.
     case tlsa
+    /// An element of Android's network security config: `<pin digest="SHA-256">…</pin>`.
+    case nsc
+    /// An element of Apple's NSPinnedDomains: a dictionary with the key SPKI-SHA256-BASE64.
+    case plist
+    /// A pin in Swift with this project's types.
+    case swift
 
     /// Writes a pin; `isAuthority` says whose key it is, which only TLSA tells apart.
     public func text(_ fingerprint: SPKIFingerprint, isAuthority: Bool = false) -> String {
@@ -29,6 +35,9 @@ public enum PinSpelling: String, Sendable, Hashable, CaseIterable {
         case .curl: "sha256//\(base64)"
         case .hpkp: "pin-sha256=\"\(base64)\""
         case .okhttp: fingerprint.description
+        case .nsc: "<pin digest=\"SHA-256\">\(base64)</pin>"
+        case .plist: "<dict><key>SPKI-SHA256-BASE64</key><string>\(base64)</string></dict>"
+        case .swift: "Pin(\"\(fingerprint)\")"
         case .tlsa: "\(isAuthority ? 2 : 3) 1 1 \(Self.pairs(fingerprint).joined())"
         }
     }

@@ -8,32 +8,55 @@ struct ChainJudge: Sendable {
     let store: TrustStore
     let policy: TrustPolicy
     let time: Date
+    /// The roots that are nobody's own, where others are trusted beside them; nil where there is nothing to tell apart.
+    var systemRoots: TrustStore?
+    /// What is looked for beside a good verdict; nil for nothing.
+    var warnings: CheckWarnings?
 
     /// By the flags for trust and time.
     init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
         time = try arguments.time(in: environment)
-        store = try arguments.trustStore(in: environment)
         policy = try arguments.trustPolicy()
+        let store = try arguments.trustStore(in: environment)
+        guard arguments.has(.systemRoots) else {
+            self.store = store
+            return
+        }
+        let system = try Arguments.systemStore(in: environment)
+        systemRoots = system
+        self.store = TrustStore(combining: [store, system])
     }
 
     /// What becomes of a target after this probe.
     func verdict(on probe: Probe, expecting expectation: Expectation) -> VerdictText {
-        var presented: [X509Certificate] = []
-        let verdict: Verdict
-        var causes: [PinFailureCause] = []
-        let endpoint = probe.target.endpoint
         switch probe.outcome {
         case .success(let served):
-            presented = served.presented.certificates
-            let trust = ServerTrust(presented: served.presented, name: endpoint.name, store: store, policy: policy)
-            verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)
-            causes = expectation.causes(of: trust, port: endpoint.port, at: time)
+            verdict(
+                on: served.presented, name: probe.target.endpoint.name, port: probe.target.endpoint.port,
+                subject: probe.target.description, source: "served", expecting: expectation)
         case .failure(let error):
-            verdict = .unreachable(error.description)
+            VerdictText(
+                verdict: .unreachable(error), subject: probe.target.description, source: "served",
+                presented: [], now: time)
         }
-        return VerdictText(
-            verdict: verdict, subject: probe.target.description, source: "served", presented: presented, now: time,
-            causes: causes)
+    }
+
+    /// What becomes of a chain for this name.
+    func verdict(
+        on presented: PresentedChain, name: ServerName, port: UInt16, subject: String, source: String,
+        expecting expectation: Expectation
+    ) -> VerdictText {
+        let trust = ServerTrust(presented: presented, name: name, store: store, policy: policy)
+        let verdict = Verdict(on: trust, port: port, expecting: expectation, time: time)
+        var text = VerdictText(
+            verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time)
+        if verdict.word != .ok {
+            text.causes = expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
+        }
+        if let warnings {
+            text.warnings = warnings.all(beside: verdict, of: trust, port: port, expecting: expectation, at: time)
+        }
+        return text
     }
 
     /// What is said of a target that the policy has no rule for; nobody connects to it.

@@ -20,6 +20,9 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
         if other.rank > rank { self = other }
     }
 
+    /// Whether it is told in place of the other.
+    func isWorse(than other: ExitCode) -> Bool { rank > other.rank }
+
     private var rank: Int {
         switch self {
         case .good: 0

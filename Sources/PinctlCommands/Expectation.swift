@@ -40,10 +40,13 @@ enum Expectation: Sendable {
 
 extension Expectation {
     /// What may be behind a chain or pins that are not as expected.
-    func causes(of trust: ServerTrust, port: UInt16, at time: Date) -> [PinFailureCause] {
+    func causes(
+        of trust: ServerTrust, port: UInt16, at time: Date, systemRoots: TrustStore? = nil
+    ) -> [PinFailureCause] {
         switch self {
         case .trust: []
-        case .pins(let policy): PinDiagnosis(of: trust, port: Int(port), by: policy, at: time).causes
+        case .pins(let policy):
+            PinDiagnosis(of: trust, port: Int(port), by: policy, at: time, systemRoots: systemRoots).causes
         case .unlisted(let file): PinDiagnosis(ofUnlisted: trust.name, in: file.policy).causes
         }
     }

@@ -29,24 +29,40 @@ package enum Pinctl {
         switch first {
         case Flag.help.dashed, "-h": console.text(HelpText.overview)
         case Flag.version.dashed: console.text(["pinctl \(Version.current)"])
-        case "help": try help(words.dropFirst(), &console)
+        case "help": try help(words.dropFirst(), environment, &console)
         default:
             guard let command = CommandDefinition.named(first) else { throw .unknownCommand(first) }
             let arguments = try Arguments(Array(words.dropFirst()), for: command)
-            guard !arguments.has(.help) else { return console.text(HelpText.lines(for: command)) }
+            guard !arguments.has(.help) else {
+                // The letter asks for less.
+                let isShort = !words.prefix { $0 != "--" }.contains(Flag.help.dashed)
+                return console.text(
+                    isShort ? HelpText.short(command) : HelpText.long(command, columns: helpColumns(environment)))
+            }
+            console.isColored = try arguments.isColored(in: environment)
             if arguments.has(.quiet) { console.silence() }
             try await command.run(arguments, environment, &console)
         }
     }
 
-    private static func help(_ words: ArraySlice<String>, _ console: inout Console) throws(UsageError) {
-        guard let topic = words.first else { return console.text(HelpText.overview) }
-        if let command = CommandDefinition.named(topic) {
-            console.text(HelpText.lines(for: command))
-        } else if let lines = HelpText.topics.first(where: { $0.name == topic })?.lines {
-            console.text(lines)
+    private static func help(
+        _ words: ArraySlice<String>, _ environment: CommandEnvironment, _ console: inout Console
+    ) throws(UsageError) {
+        guard let name = words.first else { return console.text(HelpText.overview) }
+        let operand = words.dropFirst().first
+        if let topic = HelpTopic.named(name) {
+            if let extra = words.dropFirst(topic.operand.isEmpty ? 1 : 2).first { throw .extraWord(extra) }
+            console.text(try topic.text(operand, helpColumns(environment)))
+        } else if let command = CommandDefinition.named(name) {
+            if let operand { throw .extraWord(operand) }
+            console.text(HelpText.long(command, columns: helpColumns(environment)))
         } else {
-            throw .unknownTopic(topic)
+            throw .unknownTopic(name)
         }
+    }
+
+    /// Narrower than 40 nothing can be folded that is still read.
+    private static func helpColumns(_ environment: CommandEnvironment) -> Int {
+        max(40, environment.terminal.columns ?? HelpText.usualColumns)
     }
 }

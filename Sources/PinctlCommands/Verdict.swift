@@ -1,6 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
+import TLSTransport
 
 /// What became of one server, or of one chain.
 enum Verdict: Sendable {
@@ -10,6 +11,18 @@ enum Verdict: Sendable {
     case trusted(VerifiedPath, PinningRule?)
     /// The chain is trusted and the pins do not match; a rule in report mode is broken all the same.
     case mismatch(PinMismatch)
+    /// The pins do not match this key of the server, and another one of its keys they do.
+    case keyMismatch(PinMismatch)
+    /// The pins do not match, and clients let the server pass: its path ends outside of the system's anchors.
+    case bypassed(PinMismatch)
+    /// A key without a chain, and the pins that it is.
+    case keyMatched([Pin], PinningRule)
+    /// A key without a chain that is none of a rule's pins; without a rule, of any rule's.
+    case keyStrange(SPKIFingerprint, PinningRule?)
+    /// A key without a chain, and the policy denies it.
+    case keyDenied(Pin)
+    /// A key without a chain, whose rule has ended.
+    case keyExpired(PinningRule, PinningExpiry)
     /// The chain is trusted, and holds what the policy denies.
     case denied(PinMatch, VerifiedPath, port: Int)
     /// The chain is trusted, and its rule has ended: clients refuse the server, or pin no more.
@@ -19,30 +32,28 @@ enum Verdict: Sendable {
     /// The chain is not trusted; pins were not judged.
     case untrusted(TrustError)
     /// There was no chain to judge.
-    case unreachable(String)
+    case unreachable(TransportError)
 
     /// The outcome it counts as.
-    var status: ExitCode {
-        switch self {
-        case .matched, .trusted: .good
-        case .mismatch, .denied, .expired, .unlisted: .finding
-        case .untrusted: .notTrusted
-        case .unreachable: .couldNotCheck
-        }
-    }
+    var status: ExitCode { word.status }
 
     /// The verdict of JSON.
-    var word: String {
+    var word: VerdictWord {
         switch self {
-        case .matched(_, let matches, _): matches.allSatisfy(\.pin.isBackup) ? "ok_backup_only" : "ok"
-        case .trusted(_, nil): "ok"
-        case .trusted: "ok_pins_off"
-        case .mismatch: "pin_mismatch"
-        case .denied: "denied"
-        case .expired: "expired"
-        case .unlisted: "not_covered"
-        case .untrusted: "untrusted"
-        case .unreachable: "unreachable"
+        case .matched(_, let matches, _): matches.allSatisfy(\.pin.isBackup) ? .okBackupOnly : .ok
+        case .trusted(_, nil): .ok
+        case .trusted: .okPinsOff
+        case .keyMatched: .keyMatched
+        case .mismatch, .keyStrange: .pinMismatch
+        case .keyMismatch: .keyMismatch
+        case .bypassed: .bypassed
+        case .denied, .keyDenied: .denied
+        case .expired, .keyExpired: .expired
+        case .unlisted: .notCovered
+        case .untrusted(.untrusted(let finding)) where finding.rule == .nameMismatch: .nameMismatch
+        case .untrusted(.untrusted(let finding)) where finding.rule == .expired: .chainExpired
+        case .untrusted: .untrusted
+        case .unreachable: .unreachable
         }
     }
 
@@ -50,8 +61,27 @@ enum Verdict: Sendable {
     var path: VerifiedPath? {
         switch self {
         case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, _, let path): path
-        case .mismatch(let mismatch): mismatch.path
-        case .unlisted, .untrusted, .unreachable: nil
+        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.path
+        case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .unlisted, .untrusted, .unreachable: nil
+        }
+    }
+
+    /// The rule that decided, where there is one.
+    var rule: PinningRule? {
+        switch self {
+        case .matched(_, _, let rule), .expired(_, let rule, _), .keyMatched(_, let rule), .keyExpired(let rule, _):
+            rule
+        case .trusted(_, let rule), .keyStrange(_, let rule): rule
+        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.rule
+        case .denied, .keyDenied, .unlisted, .untrusted, .unreachable: nil
+        }
+    }
+
+    /// What is broken, where pins do not match.
+    var mismatch: PinMismatch? {
+        switch self {
+        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch
+        default: nil
         }
     }
 }
@@ -89,7 +119,8 @@ extension Verdict {
     private init(_ decision: PinDecision, _ path: VerifiedPath) {
         switch decision {
         case .matched(let matches, let rule): self = .matched(path, matches, rule)
-        case .forgiven(let mismatch), .bypassed(let mismatch), .mismatch(let mismatch): self = .mismatch(mismatch)
+        case .forgiven(let mismatch), .mismatch(let mismatch): self = .mismatch(mismatch)
+        case .bypassed(let mismatch): self = .bypassed(mismatch)
         case .unpinned(let rule): self = .trusted(path, rule)
         case .stopped(let rule), .expired(let rule, _, _): self = .expired(decision, rule, path)
         case .denied(let match, let path, let port): self = .denied(match, path, port: port)

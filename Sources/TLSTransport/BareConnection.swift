@@ -39,22 +39,47 @@ package struct BareConnection: ~Copyable, Sendable {
         }
         return try await secure(
             as: name, engine, options,
-            until: Deadline(for: .handshake, peer: connection.peer, limit: options.handshakeTimeout))
+            until: Deadline(for: .handshake, peer: connection.peer, limit: options.handshakeTimeout), total: nil)
     }
 
     consuming func secure(
-        as name: ServerName, _ engine: sending TLSClientEngine, _ options: DialOptions, until deadline: Deadline
+        as name: ServerName, _ engine: sending TLSClientEngine, _ options: DialOptions, until deadline: Deadline,
+        total: Deadline?
     ) async throws(TransportError) -> PendingConnection {
         isGivenAway = true
-        let (certificates, isResumed) = try await connection.ask(engine, until: deadline)
+        let question: Connection.Question
+        do throws(TransportError) {
+            question = try await connection.ask(engine, until: deadline)
+        } catch {
+            throw options.serverKey.map { error.asMissing($0) } ?? error
+        }
+        let presented: PresentedChain
         do throws(PresentedChainError) {
-            return PendingConnection(
-                connection, presented: try PresentedChain(derCertificates: certificates), isResumed: isResumed,
-                remoteAddress: remoteAddress, name: name, limit: options.handshakeTimeout, context: context)
+            presented = try PresentedChain(derCertificates: question.certificates)
         } catch {
             await connection.refuse()
             throw .unreadableCertificates(peer: connection.peer, reason: error)
         }
+        // Some servers show whatever they have to whoever asks for something else (RFC 8446, section 4.4.2.2).
+        if let wanted = options.serverKey, let leaf = presented.certificates.first, !wanted.isKind(of: leaf) {
+            await connection.refuse()
+            throw .otherKey(peer: connection.peer, wanted: wanted, reason: "its key is \(leaf.keyKind)")
+        }
+        return PendingConnection(
+            connection, presented: presented, question, remoteAddress: remoteAddress, name: name,
+            limit: options.handshakeTimeout, total: total, context: context)
+    }
+
+    /// For messages.
+    var peer: String { connection.peer }
+
+    /// What comes before TLS.
+    func send(_ bytes: [UInt8], until deadline: Deadline) async throws(TransportError) {
+        try await connection.send(bytes, until: deadline)
+    }
+
+    func receive(until deadline: Deadline) async throws(TransportError) -> [UInt8]? {
+        try await connection.receive(until: deadline)
     }
 
     /// Asks an HTTP proxy for a tunnel (RFC 9110, section 9.3.6) and returns its answer: with a 2xx the tunnel stands
@@ -63,8 +88,13 @@ package struct BareConnection: ~Copyable, Sendable {
     package borrowing func requestTunnel(
         _ request: HTTPRequestHead, limit: Duration
     ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool) {
-        let deadline = Deadline(for: .tunnel, peer: connection.peer, limit: limit)
-        try await connection.send(request.bytes)
+        try await requestTunnel(request, until: Deadline(for: .tunnel, peer: connection.peer, limit: limit))
+    }
+
+    borrowing func requestTunnel(
+        _ request: HTTPRequestHead, until deadline: Deadline
+    ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool) {
+        try await connection.send(request.bytes, until: deadline)
         var exchange = HTTPExchange(request)
         var head: HTTPResponseHead?
         var bodyCount = 0
@@ -106,9 +136,12 @@ extension TLSClientEngine {
     ) throws(TransportError) -> sending TLSClientEngine {
         do throws(OpenSSLError) {
             return try TLSClientEngine(
-                context: context, serverName: name.isIPAddress ? nil : name.description,
-                applicationProtocols: options.applicationProtocols, signatureAlgorithms: options.signatureAlgorithms,
-                minimumVersion: options.minimumVersion.number, session: session?.session)
+                context: context, serverName: options.indicatedName(for: name),
+                applicationProtocols: options.applicationProtocols,
+                signatureAlgorithms: options.serverKey?.signatureAlgorithms ?? options.signatureAlgorithms,
+                cipherList: options.serverKey?.cipherList, minimumVersion: options.minimumVersion.number,
+                maximumVersion: options.maximumVersion?.number, requestsStaple: options.requestsStaple,
+                session: session?.session)
         } catch {
             throw .handshakeFailed(peer: peer, reason: error)
         }

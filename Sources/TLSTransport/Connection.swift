@@ -58,11 +58,20 @@ actor Connection {
 
     // MARK: Handshake
 
-    /// Adds a layer and shakes hands up to the server's certificates, DER, leaf first; says whether they are those of
-    /// a resumed session.
+    /// What is known of a server when its certificate is there.
+    struct Question: Sendable {
+        /// DER, leaf first.
+        let certificates: [[UInt8]]
+        /// Whether they are those of a resumed session.
+        let isResumed: Bool
+        let version: String
+        let cipherSuite: String
+    }
+
+    /// Adds a layer and shakes hands up to the server's certificates.
     func ask(
         _ engine: sending TLSClientEngine, until deadline: Deadline
-    ) async throws(TransportError) -> (certificates: [[UInt8]], isResumed: Bool) {
+    ) async throws(TransportError) -> Question {
         layers.append(engine)
         isEstablished = false
         fruitlessCount = 0
@@ -70,9 +79,51 @@ actor Connection {
             guard case .askTrust = try await advance() else {
                 throw failure(OpenSSLError(code: 0, reason: "the server did not authenticate"))
             }
-            return (layers.last?.presentedChain ?? [], layers.last?.isResumed ?? false)
+            guard let engine = layers.last else { throw ended }
+            return Question(
+                certificates: engine.presentedChain, isResumed: engine.isResumed, version: engine.version,
+                cipherSuite: engine.cipherSuite)
         }
     }
+
+    /// The OCSP response that comes with the certificate, DER; nil without one. The connection is of no use after it.
+    ///
+    /// TLS 1.2 sends it behind the certificate (RFC 6066, section 8). To get there the handshake goes on as if the
+    /// server were accepted, and what this side would say to that is never sent.
+    func staple(until deadline: Deadline) async throws(TransportError) -> [UInt8]? {
+        try await call(until: deadline) { () async throws(TransportError) in
+            guard let engine = layers.last else { throw ended }
+            guard engine.staple == nil, engine.version == "TLSv1.2", !engine.isResumed else { return engine.staple }
+            engine.accept()
+            while true {
+                let action = engine.step()
+                // The client's answer to the whole flight has been made.
+                guard case .wantsInput = action, engine.outputCount == 0 else {
+                    if case .failed(let reason) = action { throw failure(reason) }
+                    return engine.staple
+                }
+                try await fill(layers.count - 1)
+            }
+        }
+    }
+
+    /// Waits for the server to say that it does not go on with this client, which it may do behind the handshake
+    /// (RFC 8446, section 4.4.2.4). Nothing said within the time is consent, as is any data.
+    func hearRefusal(within patience: Duration, until deadline: Deadline) async throws(TransportError) {
+        let patience = Deadline(for: .handshake, peer: peer, limit: patience)
+        do throws(TransportError) {
+            _ = try await receive(until: .earlier(patience, deadline))
+        } catch {
+            guard error != patience.error else { return }
+            throw error
+        }
+    }
+
+    /// The OCSP response that came so far.
+    var capturedStaple: [UInt8]? { layers.last?.staple }
+
+    /// Closes without a word.
+    func drop() { finish(.closed(peer: peer)) }
 
     /// What a handshake wants after the server was accepted.
     enum Step: Sendable {
@@ -152,8 +203,8 @@ actor Connection {
 
     // MARK: Data
 
-    func send(_ bytes: [UInt8]) async throws(TransportError) {
-        try await call { () async throws(TransportError) in
+    func send(_ bytes: [UInt8], until deadline: Deadline? = nil) async throws(TransportError) {
+        try await call(until: deadline) { () async throws(TransportError) in
             guard let engine = layers.last else {
                 while try !flush() { try await ready(for: .writing) }
                 (outgoing, outgoingStart) = (bytes, 0)

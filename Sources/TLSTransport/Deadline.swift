@@ -3,9 +3,9 @@ struct Deadline: Sendable {
     let instant: ContinuousClock.Instant
     let error: TransportError
 
-    /// `limit` from now; a limit over a year is a year, so that every instant can be reckoned with.
-    init(for phase: TransportError.Phase, peer: String, limit: Duration) {
-        instant = .now + min(limit, .seconds(365 * 86_400))
+    /// `limit` from `start` on; a limit over a year is a year, so that every instant can be reckoned with.
+    init(for phase: TransportError.Phase, peer: String, limit: Duration, since start: ContinuousClock.Instant = .now) {
+        instant = start + min(limit, .seconds(365 * 86_400))
         error = .timedOut(phase, peer: peer, limit: limit)
     }
 

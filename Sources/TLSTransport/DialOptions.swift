@@ -1,3 +1,4 @@
+package import CertificateTrust
 import OpenSSLBridge
 
 /// How a connection is made: which addresses, which TLS offers, how long each phase may take.
@@ -25,14 +26,31 @@ package struct DialOptions: Sendable, Hashable {
         }
     }
 
+    /// The name told to the server (RFC 6066, section 3). It chooses the certificate; the name that is verified stays
+    /// the endpoint's.
+    package enum ServerNameIndication: Sendable, Hashable {
+        /// The endpoint's own, when it is a DNS name.
+        case own
+        case none
+        /// Another name; none is sent for an IP address.
+        case other(ServerName)
+    }
+
     package var addressFamily = AddressFamily.any
+    package var serverNameIndication = ServerNameIndication.own
     /// ALPN names, most wanted first (RFC 7301), each of 1 to 255 bytes; empty sends no ALPN.
     package var applicationProtocols = ["http/1.1"]
     /// The oldest TLS version to offer.
     package var minimumVersion = Version.tls12
+    /// The newest TLS version to offer; nil for the newest there is.
+    package var maximumVersion: Version?
     /// Signature algorithms to offer, in the words of `SSL_set1_sigalgs_list` (`"ECDSA+SHA256:RSA-PSS+SHA256"`); nil
     /// offers OpenSSL's own. A server with several certificates chooses by this list.
     package var signatureAlgorithms: String?
+    /// The kind of key that is asked for, and no other taken: it replaces ``signatureAlgorithms``.
+    package var serverKey: ServerKeyKind?
+    /// Whether to ask for an OCSP response with the certificate (RFC 6066, section 8).
+    package var requestsStaple = false
     /// The longest wait for name resolution.
     package var resolveTimeout = Duration.seconds(10)
     /// The longest wait for the first address to accept.
@@ -43,4 +61,15 @@ package struct DialOptions: Sendable, Hashable {
     package var totalTimeout = Duration.seconds(30)
 
     package init() {}
+
+    /// What is sent as SNI to an endpoint of this name; nil sends none.
+    func indicatedName(for name: ServerName) -> String? {
+        let indicated: ServerName
+        switch serverNameIndication {
+        case .own: indicated = name
+        case .none: return nil
+        case .other(let other): indicated = other
+        }
+        return indicated.isIPAddress ? nil : indicated.description
+    }
 }

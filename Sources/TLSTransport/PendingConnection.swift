@@ -12,24 +12,33 @@ package struct PendingConnection: ~Copyable, Sendable {
     package let remoteAddress: String
     /// Whether a session is being resumed: then this is what its first handshake presented.
     package let isResumed: Bool
+    /// The agreed version: `TLSv1.3` or `TLSv1.2` (`SSL_get_version`).
+    package let version: String
+    /// The agreed cipher suite's OpenSSL name (`SSL_CIPHER_get_name`).
+    package let cipherSuite: String
 
     private let connection: Connection
     private let name: ServerName
     /// For the rest of the handshake.
     private let limit: Duration
+    /// For all there is to do with a server that is only looked at.
+    private let total: Deadline?
     private let context: TLSContext
     private var isAnswered = false
 
     init(
-        _ connection: Connection, presented: PresentedChain, isResumed: Bool, remoteAddress: String,
-        name: ServerName, limit: Duration, context: TLSContext
+        _ connection: Connection, presented: PresentedChain, _ question: Connection.Question, remoteAddress: String,
+        name: ServerName, limit: Duration, total: Deadline?, context: TLSContext
     ) {
         self.connection = connection
         self.presented = presented
-        self.isResumed = isResumed
+        isResumed = question.isResumed
+        version = question.version
+        cipherSuite = question.cipherSuite
         self.remoteAddress = remoteAddress
         self.name = name
         self.limit = limit
+        self.total = total
         self.context = context
     }
 
@@ -65,6 +74,52 @@ package struct PendingConnection: ~Copyable, Sendable {
         return BareConnection(connection, remoteAddress: remoteAddress, context: context)
     }
 
+    /// The OCSP response that the server was asked for with its certificate, DER (RFC 6066, section 8), and closes; nil
+    /// without one. The server is not accepted for it: it gets no answer.
+    package consuming func staple() async throws(TransportError) -> [UInt8]? {
+        isAnswered = true
+        let staple = try await connection.staple(until: wholeDeadline)
+        // In TLS 1.3 the handshake still stands at the certificate, and can be refused in form.
+        if version == "TLSv1.2" { await connection.drop() } else { await connection.refuse() }
+        return staple
+    }
+
+    /// What a server made of the client's certificate.
+    package enum IdentityOutcome: Sendable, Hashable {
+        /// It asked for none.
+        case notAsked
+        /// It went on, or said nothing against it for as long as was waited.
+        case taken
+        case refused(TransportError)
+    }
+
+    /// Shows the client's certificate, to a server that nobody has judged, and closes without a byte of a request: what
+    /// the server learns is who is here. `patience` is how long it may take to say no after the handshake.
+    package consuming func show(
+        _ identity: ClientIdentity, patience: Duration
+    ) async throws(TransportError) -> (outcome: IdentityOutcome, staple: [UInt8]?) {
+        isAnswered = true
+        let deadline = wholeDeadline
+        var step = try await connection.accept(until: deadline)
+        var outcome = IdentityOutcome.notAsked
+        if case .askIdentity = step {
+            do throws(TransportError) {
+                step = try await connection.identify(as: identity.handle, until: deadline)
+                try await connection.hearRefusal(within: patience, until: deadline)
+                outcome = .taken
+            } catch {
+                switch error {
+                case .timedOut, .cancelled: throw error
+                // Some say it with an alert, and some by closing.
+                default: outcome = .refused(error)
+                }
+            }
+        }
+        let staple = await connection.capturedStaple
+        await connection.close()
+        return (outcome, staple)
+    }
+
     /// Refuses the server, with an alert, and closes.
     package consuming func refuse() async {
         isAnswered = true
@@ -94,6 +149,11 @@ package struct PendingConnection: ~Copyable, Sendable {
             throw TransportError.closed(peer: connection.peer)
         }
         return (connection, negotiated)
+    }
+
+    private var wholeDeadline: Deadline {
+        guard let total else { return deadline }
+        return .earlier(total, deadline)
     }
 
     private var deadline: Deadline { Deadline(for: .handshake, peer: connection.peer, limit: limit) }

@@ -1,4 +1,5 @@
 package import CertificateTrust
+import HTTPMessages
 import OpenSSLBridge
 
 /// Makes connections: all of them on one event loop, which starts with the first.
@@ -15,6 +16,16 @@ package final class Transport: Sendable {
         _ = try startedContext()
     }
 
+    /// Waits on the event loop, or until the task is cancelled: the runtime's own timers open descriptors, and fail
+    /// where there are none left.
+    package func pause(for duration: Duration) async {
+        guard (try? startedLoop()) != nil else { return }
+        let over = OneShot<Bool>()
+        let timer = EventLoop.shared.schedule(at: .now + duration) { over.give(.success(true)) }
+        defer { EventLoop.shared.cancel(timer) }
+        _ = try? await over.value()
+    }
+
     /// Resolves and connects to a host, by TCP alone.
     ///
     /// Cancelling the task closes what was opened and throws ``TransportError/cancelled``.
@@ -27,30 +38,84 @@ package final class Transport: Sendable {
 
     /// Resolves, connects and shakes hands up to the server's certificate, which it returns as a question.
     ///
-    /// Nothing but the handshake has been sent by then. Cancelling the task closes what was opened and throws
-    /// ``TransportError/cancelled``.
+    /// Nothing but the handshake has been sent by then, and what a proxy and STARTTLS take. `address` is one of
+    /// ``addresses(of:options:since:)``, nil for the first that accepts; `start` is when the total time began. Cancelling
+    /// the task closes what was opened and throws ``TransportError/cancelled``.
     package func dial(
-        _ endpoint: Endpoint, options: DialOptions = DialOptions()
+        _ endpoint: Endpoint, startTLS: StartTLSProtocol? = nil, at address: SocketAddress? = nil,
+        through proxy: HTTPProxy? = nil, options: DialOptions = DialOptions(),
+        since start: ContinuousClock.Instant = .now
     ) async throws(TransportError) -> PendingConnection {
-        let total = total(endpoint, options)
+        let total = total(endpoint, options, since: start)
         let engine = try TLSClientEngine.engine(
             for: endpoint.name, options, peer: endpoint.description, in: try startedContext())
-        let bare = try await connect(endpoint, options, total: total)
+        let bare: BareConnection
+        if let proxy {
+            bare = try await tunnel(to: endpoint, through: proxy, options, total: total)
+        } else {
+            bare = try await connect(endpoint, at: address, options, total: total)
+        }
+        if let startTLS {
+            let deadline = Deadline(for: .startTLS, peer: endpoint.description, limit: options.handshakeTimeout)
+            try await bare.startTLS(startTLS, to: endpoint.name, until: .earlier(deadline, total))
+        }
         let deadline = Deadline(for: .handshake, peer: endpoint.description, limit: options.handshakeTimeout)
-        return try await bare.secure(as: endpoint.name, engine, options, until: .earlier(deadline, total))
+        return try await bare.secure(as: endpoint.name, engine, options, until: .earlier(deadline, total), total: total)
+    }
+
+    /// The addresses of an endpoint, or of its route, in the order in which they are tried.
+    package func addresses(
+        of endpoint: Endpoint, options: DialOptions = DialOptions(), since start: ContinuousClock.Instant = .now
+    ) async throws(TransportError) -> [SocketAddress] {
+        try startedLoop()
+        return try await addresses(of: endpoint, options, total: total(endpoint, options, since: start))
+    }
+
+    private func addresses(
+        of endpoint: Endpoint, _ options: DialOptions, total: Deadline
+    ) async throws(TransportError) -> [SocketAddress] {
+        let deadline = Deadline(for: .resolve, peer: endpoint.description, limit: options.resolveTimeout)
+        return try await resolve(
+            endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
+            family: options.addressFamily, until: .earlier(deadline, total), on: .shared)
+    }
+
+    /// A proxy's tunnel to an endpoint, whose name the proxy resolves.
+    private func tunnel(
+        to endpoint: Endpoint, through proxy: HTTPProxy, _ options: DialOptions, total: Deadline
+    ) async throws(TransportError) -> BareConnection {
+        let way = Endpoint(name: proxy.host, port: proxy.port)
+        let bare = try await connect(way, options, total: total)
+        let peer = "\(endpoint) through the proxy \(way)"
+        let request: HTTPRequestHead
+        do throws(HTTPRequestError) {
+            request = try proxy.request(
+                to: endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port)
+        } catch {
+            throw .tunnelRefused(peer: peer, reason: error.description)
+        }
+        let (head, _) = try await bare.requestTunnel(
+            request, until: .earlier(Deadline(for: .tunnel, peer: peer, limit: options.handshakeTimeout), total))
+        guard head.statusCode / 100 == 2 else {
+            throw .tunnelRefused(peer: peer, reason: proxy.refusal(head))
+        }
+        return bare
     }
 
     private func connect(
-        _ endpoint: Endpoint, _ options: DialOptions, total: Deadline
+        _ endpoint: Endpoint, at address: SocketAddress? = nil, _ options: DialOptions, total: Deadline
     ) async throws(TransportError) -> BareConnection {
         let context = try startedContext()
         let loop = EventLoop.shared
         func deadline(_ phase: TransportError.Phase, _ limit: Duration) -> Deadline {
             .earlier(Deadline(for: phase, peer: endpoint.description, limit: limit), total)
         }
-        let addresses = try await resolve(
-            endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
-            family: options.addressFamily, until: deadline(.resolve, options.resolveTimeout), on: loop)
+        let addresses: [SocketAddress]
+        if let address {
+            addresses = [address]
+        } else {
+            addresses = try await self.addresses(of: endpoint, options, total: total)
+        }
         let race = ConnectRace(to: addresses, peer: endpoint.description, on: loop)
         let socket = try await race.run(until: deadline(.connect, options.connectTimeout))
         let address = socket.address.description
@@ -59,14 +124,20 @@ package final class Transport: Sendable {
         return BareConnection(connection, remoteAddress: address, context: context)
     }
 
-    private func total(_ endpoint: Endpoint, _ options: DialOptions) -> Deadline {
-        Deadline(for: .total, peer: endpoint.description, limit: options.totalTimeout)
+    private func total(
+        _ endpoint: Endpoint, _ options: DialOptions, since start: ContinuousClock.Instant = .now
+    ) -> Deadline {
+        Deadline(for: .total, peer: endpoint.description, limit: options.totalTimeout, since: start)
     }
 
-    private func startedContext() throws(TransportError) -> TLSContext {
+    private func startedLoop() throws(TransportError) {
         do throws(SystemError) { try EventLoop.shared.start() } catch {
             throw .exhausted(what: "an event loop", reason: error.description)
         }
+    }
+
+    private func startedContext() throws(TransportError) -> TLSContext {
+        try startedLoop()
         return try context.withLock { context throws(TransportError) in
             if let context { return context }
             let new = try Self.makeContext()

@@ -11,6 +11,14 @@ package enum TransportError: Error, Sendable, Hashable {
     case unreachable(peer: String, attempts: [ConnectAttempt])
     /// The TLS handshake failed, with OpenSSL's reason, which may be the peer's alert.
     case handshakeFailed(peer: String, reason: OpenSSLError)
+    /// The server, asked for one kind of key alone, has none of it: it ended the handshake, or showed another.
+    case otherKey(peer: String, wanted: ServerKeyKind, reason: String)
+    /// The server does not offer to turn to TLS.
+    case startTLSNotOffered(peer: String, StartTLSProtocol)
+    /// The server was asked to turn to TLS and would not; its own words.
+    case startTLSRefused(peer: String, StartTLSProtocol, answer: String)
+    /// What the server said before TLS is not what its protocol says.
+    case startTLSUnreadable(peer: String, StartTLSProtocol, reason: String)
     /// The peer closed the connection, or the network lost it, before the handshake was done.
     case lostDuringHandshake(peer: String, reason: String)
     /// The server sent certificates that cannot be read, so there is nothing to verify.
@@ -19,6 +27,8 @@ package enum TransportError: Error, Sendable, Hashable {
     case foreignPath(peer: String)
     /// A proxy's answer to CONNECT could not be read.
     case tunnelRefused(peer: String, reason: String)
+    /// A SOCKS proxy did not connect to the host.
+    case relayRefused(peer: String, reason: SOCKSError)
     /// The peer ended the stream without a close_notify (RFC 8446, section 6.1): bytes may be missing.
     case truncated(peer: String)
     /// The connection failed after the handshake, in TLS.
@@ -37,7 +47,9 @@ package enum TransportError: Error, Sendable, Hashable {
         case resolve = "name resolution"
         case connect = "the connection"
         case handshake = "the TLS handshake"
+        case startTLS = "what comes before TLS"
         case tunnel = "the proxy's answer to CONNECT"
+        case relay = "the SOCKS proxy's answer"
         case total = "name resolution, connection and TLS handshake"
     }
 }
@@ -49,6 +61,16 @@ extension TransportError {
         case missing
         /// It does not take the one it got.
         case rejected
+    }
+
+    /// The same failure where one kind of key alone was asked for: whether there is none of it.
+    func asMissing(_ wanted: ServerKeyKind) -> TransportError {
+        guard case .handshakeFailed(let peer, let reason) = self else { return self }
+        switch reason.alert {
+        // handshake_failure, illegal_parameter, insufficient_security: what servers say that share no algorithm.
+        case 40, 47, 71: return .otherKey(peer: peer, wanted: wanted, reason: reason.reason)
+        default: return reason.isForeignSignature ? .otherKey(peer: peer, wanted: wanted, reason: reason.reason) : self
+        }
     }
 
     /// Whether the peer's alert is about the client's certificate, which it had asked for (RFC 8446, section 6.2);
@@ -96,6 +118,14 @@ extension TransportError: CustomStringConvertible {
             "cannot connect to \(peer): \(Self.list(attempts)); check the port and that the server runs"
         case .handshakeFailed(let peer, let reason):
             "\(peer): the TLS handshake failed: \(reason.reason); check that the port speaks TLS 1.2 or 1.3"
+        case .otherKey(let peer, let wanted, let reason):
+            "\(peer): the server has no \(wanted.rawValue.uppercased()) key to show: \(reason); ask for another, or for any"
+        case .startTLSNotOffered(let peer, let spoken):
+            "\(peer): the server does not offer STARTTLS (\(spoken.rawValue)); switch it on there, or use its TLS port"
+        case .startTLSRefused(let peer, let spoken, let answer):
+            "\(peer): the server refuses STARTTLS (\(spoken.rawValue)): it says \(answer); look into its log"
+        case .startTLSUnreadable(let peer, let spoken, let reason):
+            "\(peer): this is no \(spoken.rawValue) before STARTTLS: \(reason); check the port and the protocol"
         case .lostDuringHandshake(let peer, let reason):
             "\(peer): \(reason) during the TLS handshake; check that the port speaks TLS"
         case .unreadableCertificates(let peer, let reason):
@@ -104,6 +134,8 @@ extension TransportError: CustomStringConvertible {
             "\(peer): the verified path is not for this server's certificate and name; verify the chain it presented"
         case .tunnelRefused(let peer, let reason):
             "\(peer): the proxy made no tunnel: \(reason)"
+        case .relayRefused(let peer, let reason):
+            "\(peer): \(reason)"
         case .truncated(let peer):
             "\(peer): the connection ended without TLS close_notify, bytes may be missing; discard them and try again"
         case .protocolFailure(let peer, let reason):

@@ -6,23 +6,48 @@ enum PeerProgram: String {
     case apache = "/usr/sbin/apache2"
     case nginx = "/usr/sbin/nginx"
     case squid = "/usr/sbin/squid"
+    case postfix = "/usr/lib/postfix/sbin/master"
+    case dovecot = "/usr/sbin/dovecot"
+    case managesieve = "/usr/lib/dovecot/managesieve"
+    case lmtp = "/usr/lib/dovecot/lmtp"
+    case slapd = "/usr/sbin/slapd"
+    case postgresql = "/usr/lib/postgresql/15/bin/postgres"
+    case kdc = "/usr/sbin/krb5kdc"
+    case gssapi = "/usr/lib/apache2/modules/mod_auth_gssapi.so"
+    case microsocks = "/usr/bin/microsocks"
+    case vsftpd = "/usr/sbin/vsftpd"
+    case pyftpdlib = "/usr/lib/python3/dist-packages/pyftpdlib/__init__.py"
     case mitmproxy = "mitmproxy/bin/mitmdump"
+    case pyspnego = "pyspnego/bin/python"
 
-    /// Where it is. `tools/test` puts mitmproxy into an environment of its own.
+    /// Where it is. `tools/test` puts mitmproxy and pyspnego into environments of their own.
     var path: String {
-        guard self == .mitmproxy else { return rawValue }
+        guard self == .mitmproxy || self == .pyspnego else { return rawValue }
         let environment = ProcessInfo.processInfo.environment
         let caches = environment["XDG_CACHE_HOME"] ?? NSHomeDirectory() + "/.cache"
         return caches + "/pinctl/" + rawValue
     }
 
-    var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
+    // Modules are files that are read.
+    var isInstalled: Bool { FileManager.default.isReadableFile(atPath: path) }
 
     private var absence: Comment {
         switch self {
         case .apache: "apache2 is not installed (apt-get install apache2-bin)"
         case .nginx: "nginx is not installed (apt-get install nginx-light)"
         case .squid: "squid is not installed (apt-get install squid-openssl)"
+        case .postfix: "postfix is not installed (apt-get install postfix)"
+        case .dovecot: "dovecot is not installed (apt-get install dovecot-imapd dovecot-pop3d)"
+        case .managesieve: "dovecot's sieve is not installed (apt-get install dovecot-managesieved)"
+        case .lmtp: "dovecot's LMTP is not installed (apt-get install dovecot-lmtpd)"
+        case .slapd: "slapd is not installed (apt-get install slapd)"
+        case .postgresql: "PostgreSQL 15 is not installed (apt-get install postgresql)"
+        case .kdc: "a Kerberos centre is not installed (apt-get install krb5-kdc krb5-admin-server krb5-user)"
+        case .gssapi: "mod_auth_gssapi is not installed (apt-get install libapache2-mod-auth-gssapi)"
+        case .microsocks: "microsocks is not installed (apt-get install microsocks)"
+        case .vsftpd: "vsftpd is not installed (apt-get install vsftpd)"
+        case .pyftpdlib: "pyftpdlib is not installed (apt-get install python3-pyftpdlib)"
+        case .pyspnego: "pyspnego is not installed (tools/test installs it where python3-venv is)"
         case .mitmproxy: "mitmproxy is not installed (tools/test installs it where python3-venv is)"
         }
     }

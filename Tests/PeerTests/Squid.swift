@@ -1,5 +1,6 @@
 import PinnedNetworking
 import TestPKI
+import Testing
 
 /// squid as an HTTP proxy that wants a login of ``PeerSite/user``.
 struct Squid: Sendable {
@@ -8,13 +9,16 @@ struct Squid: Sendable {
     let log: PeerLog
     private let daemon: TestDaemon
 
-    /// Offers one scheme, `Basic` or `Digest`, in the realm `proxy realm`.
+    /// Offers one scheme, `Basic` or `Digest`, in the realm `proxy realm`; or `NTLM`, with a helper that takes anybody who
+    /// speaks it.
     init(_ site: PeerSite, scheme: String) async throws {
         let folder = site.folder.path
         port = TestDaemon.freePorts(1)[0]
         log = PeerLog(path: folder + "/squid.log")
-        let helper = scheme == "Basic" ? "basic_ncsa_auth" : "digest_file_auth -c"
+        let helpers = ["Basic": "basic_ncsa_auth", "Digest": "digest_file_auth -c", "NTLM": "ntlm_fake_auth"]
+        let helper = try #require(helpers[scheme])
         let users = scheme == "Basic" ? try PeerSite.basicUsers() : try PeerSite.digestUsers(["proxy realm"])
+        let realm = scheme == "NTLM" ? "" : "auth_param \(scheme.lowercased()) realm proxy realm"
         _ = try site.folder.add(users, name: "squid.users")
         _ = try site.folder.add(
             """
@@ -31,8 +35,8 @@ struct Squid: Sendable {
             pinger_enable off
             max_filedescriptors 256
             shutdown_lifetime 0 seconds
-            auth_param \(scheme.lowercased()) program /usr/lib/squid/\(helper) \(folder)/squid.users
-            auth_param \(scheme.lowercased()) realm proxy realm
+            auth_param \(scheme.lowercased()) program /usr/lib/squid/\(helper) \(scheme == "NTLM" ? "" : folder + "/squid.users")
+            \(realm)
             auth_param \(scheme.lowercased()) children 1 startup=1
             acl users proxy_auth REQUIRED
             acl refused port 1

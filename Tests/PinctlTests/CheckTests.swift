@@ -113,7 +113,7 @@ struct CheckTests {
         }
     }
 
-    @Test("checks the targets that a rule names, and says what it asks for beyond that")
+    @Test("checks the targets that a rule names, in the way it asks for")
     func settings() async throws {
         try await site.serve { server in
             let policy = try site.policy(
@@ -123,13 +123,11 @@ struct CheckTests {
             #expect(run.status == 0)
             let more = try site.policy(
                 "\"\(try site.root.key.pin)\"",
-                rule: #""check": { "targets": ["\#(server.target())"], "keys": "both", "allAddresses": true },"#)
-            let less = await check("--policy", more)
-            #expect(less.lines.last == "1 checked: 1 ok")
-            #expect(
-                less.errors == "pinctl: policy \(more):3:1: \"check\" asks for keys both and all addresses, which this "
-                    + "version does not do: look at it by other means\n")
-            #expect(less.status == 3)
+                rule: #""check": { "targets": ["\#(server.target())"], "keys": "ecdsa", "allAddresses": true },"#)
+            let asked = await check("--policy", more, "--json")
+            #expect(asked.output.contains("\"key\":\"ecdsa\""))
+            #expect(asked.output.contains("\"address\":\"127.0.0.1:\(server.port)\""))
+            #expect(asked.status == 0)
         }
         let wrong = try site.policy("\"\(strangePin)\"", rule: #""check": { "targets": ["gopher://a.test"] },"#)
         let run = await check("--policy", wrong)
@@ -200,12 +198,19 @@ struct CheckTests {
     @Test("CL11: many targets come out in the order they went in")
     func order() async throws {
         try await site.serve { server in
-            let targets = (0..<60).map { $0 % 3 == 0 ? server.target() : "host-\($0).test:\(server.port)@127.0.0.1" }
-            let run = await pinctl(["check", "--ca-file", site.anchors, "--pin", try site.leaf.key.pin] + targets)
-            #expect(run.lines.count == 61)
-            for (index, line) in run.lines.dropLast().enumerated() {
-                #expect(line.hasPrefix(index % 3 == 0 ? "ok    api.test:" : "FAIL  host-\(index).test:"))
+            let targets = (0..<60).map { index in
+                index % 3 == 0 ? "api.test:\(index + 1)@127.0.0.1:\(server.port)" : server.target("host-\(index).test")
             }
+            let run = await pinctl(["check", "--ca-file", site.anchors, "--pin", try site.leaf.key.pin] + targets)
+            #expect(run.lines.count == 63)
+            for (index, line) in run.lines.prefix(60).enumerated() {
+                #expect(line.hasPrefix(index % 3 == 0 ? "ok    api.test:\(index + 1) " : "FAIL  host-\(index).test:"))
+            }
+            #expect(
+                run.lines[60]
+                    == "1 cause, 40 hosts: not trusted [name-mismatch]: the certificate of CN=api.test is for "
+                    + "other names")
+            #expect(run.lines[61].hasSuffix(" and 30 more"))
             #expect(run.lines.last == "60 checked: 20 ok, 40 not trusted")
         }
     }

@@ -95,16 +95,11 @@ struct HashTests {
     @Test("names what cannot be read, prints the rest, and exits with 2")
     func partial() async throws {
         let good = try folder.add(leaf.pemText, name: "good.pem")
-        let run = await pinctl("hash", "/no/such.pem", good, folder.path)
+        let run = await pinctl("hash", "/no/such.pem", good)
         #expect(run.status == 2)
         #expect(run.lines.count == 1)
         #expect(run.output.hasPrefix(try leaf.key.pin))
-        #expect(
-            run.errors == """
-                pinctl: /no/such.pem: no such file: check the path
-                pinctl: \(folder.path): is a directory: name the files in it
-
-                """)
+        #expect(run.errors == "pinctl: /no/such.pem: no such file: check the path\n")
     }
 
     @Test("CL6: one broken block of 150 is named, and the others are printed")
@@ -150,7 +145,8 @@ struct HashTests {
             }
         }
         let run = await pinctl("hash", try folder.add(encrypted, name: "key.p8"))
-        #expect(run.errors.contains("key.p8: is an encrypted private key: give its public key"))
+        #expect(
+            run.errors.contains("key.p8: is an encrypted private key: give --password-file FILE, or its public key"))
     }
 
     @Test("takes no key that was written on one line for a label")

@@ -46,7 +46,7 @@ struct ProcessTests {
             "(printf ' %.0s' {1..999}; truncate -s 1G /dev/stdout 2>/dev/null; true) > in; truncate -s 1G in",
             "binary data"
         ),
-        ("mkdir in", "is a directory"), ("mkfifo in", "nobody writes to this pipe"),
+        ("mkdir in", "is an empty folder"), ("mkfifo in", "nobody writes to this pipe"),
         ("ln -s /dev/zero in", "binary data"),
         ("ln -s nowhere in", "no such file"), ("ln -s in in", "symbolic links"),
         ("ln -s /proc/self/mem in", "cannot read it"),

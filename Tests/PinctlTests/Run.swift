@@ -28,20 +28,24 @@ struct Run: Sendable {
 private let noPolicy = ["PINCTL_POLICY": "/no/such/pins.jsonc"]
 
 /// Runs a command line inside this process; connections get the time that a busy machine needs, unless told otherwise.
-func pinctl(_ words: [String], variables: [String: String] = [:], now: Date = testTime) async -> Run {
+func pinctl(
+    _ words: [String], variables: [String: String] = [:], now: Date = testTime, terminal: Terminal = Terminal()
+) async -> Run {
     let variables = noPolicy.merging(variables) { $1 }
-    let isPatient = ["check", "init"].contains(words.first) && !words.contains("--timeout")
+    let isPatient = ["check", "init", "show"].contains(words.first) && !words.contains("--timeout")
     let words = words.prefix(1) + (isPatient ? ["--timeout=60", "--connect-timeout=60"] : []) + words.dropFirst()
     let output = Sink()
     let errors = Sink()
     let status = await Pinctl.run(
-        Array(words), in: CommandEnvironment(variables: { variables }, now: { now }), output: output.buffer,
-        diagnostics: errors.buffer)
+        Array(words), in: CommandEnvironment(variables: { variables }, now: { now }, terminal: terminal),
+        output: output.buffer, diagnostics: errors.buffer)
     return Run(status: status.rawValue, output: output.text, errors: errors.text)
 }
 
-func pinctl(_ words: String..., variables: [String: String] = [:], now: Date = testTime) async -> Run {
-    await pinctl(words, variables: variables, now: now)
+func pinctl(
+    _ words: String..., variables: [String: String] = [:], now: Date = testTime, terminal: Terminal = Terminal()
+) async -> Run {
+    await pinctl(words, variables: variables, now: now, terminal: terminal)
 }
 
 /// Runs a script of bash, in which `pinctl` is the program as it was built; what hangs is ended with status 124.

@@ -250,7 +250,7 @@ struct VerifyTests {
     func json() async throws {
         for (words, verdict, status) in [
             (["--host", "api.test"], "ok", Int32(0)), (["--host", "api.test", "--pin", strangePin], "pin_mismatch", 1),
-            (["--host", "www.test"], "untrusted", 4),
+            (["--host", "www.test"], "name_mismatch", 4),
         ] {
             let run = await pinctl(["verify", site.chain, "--json", "--ca-file", site.anchors] + words)
             let document = try run.decoded(as: Document.self)
@@ -269,5 +269,12 @@ struct VerifyTests {
             }
             if verdict == "untrusted" { #expect(document.results[0].reason?.contains("www.test") == true) }
         }
+    }
+
+    @Test("says what is wrong with a host, the empty one too")
+    func emptyHost() async {
+        let run = await pinctl("verify", site.chain, "--ca-file", site.anchors, "--host", "")
+        #expect(run.errors == "pinctl: --host: empty host name: give a DNS name or an IP address\n")
+        #expect(run.status == 2)
     }
 }

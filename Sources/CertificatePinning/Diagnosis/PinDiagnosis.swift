@@ -171,13 +171,15 @@ extension Examination {
         var causes: [PinFailureCause] = []
         let roles = Set(gone.map(\.role))
         if !roles.isDisjoint(with: [.root, .ca]) {
-            causes.append(.authorityChanged(to: path.anchor))
+            causes.append(.authorityChanged(from: gone.filter { [.root, .ca].contains($0.role) }, to: path.anchor))
         } else if roles.contains(.intermediate), path.certificates.count > 1 {
             causes.append(.intermediateChanged(to: path.certificates[1]))
         }
         if !roles.isDisjoint(with: [.leaf, .any]) { causes.append(.leafRekeyed(path.leaf)) }
         // A pin without a role may be anybody's.
-        if roles == [.any], path.certificates.count > 1 { causes.append(.authorityChanged(to: path.anchor)) }
+        if roles == [.any], path.certificates.count > 1 {
+            causes.append(.authorityChanged(from: [], to: path.anchor))
+        }
         return causes
     }
 }

@@ -19,8 +19,8 @@ public enum PinFailureCause: Sendable, Hashable {
     case wrongBytes(Pin, DigestInput, of: X509Certificate)
     /// The pinned key is served, in this certificate, but on no valid path; the finding says why, where one was tried.
     case offPath(Pin, X509Certificate, TrustFinding?)
-    /// The server's certificate is issued under another authority than the pinned ones: this anchor.
-    case authorityChanged(to: X509Certificate)
+    /// The server's certificate is issued under another authority than those of these pins: this anchor.
+    case authorityChanged(from: [Pin], to: X509Certificate)
     /// Intermediates alone are pinned, and this one issues now.
     case intermediateChanged(to: X509Certificate)
     /// The server has another key than the pinned ones; this is its certificate.
@@ -100,7 +100,7 @@ extension PinFailureCause {
         case .offPath(_, _, let finding?) where finding.rule == .expired:
             "pin the authority that took its place, and ship that before the next one ends"
         case .offPath: "pin a key that is on the verified path: what is only sent counts for nothing"
-        case .authorityChanged(let anchor):
+        case .authorityChanged(_, let anchor):
             "have the certificate issued by a pinned authority or for a backup key, then ship the pin of its new root, "
                 + "\(anchor.spkiFingerprint)"
         case .intermediateChanged:
@@ -135,7 +135,9 @@ extension PinFailureCause {
         case .offPath(let pin, let certificate, let finding):
             "the key of \(pin.title) is served in \(certificate.subject), but on no valid path"
                 + (finding.map { " (\($0))" } ?? "")
-        case .authorityChanged(let anchor): "the authority changed: the chain ends at \(anchor.subject)"
+        case .authorityChanged(let pins, let anchor):
+            "the authority changed: " + (Self.former(pins).map { "\($0) -> " } ?? "the chain ends at ")
+                + "\(anchor.subject)"
         case .intermediateChanged(let issuer): "the intermediate changed: \(issuer.subject) issues now"
         case .leafRekeyed(let leaf): "the server has another key, in a certificate since \(leaf.notBefore.day)"
         case .ruleEnded(let rule, let expiry):
@@ -147,6 +149,12 @@ extension PinFailureCause {
         case .onlyBackup(let pins):
             "only backups match: \(pins.map(\.title).joined(separator: ", "))"
         }
+    }
+
+    /// What people called the pins that are gone; nil where they called them nothing.
+    private static func former(_ pins: [Pin]) -> String? {
+        let titles = pins.compactMap { $0.name ?? $0.note }
+        return titles.isEmpty ? nil : titles.joined(separator: ", ")
     }
 
     private static func wanted(by pin: Pin) -> String {

@@ -51,8 +51,16 @@ package struct InputFile: ~Copyable {
     /// Standard input, as it is.
     package static func standardInput() -> InputFile { InputFile(standardInput: 0) }
 
-    private init(standardInput descriptor: Int32) {
-        name = "standard input"
+    /// A descriptor that this program was started with; it stays open.
+    package init(descriptor: Int32) throws(InputFileError) {
+        self.init(standardInput: descriptor, name: "descriptor \(descriptor)")
+        guard fcntl(descriptor, F_GETFD) != -1 else {
+            throw InputFileError(path: name, reason: .failed(operation: "read", errno: errno))
+        }
+    }
+
+    private init(standardInput descriptor: Int32, name: String = "standard input") {
+        self.name = name
         self.descriptor = descriptor
         isOwned = false
         isPipe = false
@@ -132,6 +140,16 @@ package struct InputFileError: Error, Hashable, Sendable {
 
     package let path: String
     package let reason: Reason
+
+    package init(path: String, reason: Reason) {
+        self.path = path
+        self.reason = reason
+    }
+}
+
+extension InputFileError {
+    /// Whether there is nothing of that name.
+    package var isNoSuchFile: Bool { if case .failed(_, ENOENT) = reason { true } else { false } }
 }
 
 extension InputFileError: CustomStringConvertible {

@@ -15,10 +15,29 @@ extension Arguments {
         return time
     }
 
+    /// Whether verdicts are coloured: by `--color`, else as the environment and the terminal say.
+    func isColored(in environment: CommandEnvironment) throws(UsageError) -> Bool {
+        switch self[.color] ?? "auto" {
+        case "always": return true
+        case "never": return false
+        case "auto": break
+        case let word: throw .unknownChoice(.color, word, known: ["auto", "always", "never"])
+        }
+        let variables = environment.variables()
+        func isSet(_ name: String) -> Bool { !(variables[name] ?? "").isEmpty }
+        guard !isSet("NO_COLOR") else { return false }
+        if ["CLICOLOR_FORCE", "FORCE_COLOR"].contains(where: { isSet($0) && variables[$0] != "0" }) { return true }
+        return environment.terminal.columns != nil && variables["TERM"] != "dumb"
+    }
+
     /// The anchors: `--ca-file`, or the system's.
     func trustStore(in environment: CommandEnvironment) throws(UsageError) -> TrustStore {
         let files = all(.caFile)
-        guard files.isEmpty else { return try Self.trustStore(files) }
+        return try files.isEmpty ? Self.systemStore(in: environment) : Self.trustStore(files)
+    }
+
+    /// The system's anchors.
+    static func systemStore(in environment: CommandEnvironment) throws(UsageError) -> TrustStore {
         do throws(TrustStoreError) {
             return try .system(environment: environment.variables())
         } catch {
@@ -38,7 +57,7 @@ extension Arguments {
         return stores
     }
 
-    private static func trustStore(_ files: [String]) throws(UsageError) -> TrustStore {
+    static func trustStore(_ files: [String]) throws(UsageError) -> TrustStore {
         do throws(TrustStoreError) {
             return try TrustStore(files: files)
         } catch {
@@ -47,7 +66,7 @@ extension Arguments {
     }
 
     /// Values `NAME=FILE`, the files of one name together, in the order in which the names come first.
-    private func namedFiles(_ flag: Flag) throws(UsageError) -> [(name: String, files: [String])] {
+    func namedFiles(_ flag: Flag) throws(UsageError) -> [(name: String, files: [String])] {
         var named: [(name: String, files: [String])] = []
         for value in all(flag) {
             let parts = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -100,15 +119,6 @@ extension Arguments {
                 .ocsp, reason: "\(response): no OCSP response (\(error)): give what openssl ocsp -respout wrote")
         }
         return (mode, evidence)
-    }
-
-    /// The spelling of `--as`, this project's own by default.
-    func spelling() throws(UsageError) -> PinSpelling {
-        guard let name = self[.spelling] else { return .okhttp }
-        guard let spelling = PinSpelling(rawValue: name) else {
-            throw .unknownChoice(.spelling, name, known: PinSpelling.allCases.map(\.rawValue))
-        }
-        return spelling
     }
 
     /// The operands as targets.

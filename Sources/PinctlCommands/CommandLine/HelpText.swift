@@ -1,7 +1,10 @@
-import PinDialects
+import CertificatePinning
 
 /// The help, made from the tables of commands and flags.
 enum HelpText {
+    /// Columns where nothing is known of a terminal.
+    static let usualColumns = 80
+
     /// `pinctl --help`.
     static var overview: [String] {
         let width = CommandDefinition.all.map(\.name.count).max() ?? 0
@@ -11,50 +14,86 @@ enum HelpText {
         ]
             + CommandDefinition.all.map { "  \(padded($0.name, width))  \($0.summary)" } + [
                 "",
-                "pinctl COMMAND --help   the flags of a command",
-                "pinctl help TOPIC       \(topics.map(\.name).joined(separator: ", "))",
-                "pinctl --version        the version",
-            ]
+                "pinctl COMMAND -h       the flags of a command, in short",
+                "pinctl COMMAND --help   everything about a command",
+                "pinctl --version        the version", "",
+                "pinctl help TOPIC:", "",
+            ] + HelpTopic.all.map { "  \(padded($0.usage, 26))  \($0.summary)" }
     }
 
-    /// `pinctl COMMAND --help`.
-    static func lines(for command: CommandDefinition) -> [String] {
-        let columns = command.allFlags.map(column)
-        let width = columns.map(\.count).max() ?? 0
-        return [
-            "pinctl \(command.name): \(command.summary)", "",
-            "usage: pinctl \(command.name) [FLAG…] \(command.operands)", "",
-        ]
-            + zip(command.allFlags, columns).map { flag, column in
-                "  \(padded(column, width))  \(flag.help)\(flag.isRepeatable ? "; may be repeated" : "")"
+    /// `pinctl COMMAND -h`: a line for each flag.
+    static func short(_ command: CommandDefinition) -> [String] {
+        // A long spelling has its help below it, or it would push that of all others aside.
+        let width = min(26, command.allFlags.map(\.spelling.count).max() ?? 0)
+        var lines = heading(command)
+        for (category, flags) in command.flagsByCategory {
+            lines += ["", "\(category.rawValue):"]
+            for flag in flags {
+                let help = folded(flag.sentence, columns: usualColumns - width - 4)
+                let isBeside = flag.spelling.count <= width
+                lines.append("  " + (isBeside ? padded(flag.spelling, width) + "  \(help[0])" : flag.spelling))
+                lines += help.dropFirst(isBeside ? 1 : 0).map { String(repeating: " ", count: width + 4) + $0 }
             }
-            + (command.notes.isEmpty ? [] : [""] + command.notes)
+        }
+        return lines + ["", "pinctl \(command.name) --help says more"]
     }
 
-    /// What `pinctl help` knows besides the commands.
-    static let topics: [(name: String, lines: [String])] = [
-        (
-            "exit-codes",
-            ExitCode.allCases.map { "\(padded(String($0.rawValue), 3))  \($0.meaning)" } + [
-                "", "Of several outcomes the first of 2, 1, 4, 3, 0 is told. A closed pipe ends quietly.",
-            ]
-        ),
-        ("targets", Target.grammar), ("lint-rules", CommandDefinition.lintRules),
-        ("dialects", dialects),
-    ]
+    /// `pinctl COMMAND --help`: all that is known of a command.
+    static func long(_ command: CommandDefinition, columns: Int) -> [String] {
+        var lines = heading(command)
+        for paragraph in command.paragraphs { lines += [""] + paragraph.lines(columns: columns, indent: 0) }
+        for (category, flags) in command.flagsByCategory {
+            lines += ["", "\(category.rawValue):"]
+            for flag in flags {
+                lines += ["  \(flag.spelling)"]
+                for text in flag.explanation {
+                    lines += folded(text, columns: columns - 8).map { "        \($0)" }
+                }
+            }
+        }
+        if !command.examples.isEmpty { lines += ["", "examples:"] }
+        for example in command.examples { lines += ["  \(example.purpose):", "        \(example.line)"] }
+        return lines + ["", "pinctl help exit-codes says how it ends."]
+    }
 
-    /// `pinctl help dialects`.
-    private static let dialects =
-        PinDialect.allCases.map { dialect in
-            let ways = dialect == .swift ? "written" : dialect.isPartOfFiles ? "read, written, --into" : "read, written"
-            return "\(padded(dialect.rawValue, 8))  \(padded(ways, 21))  \(dialect.title)"
-        } + [
-            "", "Changes that a conversion can tell, for --allow:",
-        ] + ConversionChange.allCases.filter { $0 != .quirk }.map { "  \($0.rawValue)" }
+    private static func heading(_ command: CommandDefinition) -> [String] {
+        ["pinctl \(command.name): \(command.summary)", "", "usage: \(command.usage)"]
+    }
+}
 
-    private static func column(_ flag: Flag) -> String {
-        let short = flag.short.map { "-\($0), " } ?? "    "
-        return short + flag.dashed + (flag.valueName.map { " \($0)" } ?? "")
+extension CommandDefinition {
+    /// `pinctl hash [FLAG…] FILE…`.
+    var usage: String { "pinctl \(name) [FLAG…] \(operands)" }
+
+    /// Its flags under their headings.
+    var flagsByCategory: [(category: Flag.Category, flags: [Flag])] {
+        Flag.Category.allCases.compactMap { category in
+            let flags = allFlags.filter { $0.category == category }
+            return flags.isEmpty ? nil : (category, flags)
+        }
+    }
+
+    /// The notes, as paragraphs.
+    var paragraphs: [HelpParagraph] { HelpParagraph.all(in: notes) }
+}
+
+extension Flag {
+    /// `-l, --long`, `    --as SPELLING`.
+    var spelling: String {
+        (short.map { "-\($0), " } ?? "    ") + dashed + (valueName.map { " \($0)" } ?? "")
+    }
+
+    /// The line of help.
+    fileprivate var sentence: String { help + (isRepeatable ? "; may be repeated" : "") }
+
+    /// The line of help, the words that it takes where that does not name them, and the details.
+    var explanation: [String] {
+        var texts = [sentence]
+        if case .choice(let name, let words) = value, !words.allSatisfy(help.contains) {
+            texts.append("\(name): \(words.joined(separator: ", "))")
+        }
+        if !details.isEmpty { texts.append(details) }
+        return texts
     }
 }
 

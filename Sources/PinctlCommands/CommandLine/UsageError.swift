@@ -7,6 +7,8 @@ package enum UsageError: Error, Sendable {
     case contents
     case unknownCommand(String)
     case unknownTopic(String)
+    /// A word behind a help topic that takes none.
+    case extraWord(String)
     case unknownFlag(CommandDefinition, String)
     case missingValue(Flag)
     case unexpectedValue(Flag)
@@ -35,7 +37,8 @@ extension UsageError {
         case .unknownCommand(let word):
             ["unknown command \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name))]
         case .unknownTopic(let word):
-            ["no help on \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name) + HelpText.topics.map(\.name))]
+            ["no help on \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name) + HelpTopic.all.map(\.name))]
+        case .extraWord(let word): ["help takes one topic: remove \"\(word)\""]
         case .unknownFlag(let command, let word):
             ["\(command.name) has no flag \(word)" + advice(word, command.allFlags.map(\.dashed))]
         case .missingValue(let flag): ["\(flag.dashed) needs a value: \(flag.dashed) \(flag.valueName ?? "")"]

@@ -7,12 +7,17 @@ import TLSTransport
 extension CommandDefinition {
     static let explain = CommandDefinition(
         name: "explain", summary: "say what a pin is, or which pins hold for a host", operands: "PIN|HOST|-",
-        operandCount: 1...1, flags: [.among, .policy, .asDialect, .connectTimeout, .timeout, .caFile, .profile, .at],
+        operandCount: 1...1, flags: [.among, .policy, .asDialect, .caFile, .profile, .at] + Flag.probing,
         notes: [
             "A PIN, in any spelling, is looked for in the policy and among the keys of --in: as the",
             "digest of a key, of a certificate, and of what people hash by mistake. - is the text of",
             "an exception of OkHttp on standard input. A HOST is looked up in the policy, or in a",
             "file of any other dialect, as the file's own system does, or that of --as.",
+        ],
+        examples: [
+            ("what a digest is of", "pinctl explain Dt1NBHYAfFRAc1Ymvgpk7/YG9wJcGyjYL1o4GhrgDbo= --in chain.pem"),
+            ("what an exception of OkHttp says", "pinctl explain - < logcat.txt"),
+            ("which rule holds for a host", "pinctl explain www.example.com --policy pins.jsonc"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let word = arguments.operands[0]
@@ -26,6 +31,7 @@ extension CommandDefinition {
                 }
                 var keys = try await KeyRing(arguments, environment)
                 try keys.addPolicy(arguments, environment)
+                keys.tellUnreached(&console)
                 return keys.tell(failure, &console)
             }
             guard let digest = DigestText(word) else {
@@ -42,6 +48,7 @@ extension CommandDefinition {
             }
             var keys = try await KeyRing(arguments, environment)
             try keys.addPolicy(arguments, environment)
+            keys.tellUnreached(&console)
             keys.tell(word, digest, &console)
         })
 }
@@ -50,6 +57,7 @@ extension CommandDefinition {
 private struct KeyRing {
     private var holders: [(holder: KeyHolder, title: String)] = []
     private var named: [(pin: CanonicalPin, title: String)] = []
+    private var unreached: [String] = []
 
     /// The keys of `--in`: files, and servers for what is no file.
     init(_ arguments: Arguments, _ environment: CommandEnvironment) async throws(UsageError) {
@@ -61,9 +69,14 @@ private struct KeyRing {
                 for (index, certificate) in served.presented.certificates.enumerated() {
                     holders.append((KeyHolder(certificate), "\(target)[\(index)]  \(certificate.subject)"))
                 }
-            case .failure(let error): throw .unusable(["\(name) is no file, and as a server: \(error)"])
+            case .failure(let error): unreached.append("\(name) is no file, and as a server: \(error)")
             }
         }
+    }
+
+    /// Says which servers could not be asked: their keys may be those that were looked for.
+    func tellUnreached(_ console: inout Console) {
+        for message in unreached { console.problem(message, .couldNotCheck) }
     }
 
     /// False when there is no such file.
@@ -126,7 +139,13 @@ private struct KeyRing {
                 ("pin", .string(word)),
                 ("explanations", .array(explanations.map { json($0) })),
                 ("pinned", .array(uses.map { .string($0) })),
-            ]), isKnown && explanations.allSatisfy(\.isPin) && !isDenied ? .good : .finding)
+            ]), outcome(isKnown, isPin: explanations.allSatisfy(\.isPin) && !isDenied))
+    }
+
+    /// What is not known may be what a server has that could not be asked.
+    private func outcome(_ isKnown: Bool, isPin: Bool) -> ExitCode {
+        guard isKnown else { return unreached.isEmpty ? .finding : .couldNotCheck }
+        return isPin ? .good : .finding
     }
 
     private func line(_ explanation: DigestExplanation) -> String {

@@ -5,7 +5,7 @@ import PinDialects
 
 extension CommandDefinition {
     static let export = CommandDefinition(
-        name: "export", summary: "write a policy's pins as another system reads them, or hold its file against them",
+        name: "export", summary: "write pins as another system reads them, or compare its file",
         operands: "[FILE]", operandCount: 0...1,
         flags: [.to, .from, .exportedHost, .output, .into, .check, .allow, .lossy, .at],
         notes: [
@@ -15,6 +15,14 @@ extension CommandDefinition {
             "rest byte for byte. --check writes nothing: it compares what the file of --into means, or",
             "without --into every file that the policy's \"exports\" name, and exits with 1 on a",
             "difference.",
+        ],
+        examples: [
+            ("the rules for TrustKit", "pinctl export --to trustkit pins.jsonc"),
+            (
+                "replace the pins of an Info.plist and nothing else",
+                "pinctl export --to apple --into ios/Info.plist pins.jsonc"
+            ),
+            ("fail when a file that the policy exports means something else", "pinctl export --check pins.jsonc"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let path = arguments.operands.first ?? Arguments.usualPolicyPath(in: environment)

@@ -6,146 +6,247 @@ import PinDialects
 extension CommandDefinition {
     static let hash = CommandDefinition(
         name: "hash", summary: "print the pins of certificates, requests and keys", operands: "FILE…",
-        operandCount: 1...Int.max, flags: [.long, .spelling],
+        operandCount: 1...Int.max,
+        flags: [
+            .long, .spelling, .expect, .leaf, .authority, .root, .index, .unique, .nulEnd, .passwordFile,
+            .passwordDescriptor,
+        ],
         notes: [
-            "FILE holds certificates, certificate requests, public keys or unencrypted private",
-            "keys, any number as PEM or one as DER; - is standard input. The pin of one key is",
-            "printed alone, several as a list. What cannot be read is named on standard error,",
-            "and the rest is printed.",
+            "FILE holds certificates, certificate requests or keys: PEM of any number, DER, PKCS #7,",
+            "PKCS #12, TLSA records, a JSON Web Key, SSH's public keys. - is standard input, a folder",
+            "stands for the files in it, hidden ones and folders left out. The pin of one key is",
+            "printed alone, several as a list. What cannot be read is named on standard error, and",
+            "the rest is printed; a file in which --leaf, --ca, --root or --index finds nothing is",
+            "one of those. With --expect the exit code is 1 when no key has one of the pins.",
+        ],
+        examples: [
+            ("the pin of a certificate", "pinctl hash cert.pem"),
+            (
+                "the pins of a chain and of a backup key's request, with what they are of",
+                "pinctl hash -l chain.pem backup.csr"
+            ),
+            ("a value for curl --pinnedpubkey", "pinctl hash --as curl cert.pem"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             var listing = try PinListing(arguments, now: environment.now())
+            if arguments.has(.nulEnd) { console.endLinesWithNUL() }
             for operand in arguments.operands { listing.hash(operand, &console) }
+            listing.tellUnexpected(&console)
         })
 }
 
 /// The pins of some files, alone or as a list.
 private struct PinListing {
     private let now: Date
-    private let spelling: PinSpelling
+    private let reader: InputReader
+    private let writing: PinWriting
+    private let selection: KeySelection
+    private let expected: [PinnedObject]
     private let isLabelled: Bool
     // A column is as wide as what it has shown so far: nobody waits for the end of the input.
     private var nameWidth: Int
     private var keyWidth = 8
     private var subjectWidth = 0
+    /// The pins that were printed, for `--unique`.
+    private var printed: Set<SPKIFingerprint>?
+    private var count = 0
+    /// The first pins, for the message of `--expect`.
+    private var found: [SPKIFingerprint] = []
+    private var isAsExpected = false
 
     init(_ arguments: Arguments, now: Date) throws(UsageError) {
         self.now = now
-        spelling = try arguments.spelling()
+        reader = try InputReader(arguments)
+        writing = try PinWriting(arguments)
+        selection = try KeySelection(arguments)
+        expected = try arguments.expectedPins()
         isLabelled = arguments.has(.long) || arguments.operands.count > 1
         nameWidth = min(32, arguments.operands.map(\.count).max() ?? 0)
+        printed = arguments.has(.unique) ? [] : nil
     }
 
     mutating func hash(_ operand: String, _ console: inout Console) {
-        // An object is alone in its file when no other follows: the first is held until that is known.
-        var held: KeyFile.Item?
-        var isAlone = true
-        do throws(KeyFile.Failure) {
-            try KeyFile.read(Self.open(operand)) { item in
-                if let held {
-                    isAlone = false
-                    show(held, of: operand, isAlone: false, &console)
-                }
-                held = item
+        let files: [String]
+        do throws(InputProblem) { files = try InputReader.files(of: operand) } catch {
+            return Self.complain(operand, "", error, &console)
+        }
+        guard files != [operand] else {
+            hash(file: operand, isInFolder: false, &console)
+            return
+        }
+        let before = count
+        var hasProblem = false
+        for file in files {
+            switch FileKind(file) {
+            case .folder, .special: console.note("\(file): passed over, it is no file")
+            case .file, .missing: if !hash(file: file, isInFolder: true, &console) { hasProblem = true }
             }
-            if let held {
-                show(held, of: operand, isAlone: isAlone, &console)
-            } else {
-                Self.complain(operand, "", "holds parameters and no key: give the key they belong to", &console)
-            }
-        } catch {
-            if let held { show(held, of: operand, isAlone: false, &console) }
-            Self.complain(operand, "", error.description, &console)
+        }
+        if count == before, !hasProblem {
+            Self.complain(
+                operand, "", InputProblem(reason: "no file in this folder holds a key: name another"), &console)
         }
     }
 
-    private static func open(_ operand: String) throws(KeyFile.Failure) -> InputFile {
-        guard operand != "-" else { return .standardInput() }
-        do throws(InputFileError) { return try InputFile(path: operand) } catch { throw .file(error) }
+    /// False when something was complained of.
+    @discardableResult
+    private mutating func hash(file: String, isInFolder: Bool, _ console: inout Console) -> Bool {
+        // An object is alone in its file when no other follows: the first is held until that is known.
+        var held: InputObject?
+        var isAlone = !isInFolder
+        var isGood = true
+        do throws(InputProblem) {
+            try reader.read(file) { object in
+                guard isMeant(object) else { return }
+                if let held {
+                    isAlone = false
+                    isGood = show(held, of: file, isAlone: false, &console) && isGood
+                }
+                held = object
+            }
+            guard let held else {
+                throw InputProblem(reason: selection.missing, isStranger: selection != .all)
+            }
+            isGood = show(held, of: file, isAlone: isAlone, &console) && isGood
+        } catch {
+            if let held { isGood = show(held, of: file, isAlone: false, &console) && isGood }
+            guard !isInFolder || !error.isStranger else {
+                console.note("\(file): passed over, it \(error.reason)")
+                return isGood
+            }
+            Self.complain(file, "", error, &console)
+            return false
+        }
+        return isGood
+    }
+
+    /// What cannot be read is told, unless another object was asked for.
+    private func isMeant(_ object: InputObject) -> Bool {
+        switch object.content {
+        case .success(.key(let key)): selection.includes(object, key.parsedCertificate)
+        case .success(.pin): selection.includes(object, nil)
+        case .failure: if case .index(let index) = selection { object.index == index } else { true }
+        }
     }
 
     private static func complain(
-        _ operand: String, _ place: String, _ reason: String, _ console: inout Console,
+        _ operand: String, _ place: String, _ problem: InputProblem, _ console: inout Console,
         _ members: [(String, JSON)] = []
     ) {
         console.problem(
-            "\(operand == "-" ? "standard input" : operand)\(place): \(reason)", .badInput,
+            "\(DialectInput.title(operand))\(place): \(problem.reason)", .badInput,
             members: [("input", .string(operand))] + members)
     }
 
-    private mutating func show(_ item: KeyFile.Item, of operand: String, isAlone: Bool, _ console: inout Console) {
-        let index = isAlone ? "" : "[\(item.index)]"
-        switch item.content {
-        case .failure(let error):
-            let place = item.line.map { isAlone ? "" : "\(index), line \($0)" } ?? ""
-            Self.complain(operand, place, error.description, &console, [("index", .integer(item.index))])
-        case .success(let key) where isAlone && !isLabelled:
-            console.result([pin(key, key.parsedCertificate)], json(key, item, of: operand))
-        case .success(let key):
-            console.result([line(key, operand + index)], json(key, item, of: operand))
+    /// False when there was nothing to show but what is wrong.
+    private mutating func show(
+        _ object: InputObject, of file: String, isAlone: Bool, _ console: inout Console
+    ) -> Bool {
+        let index = isAlone ? "" : "[\(object.index)]"
+        let content: InputObject.Content
+        switch object.content {
+        case .success(let success): content = success
+        case .failure(let problem):
+            let place = object.line.map { isAlone ? "" : "\(index), line \($0)" } ?? index
+            Self.complain(file, place, problem, &console, [("index", .integer(object.index))])
+            return false
         }
+        let key = ShownKey(content, writing, now: now)
+        count += 1
+        if found.count < 3 { found.append(key.fingerprint) }
+        let isExpected = !expected.isEmpty && expected.contains { key.has($0) }
+        if isExpected { isAsExpected = true }
+        if printed?.insert(key.fingerprint).inserted == false { return true }
+        let isBare = isAlone && !isLabelled
+        let text = isBare ? key.pin : line(key, file + index)
+        var place: [(String, JSON)] = [("input", .string(file)), ("index", .integer(object.index))]
+        if !expected.isEmpty { place.append(("expected", .bool(isExpected))) }
+        console.result([text], key.json(place))
+        return true
     }
 
-    private mutating func line(_ key: KeyMaterial, _ name: String) -> String {
-        let certificate = key.parsedCertificate
-        let kind = key.keyKind?.description ?? ""
-        let subject = key.subject?.description ?? ""
+    private mutating func line(_ key: ShownKey, _ name: String) -> String {
         nameWidth = max(nameWidth, name.count)
-        keyWidth = max(keyWidth, kind.count)
-        subjectWidth = min(48, max(subjectWidth, subject.count))
+        keyWidth = max(keyWidth, key.key.count)
+        subjectWidth = min(48, max(subjectWidth, key.subject.count))
         let columns = [
-            pin(key, certificate), padded(name, nameWidth), padded(key.kindText(certificate), 11),
-            padded(kind, keyWidth), padded(subject, subjectWidth), certificate.map { expiry($0, now: now) } ?? "",
+            key.pin, padded(name, nameWidth), padded(key.kind, 11), padded(key.key, keyWidth),
+            padded(key.subject, subjectWidth), key.expiry,
         ]
         let line = columns.joined(separator: "  ")
         return String(line[...(line.lastIndex { $0 != " " } ?? line.startIndex)])
     }
 
-    private func pin(_ key: KeyMaterial, _ certificate: @autoclosure () -> X509Certificate?) -> String {
-        // TLSA alone tells whose key it is.
-        let isAuthority = spelling == .tlsa && certificate()?.isCertificateAuthority == true
-        return spelling.text(key.fingerprint, isAuthority: isAuthority)
-    }
-
-    private func json(_ key: KeyMaterial, _ item: KeyFile.Item, of operand: String) -> JSON {
-        let certificate = key.parsedCertificate
-        var members: [(String, JSON)] = [
-            ("input", .string(operand)), ("index", .integer(item.index)), ("kind", .string(key.kind.word)),
-            ("pin", .string(key.fingerprint.description)),
-        ]
-        if spelling != .okhttp { members.append((spelling.rawValue, .string(pin(key, certificate)))) }
-        if let kind = key.keyKind { members.append(("key", .string(kind.description))) }
-        if let subject = key.subject { members.append(("subject", .string(subject.description))) }
-        if let certificate { members += certificateMembers(certificate) }
-        return .object(members)
+    /// With `--expect`, says when no key was as expected.
+    func tellUnexpected(_ console: inout Console) {
+        guard !expected.isEmpty, !isAsExpected else { return }
+        let pins = found.map(\.description).joined(separator: ", ") + (count > found.count ? ", ..." : "")
+        console.problem(
+            "no key has the pin \(expected.map(\.description).joined(separator: " or ")): found "
+                + (count == 0 ? "no key" : "\(count) \(count == 1 ? "key" : "keys"), \(pins)"), .finding)
     }
 }
 
-extension KeyMaterial {
-    /// The certificate read whole; nil for the other kinds, and for one with a key but a flaw elsewhere.
-    fileprivate var parsedCertificate: X509Certificate? {
-        certificate.flatMap { try? X509Certificate(derBytes: $0) }
+/// One key as it is printed.
+private struct ShownKey {
+    let fingerprint: SPKIFingerprint
+    let pin: String
+    let kind: String
+    let key: String
+    let subject: String
+    let expiry: String
+    private let members: [(String, JSON)]
+    private let certificate: X509Certificate?
+
+    init(_ content: InputObject.Content, _ writing: PinWriting, now: Date) {
+        var members: [(String, JSON)] = []
+        switch content {
+        case .key(let material):
+            let certificate = material.parsedCertificate
+            self.certificate = certificate
+            fingerprint = material.fingerprint
+            pin = writing.text(fingerprint, isAuthority: certificate?.isCertificateAuthority == true)
+            kind = material.kindText(certificate)
+            key = material.keyKind?.description ?? ""
+            subject = material.subject?.description ?? ""
+            expiry = certificate.map { PinctlCommands.expiry($0, now: now) } ?? ""
+            members = [("kind", .string(material.kind.word))]
+        case .pin(let pinned, let owner, let isAuthority):
+            certificate = nil
+            fingerprint = pinned
+            pin = writing.text(pinned, isAuthority: isAuthority)
+            (kind, key, subject, expiry) = ("TLSA", "", owner, "")
+            members = [("kind", "tlsa_record")]
+        }
+        members.append(("pin", .string(fingerprint.description)))
+        if writing.spelling != .okhttp { members.append((writing.spelling.rawValue, .string(pin))) }
+        if !key.isEmpty { members.append(("key", .string(key))) }
+        if case .key(let material) = content, material.subject != nil { members.append(("subject", .string(subject))) }
+        if case .pin = content { members.append(("host", .string(subject))) }
+        self.members = members + (certificate.map(certificateMembers) ?? [])
     }
 
-    fileprivate func kindText(_ certificate: X509Certificate?) -> String {
-        switch kind {
-        case .certificate:
-            guard let certificate else { return "cert" }
-            return certificate.isCertificateAuthority ? "cert CA" : "cert leaf"
-        case .certificateRequest: return "CSR"
-        case .publicKey: return "public key"
-        case .privateKey: return "private key"
+    func json(_ place: [(String, JSON)]) -> JSON { .object(place + members) }
+
+    func has(_ object: PinnedObject) -> Bool {
+        switch object {
+        case .publicKey(let expected): expected == fingerprint
+        case .certificate(let expected): expected == certificate?.fingerprint
         }
     }
 }
 
-extension KeyMaterial.Kind {
-    fileprivate var word: String {
-        switch self {
-        case .certificate: "certificate"
-        case .certificateRequest: "certificate_request"
-        case .publicKey: "public_key"
-        case .privateKey: "private_key"
+extension Arguments {
+    /// The pins of `--expect`.
+    fileprivate func expectedPins() throws(UsageError) -> [PinnedObject] {
+        var pins: [PinnedObject] = []
+        for text in all(.expect) {
+            do throws(PinTextError) {
+                pins.append(try PinnedObject(text))
+            } catch {
+                throw .invalidValue(.expect, reason: error.description)
+            }
         }
+        return pins
     }
 }

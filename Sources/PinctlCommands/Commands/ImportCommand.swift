@@ -11,6 +11,9 @@ extension CommandDefinition {
             "standard input. What the other system passes over or takes otherwise than it looks is",
             "said on standard error, and so is what the policy cannot say: that needs --lossy.",
         ],
+        examples: [
+            ("a policy of what an Android app has", "pinctl import network_security_config.xml -o pins.jsonc")
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             let input = try DialectInput(
                 arguments.operands[0], as: arguments.dialect(.from), host: arguments[.importedHost])

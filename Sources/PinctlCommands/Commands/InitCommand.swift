@@ -1,49 +1,258 @@
 import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
 import TLSTransport
 
 extension CommandDefinition {
     static let initialize = CommandDefinition(
-        name: "init", summary: "write a policy that pins the keys of servers as they are now", operands: "TARGET…",
-        operandCount: 1...Int.max, flags: [.output, .caFile, .profile, .at, .connectTimeout, .timeout],
+        name: "init", summary: "write a policy that pins the keys of servers as they are now",
+        operands: "[TARGET…]", operandCount: 0...Int.max,
+        flags: [.initialFrom, .initialHost, .intoPolicy, .output, .caFile, .profile, .at] + Flag.probing,
         notes: [
             "Every server is connected to and its chain verified; when one of them cannot be, nothing",
-            "is written. The policy goes to standard output, or to a FILE that does not exist yet. Its",
-            "backup slots have to be filled before pinctl lint passes. A --ca-file is not written down:",
-            "give it to check as well, or name it in the rules as \"anchors\".",
+            "is written. --from takes a file of certificates instead, for the names of the leaf or for",
+            "--host, or a list of targets, one a line, # before comments. The policy goes to standard",
+            "output, to a FILE that does not exist yet, or with --into to a policy that has no rule",
+            "for these hosts. Its backup slots have to be filled before pinctl lint passes. A --ca-file",
+            "is named in the rules as \"anchors\", relative to the policy's folder.",
+        ],
+        examples: [
+            ("begin a policy", "pinctl init -o pins.jsonc api.example.com www.example.com")
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let targets = try arguments.targets()
+            let source = try InitSource(arguments)
+            let destination = try InitDestination(arguments)
+            for endpoint in source.endpoints { try destination.checkIsNew(endpoint) }
             let probe = try ServerProbe(arguments)
             let judge = try ChainJudge(arguments, in: environment)
+            let anchors = destination.anchors(arguments.all(.caFile))
 
-            var draft = PolicyDraft()
-            await inOrder(targets) { target in
-                (target, judge.verdict(on: await probe.probes(of: target)[0], expecting: .trust))
-            } each: { target, judged in
-                if let path = judged.verdict.path {
-                    draft.add(path, port: Int(target.endpoint.port))
-                } else {
-                    console.problem(
-                        "\(target): \(judged.finding)", judged.verdict.status,
-                        members: [("target", .string(target.description))])
+            var draft = destination.draft
+            switch source {
+            case .targets(let targets):
+                await inOrder(targets) { target in
+                    (target, judge.verdict(on: await probe.probes(of: target)[0], expecting: .trust))
+                } each: { target, judged in
+                    if let path = judged.verdict.path {
+                        draft.add(path, port: Int(target.endpoint.port), anchors: anchors)
+                    } else {
+                        console.problem(
+                            "\(target): \(judged.finding)", judged.verdict.status,
+                            members: [("target", .string(target.description))])
+                    }
+                }
+            case .chain(let chain, let names, let passedOver):
+                for name in passedOver {
+                    console.note(
+                        "\(name) is passed over, it is no host: name the hosts below it with \(Flag.host.dashed)")
+                }
+                for endpoint in names {
+                    let trust = ServerTrust(
+                        presented: chain, name: endpoint.name, store: judge.store, policy: judge.policy)
+                    do throws(TrustError) {
+                        draft.add(try trust.evaluate(at: judge.time), port: Int(endpoint.port), anchors: anchors)
+                    } catch {
+                        console.problem(
+                            "\(endpoint): not trusted: \(error)", .notTrusted,
+                            members: [("target", .string(endpoint.description))])
+                    }
                 }
             }
             guard console.status == .good else {
                 return console.note("nothing is written: a policy is made of verified chains alone")
             }
+            try destination.write(draft, for: source.endpoints.map(\.description), &console)
+        })
+}
 
-            let hosts = JSON.array(targets.map { .string($0.description) })
-            guard let path = arguments[.output] else {
-                let lines = draft.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-                return console.result(
-                    lines.map(String.init), .object([("targets", hosts), ("policy", .string(draft.text))]))
+/// Where `init` takes hosts and keys from.
+private enum InitSource: Sendable {
+    case targets([Target])
+    /// A chain of a file, the hosts it is for, and names of the leaf that are none.
+    case chain(PresentedChain, [Endpoint], passedOver: [String])
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        guard let path = arguments[.initialFrom] else {
+            guard arguments.all(.initialHost).isEmpty else {
+                throw .unusable(["--host names whom the certificates of --from are for: give that too"])
             }
+            guard !arguments.operands.isEmpty else { throw .missingOperand(arguments.command) }
+            self = .targets(try arguments.targets())
+            return
+        }
+        guard arguments.operands.isEmpty else {
+            throw .unusable(["targets and --from exclude each other: write the targets into the file, one a line"])
+        }
+        let bytes = try DialectInput.contents(path)
+        let title = DialectInput.title(path)
+        var certificates: [X509Certificate] = []
+        var problem: String?
+        var isText = false
+        do throws(KeyFile.Failure) {
+            try KeyFile.read(bytes) { _ in
+                isText = true
+                return true
+            } each: { item in
+                switch item.content {
+                case .success(let key): if let certificate = key.parsedCertificate { certificates.append(certificate) }
+                case .failure(let error): problem = problem ?? "[\(item.index)]: \(InputProblem(error).reason)"
+                }
+            }
+        } catch {
+            throw .unusable(["\(title): \(error)"])
+        }
+        if let problem { throw .unusable([title + problem]) }
+        if isText {
+            self = .targets(try Self.targets(in: bytes, title))
+        } else {
+            guard let chain = PresentedChain(ordering: certificates) else {
+                throw .unusable(["\(title): holds no chain of certificates with one leaf: give that of one server"])
+            }
+            self = try Self.chain(chain, arguments, title)
+        }
+    }
+
+    private static func targets(in bytes: [UInt8], _ title: String) throws(UsageError) -> [Target] {
+        var targets: [Target] = []
+        let lines = String(decoding: bytes, as: UTF8.self).split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (number, line) in lines.enumerated() {
+            let word = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace)
+            guard let first = word.first else { continue }
+            do throws(TargetError) {
+                guard word.count == 1 else { throw .port(String(word[1])) }
+                targets.append(try Target(String(first)))
+            } catch {
+                throw .unusable(["\(title):\(number + 1): \(error)"])
+            }
+        }
+        guard !targets.isEmpty else {
+            throw .unusable(["\(title): holds no target: write one a line, or give certificates"])
+        }
+        return targets
+    }
+
+    private static func chain(
+        _ chain: PresentedChain, _ arguments: Arguments, _ title: String
+    ) throws(UsageError) -> InitSource {
+        var endpoints: [Endpoint] = []
+        for host in arguments.all(.initialHost) { endpoints.append(try Target(argument: host).endpoint) }
+        guard endpoints.isEmpty else { return .chain(chain, endpoints, passedOver: []) }
+        var passedOver: [String] = []
+        for entry in chain.leaf.subjectAlternativeNames {
+            guard let name = try? ServerName(entry.description) else {
+                passedOver.append(entry.description)
+                continue
+            }
+            endpoints.append(Endpoint(name: name, port: 443))
+        }
+        guard !endpoints.isEmpty else {
+            throw .unusable(["\(title): its leaf names no host: name it with \(Flag.host.dashed)"])
+        }
+        return .chain(chain, endpoints, passedOver: passedOver)
+    }
+
+    var endpoints: [Endpoint] {
+        switch self {
+        case .targets(let targets): targets.map(\.endpoint)
+        case .chain(_, let endpoints, _): endpoints
+        }
+    }
+}
+
+/// Where `init` writes to.
+private enum InitDestination {
+    case standardOutput
+    case newFile(String)
+    case policy(PolicyFile, [UInt8])
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        switch (arguments[.output], arguments[.intoPolicy]) {
+        case (_?, _?): throw .unusable(["--output and --into exclude each other: give one of them"])
+        case (let path?, nil): self = .newFile(path)
+        case (nil, let path?):
+            let bytes = try DialectInput.contents(path)
+            do throws(PolicyFileError) {
+                self = .policy(try PolicyFile(bytes: bytes, path: path), bytes)
+            } catch {
+                throw .unusable(error.problems.map(\.description))
+            }
+        case (nil, nil): self = .standardOutput
+        }
+    }
+
+    var draft: PolicyDraft {
+        if case .policy(let file, _) = self { PolicyDraft(extending: file) } else { PolicyDraft() }
+    }
+
+    private var path: String {
+        switch self {
+        case .standardOutput: ""
+        case .newFile(let path): path
+        case .policy(let file, _): file.path
+        }
+    }
+
+    /// Refuses a host that the policy has a rule of its own for.
+    func checkIsNew(_ endpoint: Endpoint) throws(UsageError) {
+        guard case .policy(let file, _) = self else { return }
+        let known = file.policy.rules.first { rule in
+            rule.host == endpoint.name && rule.ports.map { $0.contains(Int(endpoint.port)) } ?? true
+        }
+        guard let known else { return }
+        throw .unusable([
+            "\(known.location.map { "\($0): " } ?? "")a rule for \(endpoint) stands here already: change it"
+        ])
+    }
+
+    /// The files of `--ca-file` as a policy at this place names them.
+    func anchors(_ files: [String]) -> [String] {
+        let policy = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        return files.map { file in
+            guard !file.hasPrefix("/") else { return file }
+            guard policy.first != "" else { return FileManager.default.currentDirectoryPath + "/" + file }
+            let here = policy.filter { $0 != "." && !$0.isEmpty }
+            // The way back out of a folder that was left by .. is not known.
+            guard !here.contains("..") else { return FileManager.default.currentDirectoryPath + "/" + file }
+            let parts = file.split(separator: "/").filter { $0 != "." }
+            let same = zip(here, parts.dropLast()).prefix { $0 == $1 }.count
+            return (Array(repeating: "..", count: here.count - same) + parts.dropFirst(same)).joined(separator: "/")
+        }
+    }
+
+    func write(_ draft: PolicyDraft, for hosts: [String], _ console: inout Console) throws(UsageError) {
+        let targets: [(String, JSON)] = [("targets", .array(hosts.map { .string($0) }))]
+        switch self {
+        case .standardOutput:
+            let lines = draft.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            console.result(lines.map(String.init), .object(targets + [("policy", .string(draft.text))]))
+        case .newFile(let path):
+            let text = draft.text(isStrict: path.lowercased().hasSuffix(".json"))
             do throws(NewFileError) {
-                try writeNewFile(path, Array(draft.text.utf8))
+                try writeNewFile(path, Array(text.utf8))
             } catch {
                 throw .invalidValue(.output, reason: "\(path): \(error)")
             }
+            console.result(["wrote \(path)"], .object(targets + [("file", .string(path))]))
+        case .policy(let file, let bytes):
+            let result: [UInt8]
+            do throws(PolicyInsertionError) {
+                result = try draft.inserted(into: bytes, path: file.path)
+            } catch {
+                throw .unusable([error.description])
+            }
+            // Somebody may have saved it while servers were asked.
+            guard try DialectInput.contents(file.path) == bytes else {
+                throw .unusable(["\(file.path): was changed meanwhile, and is left as it is: run this again"])
+            }
+            do throws(NewFileError) {
+                try replaceFile(file.path, result)
+            } catch {
+                throw .invalidValue(.intoPolicy, reason: "\(file.path): \(error)")
+            }
             console.result(
-                ["wrote \(path)"], .object([("targets", hosts), ("file", .string(path))]))
-        })
+                ["added \(draft.count) \(draft.count == 1 ? "rule" : "rules") to \(file.path)"],
+                .object(targets + [("file", .string(file.path)), ("rules", .integer(draft.count))]))
+        }
+    }
 }

@@ -6,26 +6,36 @@ import PinDialects
 extension CommandDefinition {
     static let lint = CommandDefinition(
         name: "lint", summary: "say what is wrong with files of pins", operands: "[FILE…]",
-        operandCount: 0...Int.max, flags: [.from, .lintRule, .at],
+        operandCount: 0...Int.max, flags: [.from, .lintRule, .at, .report, .annotations],
         notes: [
             "FILE is a policy or any other dialect, found by what stands in it. Without FILE, the",
             "policy of the environment variable PINCTL_POLICY, else pins/pins.jsonc. Errors make",
             "exit code 1, warnings do not. A comment pinctl-allow P011: REASON takes back what rule",
             "P011 finds on its line and the next. The rules: pinctl help lint-rules.",
         ],
+        examples: [
+            ("the policy of this folder", "pinctl lint"),
+            (
+                "what an app ships, without one of the rules",
+                "pinctl lint --rule P011=off app/src/main/res/xml/network_security_config.xml"
+            ),
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             let job = LintJob(
                 settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),
                 time: try arguments.time(in: environment))
-            var tally = (errors: 0, warnings: 0)
+            let reports = try arguments.reports(in: environment, &console)
+            var report = Report(command: "lint", time: job.time, policy: nil)
+            report.rules = LintRule.allCases.map(ReportRule.init)
             let files = arguments.operands.isEmpty ? [Arguments.usualPolicyPath(in: environment)] : arguments.operands
-            for path in files { job.lint(path, &tally, &console) }
+            for path in files { job.lint(path, &report, &console) }
+            let errors = report.entries.count { $0.outcome.isFailure }
+            let warnings = report.entries.count { $0.outcome == .warning }
+            report.closing = "\(files.count) linted: errors \(errors), warnings \(warnings)"
             console.summarize(
-                "\(files.count) linted: errors \(tally.errors), warnings \(tally.warnings)",
-                [
-                    ("files", .integer(files.count)), ("errors", .integer(tally.errors)),
-                    ("warnings", .integer(tally.warnings)),
-                ])
+                report.closing,
+                [("files", .integer(files.count)), ("errors", .integer(errors)), ("warnings", .integer(warnings))])
+            reports.write(report, &console)
         })
 
     /// `pinctl help lint-rules`.
@@ -58,42 +68,54 @@ private struct LintJob {
     let dialect: PinDialect?
     let time: Date
 
-    func lint(_ path: String, _ tally: inout (errors: Int, warnings: Int), _ console: inout Console) {
+    func lint(_ path: String, _ report: inout Report, _ console: inout Console) {
+        let title = DialectInput.title(path)
         let bytes: [UInt8]
         do throws(UsageError) {
             bytes = try DialectInput.contents(path)
         } catch {
-            for message in error.messages {
-                tally.errors += 1
-                console.problem(message, .badInput, members: [("file", .string(path))])
-            }
+            for message in error.messages { Self.refuse(message, path, &report, &console) }
             return
         }
+        let before = report.entries.count
         do throws(PolicyFileError) {
-            for finding in try findings(in: bytes, DialectInput.title(path), &console) {
-                switch finding.severity {
-                case .error: tally.errors += 1
-                default: tally.warnings += 1
-                }
+            for finding in try findings(in: bytes, title, &console) {
+                let entry = ReportEntry(
+                    finding.location, finding.message, finding.rule,
+                    isError: finding.severity == .error)
                 console.result(
-                    [finding.description],
-                    Self.json(finding.location, finding.message, severity: finding.severity.rawValue, finding.rule),
-                    finding.severity == .error ? .finding : .good)
+                    [finding.description], entry.json ?? .null, finding.severity == .error ? .finding : .good)
+                report.entries.append(entry)
             }
         } catch {
             for problem in error.problems {
-                tally.errors += 1
                 // Without a line it is the file itself that cannot be read.
                 guard problem.location.line > 0 else {
-                    console.problem("\(path): \(problem.message)", .badInput, members: [("file", .string(path))])
+                    Self.refuse("\(path): \(problem.message)", path, &report, &console)
                     continue
                 }
                 let mark = problem.rule.map { "error[\($0.rawValue)]" } ?? "error:"
+                let entry = ReportEntry(problem.location, problem.message, problem.rule, isError: true)
                 console.result(
-                    ["\(problem.location): \(mark) \(visibleText(problem.message))"],
-                    Self.json(problem.location, problem.message, severity: "error", problem.rule), .finding)
+                    ["\(problem.location): \(mark) \(visibleText(problem.message))"], entry.json ?? .null, .finding)
+                report.entries.append(entry)
             }
         }
+        guard report.entries.count == before else { return }
+        report.entries.append(
+            ReportEntry(
+                outcome: .ok, subject: title, verdict: "ok", finding: "nothing found",
+                location: PolicyLocation(path: title), json: nil))
+    }
+
+    /// Tells of a file that cannot be read.
+    private static func refuse(_ message: String, _ path: String, _ report: inout Report, _ console: inout Console) {
+        console.problem(message, .badInput, members: [("file", .string(path))])
+        report.entries.append(
+            ReportEntry(
+                outcome: .badInput, subject: DialectInput.title(path), verdict: "bad_input", finding: message,
+                location: PolicyLocation(path: DialectInput.title(path)),
+                json: .object([("file", .string(path)), ("error", .string(message))])))
     }
 
     private func findings(
@@ -132,14 +154,30 @@ private struct LintJob {
                 .exportDrift, .warning, at: export.location, "the policy cannot be held against its export: \(reason)")
         }
     }
+}
 
-    private static func json(
-        _ location: PolicyLocation, _ message: String, severity: String, _ rule: LintRule?
-    ) -> JSON {
-        .object(
-            [
-                ("file", .string(location.path)), ("line", .integer(location.line)),
-                ("column", .integer(location.column)), ("severity", .string(severity)),
-            ] + (rule.map { [("rule", .string($0.rawValue))] } ?? []) + [("message", .string(message))])
+extension ReportEntry {
+    /// What lint found at a place; nil for what no rule is about, a file that cannot be understood.
+    fileprivate init(_ location: PolicyLocation, _ message: String, _ rule: LintRule?, isError: Bool) {
+        self.init(
+            outcome: isError ? .failed : .warning, subject: location.path,
+            variant: "\(location.line):\(location.column)", verdict: rule?.rawValue ?? "syntax", finding: message,
+            location: location,
+            json: .object(
+                [
+                    ("file", .string(location.path)), ("line", .integer(location.line)),
+                    ("column", .integer(location.column)), ("severity", isError ? "error" : "warning"),
+                ] + (rule.map { [("rule", .string($0.rawValue))] } ?? []) + [("message", .string(message))]))
+    }
+}
+
+extension ReportRule {
+    fileprivate init(_ rule: LintRule) {
+        self.init(
+            identifier: rule.rawValue, summary: rule.summary,
+            help:
+                "Each finding says what to do. A comment \"pinctl-allow \(rule.rawValue): REASON\" on its line or the one "
+                + "before takes it back, --rule \(rule.rawValue)=off all of them.",
+            isWarning: rule.severity == .warning)
     }
 }

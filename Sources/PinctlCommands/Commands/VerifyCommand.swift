@@ -16,9 +16,24 @@ extension CommandDefinition {
             "is given; the mode is use unless --revocation says require. In messages certificate 1",
             "is the one that issued the leaf, and the word in brackets is the rule that was broken.",
         ],
+        examples: [
+            (
+                "whether a chain proves a name to who has these roots",
+                "pinctl verify chain.pem --host api.example.com --ca-file root.pem"
+            ),
+            (
+                "the same under the roots of two kinds of clients, with every path that was tried",
+                "pinctl verify chain.pem --host api.example.com --store old=old.pem --store new=new.pem -v"
+            ),
+        ],
         run: { (arguments, environment, console) throws(UsageError) in
             guard let host = arguments[.host] else { throw .missingFlag(.host) }
-            let endpoint = try Target(argument: host).endpoint
+            let endpoint: Endpoint
+            do throws(TargetError) {
+                endpoint = try Target(host).endpoint
+            } catch {
+                throw .invalidValue(.host, reason: error.description)
+            }
             let time = try arguments.time(in: environment)
             let expectation = try arguments.pinSource().expectation(for: endpoint)
             let (mode, evidence) = try arguments.revocation()

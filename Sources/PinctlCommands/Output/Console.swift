@@ -5,12 +5,13 @@ import CertificateTrust
 ///
 /// - Standard output holds results and nothing else; what went wrong goes to standard error.
 /// - Text is for people. Every line is escaped as a whole, so nothing that comes from a file or a server can act on the
-///   terminal. Verdicts are words; no line depends on colour.
+///   terminal. Verdicts are words; no line depends on colour, which is added behind the escaping.
 /// - With `--json` standard output is one document, valid also when the command fails: the results as they come, what
 ///   went wrong among them, then the summary with the exit code.
 /// - With `--ndjson` each result is a line, and the summary, `"type":"summary"`, the last one.
 /// - With `--quiet` standard output stays empty.
 /// - A result that cannot be written ends the program: exit 2, or quietly when the reader went away.
+/// - A signal ends it at once: what was printed stays, lines whole, and a JSON document has no end.
 package struct Console {
     package enum Format: Sendable {
         case text
@@ -24,9 +25,17 @@ package struct Console {
     private var diagnostics: OutputBuffer
     private let schema: String
     private var elementCount = 0
+    /// Whether the verdicts of text have colour.
+    var isColored = false
+    /// What stands behind each line of the results.
+    private var lineEnd = "\n"
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
     package private(set) var status = ExitCode.good
+    /// The outcome before flags changed it; nil where they did not.
+    private var found: ExitCode?
+    /// Whether a line of progress stands on the terminal.
+    private var showsProgress = false
 
     /// `schema` names the form of the JSON document: `pinctl.hash/1`.
     package init(schema: String, format: Format, output: OutputBuffer, diagnostics: OutputBuffer) {
@@ -35,9 +44,13 @@ package struct Console {
         self.diagnostics = diagnostics
         self.schema = schema
         if format == .json {
-            self.output.write(
-                "{\"schema\":\(JSON.string(schema).text),\"tool\":\(Self.tool.text),\"results\":[")
+            self.output.write(Self.documentHead(schema: schema))
         }
+    }
+
+    /// What the document of `--json` begins with.
+    static func documentHead(schema: String) -> String {
+        "{\"schema\":\(JSON.string(schema).text),\"tool\":\(tool.text),\"results\":["
     }
 
     private static let tool: JSON = ["name": "pinctl", "version": .string(Version.current)]
@@ -52,7 +65,7 @@ package struct Console {
         self.status.record(status)
         switch format {
         case .quiet: break
-        case .text: text(lines())
+        case .text: text(lines(), isColored: isColored)
         case .json, .ndjson: writeElement(json())
         }
     }
@@ -76,8 +89,16 @@ package struct Console {
 
     /// Prints text that is no result of its own, such as a help page; not in JSON.
     mutating func text(_ lines: [String]) {
+        text(lines, isColored: false)
+    }
+
+    private mutating func text(_ lines: [String], isColored: Bool) {
         guard format == .text else { return }
-        for line in lines { output.write(visibleText(line) + "\n") }
+        for (index, line) in lines.enumerated() {
+            let line = visibleText(line)
+            // The verdict stands in the first line.
+            output.write((isColored && index == 0 ? VerdictColor.colored(line) : line) + lineEnd)
+        }
     }
 
     /// Prints a file that was asked for, or an element of the document's `results`. Its tabs stay, nothing else that
@@ -95,11 +116,44 @@ package struct Console {
         }
     }
 
+    /// Prints a document that was asked for in place of the results, as it is: its writer let nothing in it act.
+    mutating func document(_ text: String) { output.write(text) }
+
+    /// Prints a line for the program that runs this one, escaped by its writer, on standard error: what reads standard
+    /// output reads results.
+    mutating func command(_ line: String) {
+        output.flush()
+        diagnostics.write(line + "\n")
+        diagnostics.flush()
+    }
+
     /// Prints the line that ends a list, and keeps what the document's `summary` says besides the exit code.
     mutating func summarize(_ line: String, _ members: [(String, JSON)]) {
         text([line])
         summary = members
     }
+
+    /// Ends a run that says itself what its results count for: `counted` is the outcome, `found` what it is without the
+    /// flags that excuse something. `forgiving` makes 0 of 1, 3 and 4; bad input and defects stay what they are.
+    mutating func settle(_ counted: ExitCode, found: ExitCode, forgiving: Bool = false) {
+        var worst = status
+        worst.record(found)
+        status.record(counted)
+        if forgiving, [.finding, .couldNotCheck, .notTrusted].contains(status) { status = .good }
+        if worst != status { self.found = worst }
+    }
+
+    /// Shows how far a run is, on a terminal; nil wipes it away.
+    mutating func progress(_ line: String?) {
+        guard line != nil || showsProgress else { return }
+        output.flush()
+        diagnostics.write("\r\u{1B}[K" + (line.map { visibleText($0) } ?? ""))
+        diagnostics.flush()
+        showsProgress = line != nil
+    }
+
+    /// Ends each line of the results with NUL from here on, for `xargs -0`.
+    mutating func endLinesWithNUL() { lineEnd = "\0" }
 
     /// Leaves standard output empty from here on; a document that was asked for is still written.
     mutating func silence() {
@@ -109,15 +163,18 @@ package struct Console {
     /// Sends what was printed on its way, for results that take their time.
     mutating func flush() { output.flush() }
 
+    /// The `summary` of the document, as far as is known.
+    var ending: [(String, JSON)] {
+        summary + [("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue)))]
+            + (found.map { [("found", .string($0.word))] } ?? [])
+    }
+
     package mutating func finish() {
-        let verdict: [(String, JSON)] = [
-            ("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue))),
-        ]
         switch format {
-        case .json: output.write("\n],\"summary\":\(JSON.object(summary + verdict).text)}\n")
+        case .json: output.write("\n],\"summary\":\(JSON.object(ending).text)}\n")
         case .ndjson:
             let frame: [(String, JSON)] = [("type", "summary"), ("schema", .string(schema)), ("tool", Self.tool)]
-            output.write(JSON.object(frame + summary + verdict).text + "\n")
+            output.write(JSON.object(frame + ending).text + "\n")
         case .text, .quiet: break
         }
         output.flush()

@@ -1,11 +1,12 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
+import TLSTransport
 
 /// How a verdict reads. The first line is the verdict; what follows a pin mismatch is for somebody at three in the
 /// morning: what is served and what is pinned side by side, each to be pasted, then what to do.
 struct VerdictText {
-    let verdict: Verdict
+    var verdict: Verdict
     /// What was asked about, `host:port`.
     let subject: String
     /// What a certificate that came with the chain is said to come from; the others come from the trust store.
@@ -14,16 +15,28 @@ struct VerdictText {
     let now: Date
     /// What may be behind it.
     var causes: [PinFailureCause] = []
+    /// Which of several looks at the subject this is: `203.0.113.7:443, ECDSA`.
+    var variant = ""
+    /// What will not stay good by itself.
+    var warnings: [CheckWarning] = []
+    /// Whether a failure is one that a baseline has.
+    var isKnown = false
+
+    /// The verdict in a word, with what the warnings make of it.
+    var word: VerdictWord {
+        verdict.status == .good && warnings.contains { $0.kind == .somePaths } ? .okSomePaths : verdict.word
+    }
 
     /// The first line: the verdict in a word, what it is about, and why.
     var headline: String {
         let word =
             switch verdict.status {
-            case .good: "ok  "
+            case _ where isKnown: "old "
+            case .good: warnings.isEmpty ? "ok  " : "ok* "
             case .couldNotCheck: "??  "
             default: "FAIL"
             }
-        return "\(word)  \(subject)  \(finding)"
+        return "\(word)  \(subject)\(variant.isEmpty ? "" : " (\(variant))")  \(isKnown ? "known: " : "")\(finding)"
     }
 
     /// What was found, in one line.
@@ -35,10 +48,23 @@ struct VerdictText {
             return "matched \(names)" + (isOnlyBackup ? ", a backup only: pin the key after it as the next backup" : "")
         case .trusted(_, nil): return "trusted"
         case .trusted(_, let rule?): return "trusted; its pins are off (\(rule.origin))"
-        case .mismatch(let mismatch):
-            let isForgiven = mismatch.rule.mode == .report || mismatch.expiry != nil
-            let mode = isForgiven ? "; mode report: clients tell and go on" : ""
-            return "pin mismatch: \(mismatch.finding) (\(mismatch.rule.origin))\(mode)"
+        case .mismatch(let mismatch): return "pin mismatch: \(mismatch.finding) \(Self.rule(of: mismatch))"
+        case .keyMismatch(let mismatch):
+            return "key mismatch: another key of the server matches, and of this one \(mismatch.finding) "
+                + Self.rule(of: mismatch)
+        case .bypassed(let mismatch):
+            return
+                "pins bypassed: \(mismatch.finding), and clients go on as the path ends outside of the system's roots "
+                + Self.rule(of: mismatch)
+        case .keyMatched(let pins, let rule):
+            return "key matches \(pins.map { "\($0.title) (\($0.role.rawValue))" }.joined(separator: ", ")) "
+                + "(\(rule.origin))"
+        case .keyStrange(let key, let rule?):
+            return "pin mismatch: \(key) is none of \(rule.pins.count) pins (\(rule.origin))"
+        case .keyStrange(let key, nil): return "pin mismatch: \(key) is no pin of any rule"
+        case .keyDenied(let pin): return "the policy denies this key, \(pin.title): make another one"
+        case .keyExpired(let rule, let expiry):
+            return "the rule has ended at \(expiry.end.rfc3339) (\(rule.origin)): ship a policy with a later end"
         case .denied(let match, let path, let port): return "\(PinDecision.denied(match, path, port: port))"
         case .expired(let decision, _, _): return "\(decision)"
         case .unlisted(let policy): return "not covered: \(policy) has no rule for it: add one"
@@ -46,6 +72,11 @@ struct VerdictText {
         case .untrusted(let error): return "not trusted: \(error)"
         case .unreachable(let reason): return "unreachable: \(reason)"
         }
+    }
+
+    private static func rule(of mismatch: PinMismatch) -> String {
+        let isForgiven = mismatch.rule.mode == .report || mismatch.expiry != nil
+        return "(\(mismatch.rule.origin))" + (isForgiven ? "; mode report: clients tell and go on" : "")
     }
 
     /// The verified path, leaf first; what was presented when there is none.
@@ -59,7 +90,8 @@ struct VerdictText {
         }
     }
 
-    private func origin(of certificate: X509Certificate) -> String {
+    /// What a certificate comes from: `served`, `store` or `file`.
+    func origin(of certificate: X509Certificate) -> String {
         presented.contains(certificate) ? source : "store"
     }
 
@@ -70,17 +102,20 @@ struct VerdictText {
 
     /// Below the headline of what failed; empty for the other verdicts.
     var explanation: [String] {
-        guard case .mismatch(let mismatch) = verdict else { return verdict.status == .good ? [] : causeLines }
+        guard let mismatch = verdict.mismatch else {
+            return verdict.status == .good ? warnings.map { "  warning: \($0.text)" } : causeLines
+        }
         return sideBySide(mismatch) + certificates(mismatch) + causeLines + advice(mismatch)
     }
 
     /// The same with the chain, where the explanation does not show it.
     var details: [String] {
-        if case .mismatch = verdict { explanation } else { chain + explanation }
+        verdict.mismatch == nil ? chain + explanation : explanation
     }
 
     private var causeLines: [String] { causes.map { "  cause: \($0)" } }
 
+    /// Served and pinned keys beside one another.
     private func sideBySide(_ mismatch: PinMismatch) -> [String] {
         let served = mismatch.path.roles.map { role, certificate in
             "\(padded(role.rawValue, 12))  \(certificate.spkiFingerprint)"
@@ -116,21 +151,46 @@ struct VerdictText {
     }
 }
 
+extension Verdict {
+    /// What was found, without the place of the rule.
+    var shortFinding: String {
+        switch self {
+        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
+            "pin mismatch: \(mismatch.finding)"
+        case .untrusted(let error): "not trusted: \(error)"
+        default: word.rawValue
+        }
+    }
+}
+
 extension VerdictText {
     /// The result as JSON, with `members` in front.
     func json(_ members: [(String, JSON)]) -> JSON {
-        var members = members + [("verdict", .string(verdict.word)), ("trusted", isTrusted)]
+        var members = members + [("verdict", .string(word.rawValue)), ("trusted", isTrusted)]
         switch verdict {
         case .matched(_, let matches, let rule): members += Self.members(of: rule, matches)
-        case .mismatch(let mismatch): members += Self.members(of: mismatch.rule, mismatch.matches)
+        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
+            members += Self.members(of: mismatch.rule, mismatch.matches)
+        case .keyMatched(_, let rule), .keyStrange(_, let rule?), .keyExpired(let rule, _):
+            members += Self.members(of: rule, [])
+        case .keyDenied(let pin): members.append(("denied", .string("\(pin.object)")))
+        case .keyStrange(_, nil): break
         case .denied(let match, _, _): members.append(("denied", .string("\(match.pin.object)")))
         case .expired(_, let rule, _): members += Self.members(of: rule, [])
         case .untrusted(let error): members += Self.members(of: error)
-        case .unreachable(let reason): members.append(("reason", .string(reason)))
+        case .unreachable(let error):
+            members += [("reason", .string(error.description)), ("unreachable", .string(error.reasonWord))]
         case .unlisted(let policy): members.append(("policy", .string(policy)))
         case .trusted: break
         }
         if !causes.isEmpty { members.append(("diagnosis", .array(causes.map(Self.element)))) }
+        if !warnings.isEmpty {
+            members.append(
+                (
+                    "warnings",
+                    .array(warnings.map { ["warning": .string($0.kind.rawValue), "text": .string($0.text)] })
+                ))
+        }
         if let path = verdict.path { members.append(("chain", .array(path.roles.map(element)))) }
         return .object(members)
     }
@@ -138,9 +198,9 @@ extension VerdictText {
     /// Null where no chain was judged.
     private var isTrusted: JSON {
         switch verdict {
-        case .matched, .trusted, .mismatch, .denied, .expired: true
+        case .matched, .trusted, .mismatch, .keyMismatch, .bypassed, .denied, .expired: true
         case .untrusted: false
-        case .unlisted, .unreachable: .null
+        case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .unlisted, .unreachable: .null
         }
     }
 
@@ -177,7 +237,7 @@ extension VerdictText {
 
 extension VerifiedPath {
     /// Each certificate with the role of its place, leaf first.
-    fileprivate var roles: [(PinRole, X509Certificate)] {
+    var roles: [(PinRole, X509Certificate)] {
         certificates.enumerated().map { (PinRole(index: $0, of: certificates.count), $1) }
     }
 }
@@ -194,7 +254,7 @@ extension TrustFinding {
 
 extension Pin {
     /// Its name, or itself.
-    fileprivate var title: String { name ?? object.description }
+    var title: String { name ?? object.description }
 }
 
 extension PinningRule {
@@ -204,14 +264,14 @@ extension PinningRule {
 
 extension PinMismatch {
     /// How far the pins are from what the rule asks for.
-    fileprivate var finding: String {
+    var finding: String {
         let count = "\(Set(matches.map(\.pin)).count) of \(rule.pins.count) pins match"
         return unmetRoles == [.any]
             ? count : "no match as \(unmetRoles.map(\.rawValue).joined(separator: " and ")), \(count)"
     }
 
     /// What a pin has to do with the path.
-    fileprivate func standing(of pin: Pin) -> String {
+    func standing(of pin: Pin) -> String {
         if let match = matches.first(where: { $0.pin == pin }) { return "matches as \(match.role.rawValue)" }
         // The most puzzling mismatch is a key that is there, but not where its pin counts.
         let place = path.certificates.firstIndex { rule.pins.objects(of: $0).contains(pin.object) }

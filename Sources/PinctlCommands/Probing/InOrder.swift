@@ -1,27 +1,68 @@
+import CertificateTrust
+
 /// Does `work` for several elements at a time, and hands out the results in the order of the elements, each as soon as
 /// those before it are there.
+///
+/// `next` brings more elements whenever those it brought have begun, and none at the end; it may take its time while
+/// results come. One slow element holds back at most `window` others, so that what is kept is bounded.
+func inOrder<Element: Sendable, Result: Sendable>(
+    _ next: @escaping @Sendable () async -> [Element], atOnce limit: Int, window: Int,
+    work: @escaping @Sendable (Element) async -> Result, each: (Result) -> Void
+) async {
+    await withTaskGroup(of: InOrderEvent<Element, Result>.self) { group in
+        var waiting: ArraySlice<Element> = []
+        var finished: [Int: Result] = [:]
+        var (started, running, handedOut) = (0, 0, 0)
+        var (isReading, isAtEnd) = (false, false)
+        func advance() {
+            while running < limit, started - handedOut < window, let element = waiting.popFirst() {
+                let index = started
+                started += 1
+                running += 1
+                group.addTask { .result(index, await work(element)) }
+            }
+            if waiting.isEmpty, !isReading, !isAtEnd {
+                isReading = true
+                group.addTask { .elements(await next()) }
+            }
+        }
+        advance()
+        for await event in group {
+            switch event {
+            case .elements(let elements):
+                isReading = false
+                isAtEnd = elements.isEmpty
+                waiting = elements[...]
+            case .result(let index, let result):
+                running -= 1
+                finished[index] = result
+                while let result = finished.removeValue(forKey: handedOut) {
+                    handedOut += 1
+                    each(result)
+                }
+            }
+            advance()
+        }
+    }
+}
+
+/// What happens while work is done in order.
+private enum InOrderEvent<Element: Sendable, Result: Sendable>: Sendable {
+    case elements([Element])
+    case result(Int, Result)
+}
+
+/// The same for elements that are all there.
 func inOrder<Element: Sendable, Result: Sendable>(
     _ elements: [Element], atOnce limit: Int = 16, work: @escaping @Sendable (Element) async -> Result,
     each: (Result) -> Void
 ) async {
-    await withTaskGroup(of: (Int, Result).self) { group in
-        var started = 0
-        var finished: [Int: Result] = [:]
-        var next = 0
-        func start() {
-            guard started < elements.count else { return }
-            let index = started
-            started += 1
-            group.addTask { (index, await work(elements[index])) }
-        }
-        for _ in 0..<limit { start() }
-        for await (index, result) in group {
-            finished[index] = result
-            while let result = finished.removeValue(forKey: next) {
-                each(result)
-                next += 1
+    let rest = Locked(elements)
+    await inOrder(
+        {
+            rest.withLock { rest in
+                defer { rest = [] }
+                return rest
             }
-            start()
-        }
-    }
+        }, atOnce: limit, window: max(1, elements.count), work: work, each: each)
 }

@@ -4,32 +4,32 @@ import TLSTransport
 
 /// Asks servers for their chains. Nothing is judged, and no more is sent than a handshake.
 struct ServerProbe: Sendable {
-    private let options: DialOptions
+    /// What the command line asks for.
+    let settings: ProbeSettings
+    private let rate: ConnectionRate?
 
-    /// By the flags for time limits.
+    /// By the flags of ``Flag/probing``.
     init(_ arguments: Arguments) throws(UsageError) {
-        var options = DialOptions()
-        options.totalTimeout = try arguments.seconds(.timeout, default: 10)
-        options.connectTimeout = try arguments.seconds(.connectTimeout, default: 5)
-        // The whole is what is limited.
-        options.resolveTimeout = options.totalTimeout
-        options.handshakeTimeout = options.totalTimeout
-        self.options = options
+        settings = try ProbeSettings(arguments)
+        rate = settings.rate.map(ConnectionRate.init)
     }
 
-    /// Shakes hands as often as the settings ask for: for each key, at each address. At least one probe.
-    func probes(of target: Target, keys: CheckSettings.Keys = .auto, allAddresses: Bool = false) async -> [Probe] {
-        let start = ContinuousClock.now
-        let outcome: Result<ServedChain, TransportError>
-        var address: String?
-        do throws(TransportError) {
-            let connection = try await Transport.shared.dial(target.endpoint, options: options)
-            outcome = .success(ServedChain(presented: connection.presented, version: ""))
-            address = connection.remoteAddress
-            await connection.refuse()
-        } catch {
-            outcome = .failure(error)
-        }
-        return [Probe(target: target, address: address, key: nil, outcome: outcome, duration: .now - start)]
+    /// Shakes hands as often as it takes: for each key, at each address. At least one probe.
+    ///
+    /// `keys` and `allAddresses` are what a rule asks for; the command line's go before them. A kind of key that a
+    /// server does not have is no probe where both were asked for and it has the other.
+    func probes(
+        of target: Target, keys: CheckSettings.Keys = .auto, allAddresses: Bool = false
+    ) async -> [Probe] {
+        let asked = (allAddresses || settings.allAddresses) && settings.proxy == nil
+        return await ProbeRun(located(target), settings, rate).probes(keys: settings.keys ?? keys, atEach: asked)
+    }
+
+    /// The target with what the command line says about the way to it.
+    private func located(_ target: Target) -> Target {
+        var target = target
+        if target.endpoint.route == nil { target.endpoint.route = settings.routes[target.endpoint] }
+        if target.startTLS == nil { target.startTLS = settings.startTLS }
+        return target
     }
 }

@@ -10,11 +10,15 @@ struct Report: Sendable {
     /// What was held against: the policy's path, or nil.
     let policy: String?
     var entries: [ReportEntry] = []
+    /// The causes that several entries may share, the worst first.
     var groups: [ReportGroup] = []
-    /// The summary of the JSON document, without what the exit code adds.
+    /// What the verdicts of its entries, and their warnings, mean.
+    var rules: [ReportRule] = []
+    /// The summary of the JSON document; the console's, when the report is written.
     var summary: [(String, JSON)] = []
     /// The line that ends the text output.
     var closing = ""
+    /// The outcome; the console's, when the report is written.
     var status = ExitCode.good
 }
 
@@ -36,6 +40,10 @@ struct ReportEntry: Sendable {
     let subject: String
     /// Which of several looks at it this is: `203.0.113.7, ECDSA`; empty when there is one.
     var variant = ""
+    /// The address that was asked, where one was: `203.0.113.7:443`.
+    var address: String?
+    /// The kind of key that was asked for, where one was: `ecdsa`.
+    var key: String?
     /// The verdict in a word that stays the same across versions: `pin_mismatch`, `P003`.
     let verdict: String
     /// What was found, in one line.
@@ -46,15 +54,33 @@ struct ReportEntry: Sendable {
     var warnings: [(identifier: String, text: String)] = []
     /// Where the rule stands that decided, or the finding.
     var location: PolicyLocation?
-    /// What is likely behind it: a word that stays the same, what was found, what to do.
-    var causes: [PinFailureCause] = []
+    /// What is likely behind it.
+    var causes: [ReportCause] = []
     /// The chain, leaf first, as it was judged.
     var chain: [ReportCertificate] = []
     /// What the rule expects.
     var pins: [ReportPin] = []
     var duration: Duration?
-    /// The element of the JSON document.
-    let json: JSON
+    /// The key of the group that it is one of.
+    var group: String?
+    /// The element of the JSON document; nil for what that does not list, a file without findings.
+    let json: JSON?
+}
+
+/// What is likely behind a failure.
+struct ReportCause: Sendable {
+    /// A word that stays the same: `authority-changed`.
+    let identifier: String
+    /// What is the case, in a line.
+    let finding: String
+    /// What to do about it.
+    let remedy: String
+}
+
+extension ReportCause {
+    init(_ cause: PinFailureCause) {
+        self.init(identifier: cause.identifier, finding: cause.finding, remedy: cause.remedy)
+    }
 }
 
 /// One certificate of a chain that was judged.
@@ -83,10 +109,13 @@ struct ReportPin: Sendable {
     let isBackup: Bool
     /// `matches as root`, `not served`.
     let standing: String
+    let isMatched: Bool
 }
 
 /// What failed for one cause.
 struct ReportGroup: Sendable {
+    /// What tells it from others; its entries have it too.
+    var key = ""
     let outcome: ReportEntry.Outcome
     /// The cause in a line: `the authority changed: WE1 → WE2`.
     let title: String
@@ -94,4 +123,15 @@ struct ReportGroup: Sendable {
     let count: Int
     /// The first of its subjects.
     let examples: [String]
+}
+
+/// A verdict or a rule that a report may name.
+struct ReportRule: Sendable {
+    /// `pin_mismatch`, `P003`.
+    let identifier: String
+    /// What it means, in a line.
+    let summary: String
+    /// What to do about it, in sentences; empty where the finding says it.
+    var help = ""
+    var isWarning = false
 }

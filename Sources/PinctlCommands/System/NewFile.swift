@@ -25,7 +25,7 @@ func replaceFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
 }
 
 /// A file that is written and on the disk, until the call returns.
-private func withTemporaryFile(
+func withTemporaryFile(
     beside path: String, mode: mode_t, _ bytes: [UInt8], _ body: (String) throws(NewFileError) -> Void
 ) throws(NewFileError) {
     let temporary = "\(path).\(getpid()).new"
@@ -50,6 +50,11 @@ extension NewFileError: CustomStringConvertible {
         case EEXIST: "exists already: remove it, or name another file"
         case ENOENT: "its folder does not exist: make it first"
         case EACCES: "permission denied: check who may write there"
+        case EISDIR: "is a folder: name a file in it"
+        case ENOTDIR: "what it is to stand in is no folder: check the path"
+        case ENOSPC, EDQUOT: "the disk is full: make room, or name another place"
+        case EROFS: "cannot be written to: name another place"
+        case ENXIO: "nobody reads from it: start the reader first"
         default: "cannot be written: \(systemErrorText(errno))"
         }
     }

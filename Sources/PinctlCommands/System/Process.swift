@@ -9,16 +9,28 @@ extension Pinctl {
         _ = signal(SIGPIPE, SIG_IGN)
         // The Swift runtime takes this one for a crash: it prints memory, and goes on.
         _ = signal(SIGQUIT, SIG_DFL)
-        _ = signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
+        for end in [SIGINT, SIGTERM] { _ = signal(end, endAtOnce) }
         // What Swift's traps raise.
         for trap in [SIGILL, SIGTRAP] { _ = signal(trap) { _ in endWithDefect() } }
+        raiseDescriptorLimit()
         let environment = CommandEnvironment(
-            variables: { ProcessInfo.processInfo.environment }, now: { Date() })
+            variables: { ProcessInfo.processInfo.environment }, now: { Date() }, terminal: .ofProcess)
         let status = await run(
             Array(CommandLine.arguments.dropFirst()), in: environment, output: StandardStreams.output,
             diagnostics: StandardStreams.diagnostics)
         exit(status.rawValue)
     }
+}
+
+/// Ends by the signal itself, so that a shell knows why and stops its script too. A line of progress is wiped first, or
+/// the prompt would stand behind it.
+private func endAtOnce(_ number: Int32) {
+    if isatty(2) == 1 {
+        let wipe: StaticString = "\r\u{1B}[K"
+        _ = unsafe write(2, wipe.utf8Start, wipe.utf8CodeUnitCount)
+    }
+    _ = signal(number, SIG_DFL)
+    _ = raise(number)
 }
 
 /// Says that it was no fault of the input, in what a signal handler may call.

@@ -1,3 +1,4 @@
+import CertificateTrust
 import HTTPMessages
 
 /// The authentication of one task at one place: what is sent, who is asked, and when it ends. A pure state machine.
@@ -21,6 +22,8 @@ struct AuthenticationExchange: Sendable {
     static let answerLimit = 4
     /// How often the server may want another nonce before it counts as a refusal.
     static let renewalLimit = 4
+    /// Messages of logins of connections; NTLM takes two, and Negotiate hardly more.
+    static let messageLimit = 20
 
     /// A credential that goes with requests until their response is there.
     private struct Answer {
@@ -29,6 +32,8 @@ struct AuthenticationExchange: Sendable {
         var isAhead = false
         /// A delegate gave it.
         var isGiven = false
+        /// What the server said last in a login of the connection.
+        var token: [UInt8]?
     }
 
     private let cache: AuthenticationCache
@@ -46,6 +51,7 @@ struct AuthenticationExchange: Sendable {
     private var failureCount = 0
     private var answerCounts: [String: Int] = [:]
     private var renewedNonces: Set<String> = []
+    private var messageCount = 0
     /// What a space accepted that is for this task alone.
     private var own: KnownAuthentication?
 
@@ -68,15 +74,8 @@ struct AuthenticationExchange: Sendable {
 
     /// The field to send with a request: the answer to its last response, or what is known of its space.
     mutating func field(for request: AuthenticationRequest) -> HTTPField? {
-        if let before = self.request, before.place != request.place || before.user != request.user {
-            self = AuthenticationExchange(cache: cache, stored: stored)
-        }
-        self.request = request
+        prepareAnswer(for: request)
         sent = nil
-        guard !request.hasOwnField else { return nil }
-        if answer == nil, let known = ownAuthentication(ahead: request) ?? cache.authentication(ahead: request) {
-            answer = Answer(known: known, isAhead: true)
-        }
         guard let answer else { return nil }
         switch answer.known.prepared {
         case .basic(let value):
@@ -90,21 +89,57 @@ struct AuthenticationExchange: Sendable {
             else { return nil }
             sent = (answer, authorization.proof)
             return HTTPField(name: request.place.credentialField, value: authorization.value)
+        case .connection:
+            sent = (answer, nil)
+            return nil
         }
     }
 
-    /// Takes the head of the response to the last request.
-    mutating func received(statusCode: Int, fields: [HTTPField]) -> Step {
+    /// What a request will log its connection in with, so that one can be chosen; nil for none.
+    mutating func connectionLogin(for request: AuthenticationRequest) -> KnownAuthentication? {
+        prepareAnswer(for: request)
+        guard let known = answer?.known, known.prepared.connectionMechanism != nil else { return nil }
+        return known
+    }
+
+    /// The login of the connection that goes with the request, and the server's last word in it; nil for none.
+    var sentLogin: (known: KnownAuthentication, token: [UInt8]?)? {
+        guard let sent = sent?.answer, sent.known.prepared.connectionMechanism != nil else { return nil }
+        return (sent.known, sent.token)
+    }
+
+    private mutating func prepareAnswer(for request: AuthenticationRequest) {
+        if let before = self.request, before.place != request.place || before.user != request.user {
+            self = AuthenticationExchange(cache: cache, stored: stored)
+        }
+        self.request = request
+        guard !request.hasOwnField else {
+            answer = nil
+            return
+        }
+        guard answer == nil, let known = ownAuthentication(ahead: request) ?? cache.authentication(ahead: request)
+        else { return }
+        if known.prepared.connectionMechanism != nil, request.connectionLogins == .refused { return }
+        answer = Answer(known: known, isAhead: true)
+    }
+
+    /// Takes the head of the response to the last request. `login` says where the login of its connection stood, when
+    /// one went with the request.
+    mutating func received(
+        statusCode: Int, fields: [HTTPField], login: ConnectionLogin.Progress? = nil
+    ) -> Step {
         offers = []
         guard let request, !request.hasOwnField else { return .deliver(.plain) }
         guard statusCode == request.place.statusCode else {
             // The other side's question says nothing about what was sent to this one.
             if statusCode == 401 || statusCode == 407 { return .deliver(.plain) }
+            // Nobody was logged in yet, and nobody had to be.
+            if let login, !login.hasProvenUser { return .deliver(.plain) }
             return accepted(request, fields)
         }
         answer = nil
-        offers = AuthenticationOffer.offers(in: fields, for: request)
-        if let sent = sent?.answer, renews(sent) { return .retry }
+        offers = AuthenticationOffer.offers(in: fields, for: request).filter { permits($0, request) }
+        if let sent = sent?.answer, goesOn(sent, login) || renews(sent) { return .retry }
         return advance()
     }
 
@@ -129,13 +164,57 @@ struct AuthenticationExchange: Sendable {
             } catch {
                 return .refused(.unusableCredential(error))
             }
-            NSLog(
-                "%@",
-                "PinnedNetworking: \(offer.space.authenticationMethod) is not spoken yet, and its credential unused")
         }
         passed.insert(offer.space)
         offers.removeFirst()
         return advance()
+    }
+}
+
+// MARK: Logins of connections
+
+extension AuthenticationExchange {
+    /// Goes on after a login of the connection could not: with the next scheme that the server offers.
+    mutating func cannotLogIn(_ reason: ConnectionLoginError) -> Step {
+        guard let (sent, _) = sent else { return .deliver(.plain) }
+        let space = sent.known.space
+        NSLog("%@", "PinnedNetworking: no login by \(space.authenticationMethod) at \(space.host): \(reason)")
+        cache.forget(sent.known)
+        if own?.space == space { own = nil }
+        answer = nil
+        self.sent = nil
+        passed.insert(space)
+        return advance()
+    }
+
+    private func permits(_ offer: AuthenticationOffer, _ request: AuthenticationRequest) -> Bool {
+        guard offer.scheme.connectionMechanism != nil else { return true }
+        return switch request.connectionLogins {
+        case .permitted: true
+        case .stored: stored(offer.space, nil) != nil
+        case .refused: false
+        }
+    }
+
+    /// Whether the server's refusal is its next word in a login, or the end of one that an earlier request began.
+    private mutating func goesOn(_ sent: Answer, _ login: ConnectionLogin.Progress?) -> Bool {
+        guard let login, messageCount < Self.messageLimit,
+            let offer = offers.first(where: { $0.space == sent.known.space })
+        else { return false }
+        messageCount += 1
+        if login.takesToken, let token = offer.token {
+            guard let bytes = Base64.decodeCanonical(Array(token.utf8)) else { return false }
+            answer = sent
+            answer?.token = bytes
+        } else if !login.takesToken, sent.isAhead {
+            // What was known before may be too old: once more from the start.
+            answer = sent
+            answer?.token = nil
+        } else {
+            return false
+        }
+        answer?.isAhead = false
+        return true
     }
 }
 

@@ -11,6 +11,8 @@ struct AuthenticationOffer: Sendable {
 
     let scheme: Scheme
     let space: URLProtectionSpace
+    /// What NTLM and Negotiate say in place of parameters.
+    var token: String?
 
     /// The offers of a response, strongest first (HA8), equals in the server's order. Digest challenges of one realm are
     /// one space: the first that can be answered stands for all.
@@ -20,7 +22,10 @@ struct AuthenticationOffer: Sendable {
             Scheme(challenge, hasBody: request.body != nil).map { scheme in
                 AuthenticationOffer(
                     scheme: scheme,
-                    space: request.place.space(realm: challenge.parameters["realm"], method: scheme.method))
+                    space: request.place.space(
+                        realm: scheme.connectionMechanism == nil ? challenge.parameters["realm"] : nil,
+                        method: scheme.method),
+                    token: challenge.token68)
             }
         }
         return offers.enumerated().sorted { left, right in
@@ -51,6 +56,15 @@ extension AuthenticationOffer.Scheme {
         case .ntlm: NSURLAuthenticationMethodNTLM
         case .digest: NSURLAuthenticationMethodHTTPDigest
         case .basic: NSURLAuthenticationMethodHTTPBasic
+        }
+    }
+
+    /// Nil for the schemes that log in requests rather than connections.
+    var connectionMechanism: ConnectionLogin.Mechanism? {
+        switch self {
+        case .negotiate: .negotiate
+        case .ntlm: .ntlm
+        case .digest, .basic: nil
         }
     }
 

@@ -32,6 +32,8 @@ enum AuthenticationError: Error, Hashable {
     case unusableCredential(CredentialProblem)
     /// The response does not prove that its sender knows the password (RFC 7616, section 3.5, `rspauth`).
     case forgedResponse(URLProtectionSpace)
+    /// The server's last word by Negotiate does not prove who it is (RFC 4559, section 5).
+    case unprovenServer(URLProtectionSpace)
 }
 
 extension AuthenticationError: CustomStringConvertible {
@@ -43,6 +45,8 @@ extension AuthenticationError: CustomStringConvertible {
         case .forgedResponse(let space):
             "the response of \(visibleText(space.host)) does not prove that it knows the password (rspauth): "
                 + "look for who stands between, and change the password"
+        case .unprovenServer(let space):
+            "\(visibleText(space.host)) does not prove by Kerberos that it is who it says: look for who stands between"
         }
     }
 }

@@ -46,6 +46,16 @@ enum AuthenticationPlace: Sendable, Hashable {
     }
 }
 
+/// Whether NTLM and Negotiate, which show a server who the user is and hold for a connection, may answer (HA11).
+enum ConnectionLogins: Sendable, Hashable {
+    /// At the host that the user named, and at a proxy.
+    case permitted
+    /// At a host that a redirect named: with what is stored for that very space.
+    case stored
+    /// At a host behind a proxy that takes requests in the clear: the connection is the proxy's, and anybody's.
+    case refused
+}
+
 /// What authentication needs to know of a request.
 struct AuthenticationRequest: Sendable {
     let place: AuthenticationPlace
@@ -59,6 +69,8 @@ struct AuthenticationRequest: Sendable {
     var password: String?
     /// Whether the caller wrote the field himself, which nothing here overrides.
     var hasOwnField = false
+    /// Who may be logged in by NTLM and Negotiate.
+    var connectionLogins = ConnectionLogins.permitted
 
     /// The path without its query; for a proxy, where paths mean nothing, the root.
     var path: String {

@@ -191,6 +191,8 @@ final class PooledConnection {
     /// The task that it was opened for.
     let taskIdentifier: Int
     let generation: Int
+    /// Who was logged in on it by NTLM or Negotiate, at the server or at the proxy that takes requests.
+    var login: ConnectionLogin?
     /// Whether an earlier request went over it.
     var isReused = false
     var idleSince = ContinuousClock.now
@@ -210,6 +212,20 @@ final class PooledConnection {
     /// Whether its tunnel is one that a task would open with this credential.
     func holds(_ credential: URLCredential?, for task: URLSessionTask) -> Bool {
         proxyCredential == credential || taskIdentifier == task.taskIdentifier
+    }
+
+    /// Whether a request that logs in so, or not at all, may use it: one that carries another user's login may not
+    /// (CVE-2014-0015, CVE-2015-3143), nor one that needs none (CVE-2015-3148).
+    func holds(_ upcoming: KnownAuthentication?) -> Bool {
+        guard let login else { return true }
+        guard let upcoming, login.progress.hasProvenUser else { return false }
+        return login.mechanism == upcoming.prepared.connectionMechanism && login.credential == upcoming.credential
+            && login.space == upcoming.space
+    }
+
+    /// What binds a login to it: the certificate of the TLS server that asks for the login.
+    func serverEndPoint(atProxy: Bool) -> [UInt8]? {
+        (atProxy ? proxy : origin)?.trust.presented.certificates.first?.serverEndPoint
     }
 
     func isValid(at time: Date) -> Bool { [origin, proxy].allSatisfy { $0?.isValid(at: time) ?? true } }

@@ -1,4 +1,10 @@
-/// An HTTP proxy: for `https` it is asked for a tunnel (CONNECT; RFC 9110, section 9.3.6), for `http` to pass requests on.
+import TLSTransport
+
+/// An HTTP or SOCKS proxy.
+///
+/// An HTTP proxy is asked for a tunnel for `https` (CONNECT; RFC 9110, section 9.3.6), and to pass `http` requests on. A
+/// SOCKS proxy connects to the host in any case, and resolves its name too. What is behind either is judged as if there
+/// were no proxy.
 ///
 /// Proxies come from here alone, never from the environment.
 public struct ProxyConfiguration: Sendable, Hashable {
@@ -13,6 +19,13 @@ public struct ProxyConfiguration: Sendable, Hashable {
     /// The hosts that are reached through the proxy, each with the names below it; empty for all of them.
     public var matchDomains: [String] = []
 
+    /// What the proxy speaks.
+    enum Kind: Sendable, Hashable {
+        case http
+        case socks(SOCKSHandshake.Version)
+    }
+
+    let kind: Kind
     private(set) var credential: URLCredential?
 
     /// A proxy that is spoken to in the clear.
@@ -25,15 +38,36 @@ public struct ProxyConfiguration: Sendable, Hashable {
         self.init(host: host, port: port, usesTLS: true)
     }
 
-    private init(host: ServerName, port: UInt16, usesTLS: Bool) {
+    /// A SOCKS 5 proxy (RFC 1928), which resolves names itself, as `socks5h` says elsewhere.
+    ///
+    /// It is spoken to in the clear, and so is its password (RFC 1929).
+    public init(socksv5Proxy host: ServerName, port: UInt16) {
+        self.init(host: host, port: port, kind: .socks(.socks5))
+    }
+
+    /// A SOCKS 4a proxy, which resolves names itself. It knows a user name and no password, and no IPv6 addresses.
+    public init(socksv4aProxy host: ServerName, port: UInt16) {
+        self.init(host: host, port: port, kind: .socks(.socks4a))
+    }
+
+    private init(host: ServerName, port: UInt16, usesTLS: Bool = false, kind: Kind = .http) {
         self.host = host
         self.port = port
         self.usesTLS = usesTLS
+        self.kind = kind
     }
 
-    /// Gives the user name and password for this proxy, which are tried before any delegate is asked.
+    /// Gives the user name and password for this proxy, which are tried before any delegate is asked. A SOCKS proxy has
+    /// these or none; SOCKS 4a gets the name alone.
     public mutating func applyCredential(username: String, password: String) {
         credential = URLCredential(user: username, password: password, persistence: .none)
+    }
+
+    var isHTTP: Bool { kind == .http }
+
+    /// What a SOCKS proxy is told.
+    var socksLogin: SOCKSHandshake.Login? {
+        credential.map { SOCKSHandshake.Login(user: $0.user ?? "", password: $0.password ?? "") }
     }
 
     /// Whether requests to a host go through this proxy.

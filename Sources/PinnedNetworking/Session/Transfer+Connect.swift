@@ -14,13 +14,19 @@ extension Transfer {
 
     /// A connection whose approval holds for this very request: one that an earlier request left, or a new one.
     func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
+        if let held = await takeHeld(at: place) {
+            let judges = try Judges(place, for: task, of: session)
+            if judges.hold(held) { return held }
+            await session.pool.close(held, at: place)
+        }
         var current: Judges?
         let lease = try await session.pool.lease(place) {
             // Whatever has changed while the request waited counts.
             let judges = try Judges(place, for: task, of: session)
             let credential = knownTunnelCredential
+            let login = upcomingLogin
             current = judges
-            return { judges.hold($0) && $0.holds(credential, for: self.task) }
+            return { judges.hold($0) && $0.holds(credential, for: self.task) && $0.holds(login) }
         }
         guard let judges = current else { throw CancellationError() }
         switch lease {
@@ -51,6 +57,8 @@ extension Transfer {
         var proxy: JudgedServer?
         let bare: BareConnection
         switch (place.proxy, judges.origin) {
+        case (let way?, _) where !way.isHTTP:
+            bare = try await relay(through: way, judges, options)
         case (let way?, nil):
             bare = try await reach(way, judges, options, &proxy)
         case (let way?, _?):
@@ -85,24 +93,51 @@ extension Transfer {
         return try await judge.acceptProxy(pending, as: &server)
     }
 
+    /// A SOCKS proxy's way to the target. It has its login at once or not at all.
+    private func relay(
+        through proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions
+    ) async throws -> BareConnection {
+        var server: JudgedServer?
+        let bare = try await reach(proxy, judges, options, &server)
+        guard case .socks(let version) = proxy.kind else { return bare }
+        task.limit.progress(to: .tunnel)
+        try await bare.requestHost(
+            target.name, port: target.port, from: version, login: proxy.socksLogin, limit: options.handshakeTimeout)
+        return bare
+    }
+
     /// A tunnel to the target. A proxy that wants another answer is asked again, on the same connection where it lets
     /// us.
     private func tunnel(
         through proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions, _ server: inout JudgedServer?
     ) async throws -> BareConnection {
         var bare = try await reach(proxy, judges, options, &server)
+        var login: ConnectionLogin?
         while true {
+            var credentials = proxyCredentials(isTunnel: true)
+            switch try await message(
+                of: \.proxyLogin, begun: login,
+                serverEndPoint: server?.trust.presented.certificates.first?.serverEndPoint)
+            {
+            case .none: break
+            case .field(let field, let current):
+                credentials.append(field)
+                login = current
+            case .impossible: continue
+            }
             let request = try HTTPRequestHead(
-                method: "CONNECT", target: .authority, origin: target.origin,
-                credentials: proxyCredentials(isTunnel: true))
+                method: "CONNECT", target: .authority, origin: target.origin, credentials: credentials)
             task.limit.progress(to: .tunnel)
             let (head, isReusable) = try await bare.requestTunnel(request, limit: options.handshakeTimeout)
-            let isAnswered = try await logIntoProxy(head)
+            let isAnswered = try await logIntoProxy(head, login)
             if head.statusCode / 100 == 2 { return bare }
             guard isAnswered else {
                 throw ProxyRefusal(proxy: proxy, statusCode: head.statusCode, hadLogin: proxyLogin?.hasFailed ?? false)
             }
-            if !isReusable { bare = try await reach(proxy, judges, options, &server) }
+            if !isReusable {
+                bare = try await reach(proxy, judges, options, &server)
+                login = nil
+            }
         }
     }
 }

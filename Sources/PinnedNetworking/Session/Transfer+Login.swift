@@ -1,3 +1,4 @@
+import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
@@ -7,31 +8,43 @@ extension Transfer {
     /// Tells the logins of a response. True when one has an answer to it; false when the response is the task's own.
     func logIn(_ head: HTTPResponseHead, _ response: HTTPURLResponse) async throws -> Bool {
         if isForwarded, let request = proxyRequest(isTunnel: false),
-            try await proceed(\.proxyLogin, request, head, response)
+            try await proceed(\.proxyLogin, request, head, response, sentLogin)
         {
             return true
         }
-        return try await proceed(\.originLogin, originRequest, head, response)
+        return try await proceed(\.originLogin, originRequest, head, response, isForwarded ? nil : sentLogin)
     }
 
     /// Tells the proxy's login of the answer to CONNECT. True when it has an answer to a refusal.
-    func logIntoProxy(_ head: HTTPResponseHead) async throws -> Bool {
+    func logIntoProxy(_ head: HTTPResponseHead, _ login: ConnectionLogin?) async throws -> Bool {
         guard let request = proxyRequest(isTunnel: true) else { return false }
         let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
-        return try await proceed(\.proxyLogin, request, head, response)
+        return try await proceed(\.proxyLogin, request, head, response, login)
     }
 
-    private typealias Login = ReferenceWritableKeyPath<Transfer, AuthenticationExchange?>
+    typealias Login = ReferenceWritableKeyPath<Transfer, AuthenticationExchange?>
 
     /// Goes through the challenges of a response until one is answered, or none is left.
     private func proceed(
-        _ login: Login, _ request: AuthenticationRequest, _ head: HTTPResponseHead, _ response: HTTPURLResponse
+        _ login: Login, _ request: AuthenticationRequest, _ head: HTTPResponseHead, _ response: HTTPURLResponse,
+        _ connection: ConnectionLogin?
     ) async throws -> Bool {
         if self[keyPath: login] == nil {
             guard head.statusCode == request.place.statusCode else { return false }
             self[keyPath: login] = newLogin(after: request)
         }
-        var step = self[keyPath: login]?.received(statusCode: head.statusCode, fields: head.fields)
+        if let connection, head.statusCode != request.place.statusCode {
+            try await check(connection, request, head)
+        }
+        lastRefusal = response
+        let step = self[keyPath: login]?.received(
+            statusCode: head.statusCode, fields: head.fields, login: connection?.progress)
+        return try await proceed(login, step)
+    }
+
+    /// Goes on from a step. True when the request goes out again.
+    func proceed(_ login: Login, _ first: AuthenticationExchange.Step?) async throws -> Bool {
+        var step = first
         while true {
             switch step {
             case nil:
@@ -49,7 +62,7 @@ extension Transfer {
                 task.limit.progress(to: .login)
                 let challenge = URLAuthenticationChallenge(
                     protectionSpace: question.space, proposedCredential: question.proposedCredential,
-                    previousFailureCount: question.previousFailureCount, failureResponse: response)
+                    previousFailureCount: question.previousFailureCount, failureResponse: lastRefusal)
                 let answer = try await session.answer(to: challenge, of: task)
                 step = self[keyPath: login]?.answered(answer)
             }
@@ -65,9 +78,23 @@ extension Transfer {
 
     /// The origin's credential for the request as it stands.
     func originCredentials() -> [HTTPField] {
-        guard originLogin != nil || target.user != nil || !session.logins.isEmpty else { return [] }
-        if originLogin == nil { originLogin = newLogin() }
+        prepareOriginLogin()
         return originLogin?.field(for: originRequest).map { [$0] } ?? []
+    }
+
+    private func prepareOriginLogin() {
+        guard originLogin == nil, target.user != nil || !session.logins.isEmpty else { return }
+        originLogin = newLogin()
+    }
+
+    /// What the request will log its connection in with; nil for none.
+    var upcomingLogin: KnownAuthentication? {
+        if isForwarded, let request = proxyRequest(isTunnel: false) {
+            if proxyLogin == nil { proxyLogin = newLogin() }
+            return proxyLogin?.connectionLogin(for: request)
+        }
+        prepareOriginLogin()
+        return originLogin?.connectionLogin(for: originRequest)
     }
 
     /// The proxy's credential for the request as it stands, or for a tunnel to its origin.
@@ -96,11 +123,18 @@ extension Transfer {
             place: .origin(target.name, port: target.port, protocol: scheme), method: target.method,
             target: isForwarded ? target.origin.description + target.path : target.path,
             body: request.httpBody.map { [UInt8]($0) } ?? [], user: target.user, password: target.password,
-            hasOwnField: request.fields.contains { $0.isNamed("Authorization") })
+            hasOwnField: request.fields.contains { $0.isNamed("Authorization") }, connectionLogins: connectionLogins)
+    }
+
+    /// The host that the user named is the first request's.
+    private var connectionLogins: ConnectionLogins {
+        guard !isForwarded else { return .refused }
+        let first = task.originalRequest?.url?.absoluteURL.host(percentEncoded: false)
+        return first.flatMap { try? ServerName($0) } == target.name ? .permitted : .stored
     }
 
     private func proxyRequest(isTunnel: Bool) -> AuthenticationRequest? {
-        guard let proxy else { return nil }
+        guard let proxy, proxy.isHTTP else { return nil }
         let type = proxy.usesTLS ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy
         return AuthenticationRequest(
             place: .proxy(proxy.host, port: proxy.port, type: type), method: isTunnel ? "CONNECT" : target.method,
@@ -109,5 +143,5 @@ extension Transfer {
     }
 
     /// Whether the request itself goes to a proxy, which passes it on.
-    var isForwarded: Bool { proxy != nil && target.origin.scheme == .http }
+    var isForwarded: Bool { proxy?.isHTTP == true && target.origin.scheme == .http }
 }

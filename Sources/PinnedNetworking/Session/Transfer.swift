@@ -28,6 +28,15 @@ final class Transfer {
     /// What the body has to prove of the server, when the header alone did not (RFC 7616, section 3.5).
     var bodyProof: AuthenticationOutcome.BodyProof?
     private var provenBody: [UInt8] = []
+    /// The response that the delegates are asked about.
+    var lastRefusal: HTTPURLResponse?
+    /// A connection in the middle of a login, which no other request may have.
+    private var held: (connection: PooledConnection, place: ConnectionPool.Place)?
+    /// The login of the connection that went with the request.
+    private(set) var sentLogin: ConnectionLogin?
+    /// Whether a long body may stay behind while the connection is logged in.
+    private var mayOmitBody = true
+    private var hasOmittedBody = false
     var originLogin: AuthenticationExchange?
     var proxyLogin: AuthenticationExchange?
 
@@ -51,9 +60,10 @@ final class Transfer {
 
     deinit {
         sending?.cancel()
-        guard let lease else { return }
         let pool = session.pool
-        Task { @TransportActor in await pool.close(lease.connection, at: lease.place) }
+        for open in [lease, held].compactMap(\.self) {
+            Task { @TransportActor in await pool.close(open.connection, at: open.place) }
+        }
     }
 
     // MARK: Response
@@ -72,6 +82,12 @@ final class Transfer {
                     continue
                 }
                 if try await logIn(head, response) { continue }
+                if hasOmittedBody, head.statusCode != 401, head.statusCode != 407 {
+                    // Nobody asked for a login, so this answers a request that was never meant.
+                    mayOmitBody = false
+                    try await discardBody()
+                    continue
+                }
                 if let next = try await redirect(head, response) {
                     try await go(to: next)
                     continue
@@ -132,9 +148,9 @@ final class Transfer {
     private func abandon() async {
         sending?.cancel()
         sending = nil
-        guard let lease else { return }
-        self.lease = nil
-        await session.pool.close(lease.connection, at: lease.place)
+        let open = [lease, held].compactMap(\.self)
+        (lease, held) = (nil, nil)
+        for open in open { await session.pool.close(open.connection, at: open.place) }
     }
 
     // MARK: Redirects
@@ -176,13 +192,24 @@ final class Transfer {
     private func send() async throws -> HTTPResponseHead {
         while true {
             let place = place
-            // Made first: a request that cannot be sent needs no connection.
-            let sent = try requestHead()
+            // A request that cannot be sent needs no connection.
+            _ = try requestHead([])
             task.limit.progress(to: .connection)
             let connection = try await connect(to: place)
             lease = (connection, place)
-            (parts, head, hasEnded, hasAnswered) = ([], nil, false, false)
+            // There is nothing to read before something was sent.
+            (parts, head, hasEnded, hasAnswered) = ([], nil, true, false)
             (bodyProof, provenBody) = (nil, [])
+            guard let sent = try await requestHead(on: connection) else {
+                lease = nil
+                if connection.login == nil {
+                    await session.pool.keep(connection, at: place)
+                } else {
+                    await session.pool.close(connection, at: place)
+                }
+                continue
+            }
+            hasEnded = false
             do {
                 return try await send(sent, on: connection)
             } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
@@ -199,7 +226,7 @@ final class Transfer {
     }
 
     private func send(_ head: HTTPRequestHead, on connection: PooledConnection) async throws -> HTTPResponseHead {
-        let body = request.httpBody ?? Data()
+        let body = hasOmittedBody ? Data() : request.httpBody ?? Data()
         exchange = HTTPExchange(head)
         task.limit.progress(to: .sending)
         if body.count <= Self.bodyPart {
@@ -221,12 +248,48 @@ final class Transfer {
         mayExpect && request.httpBody.map { $0.count >= Self.expectationSize } ?? false
     }
 
-    private func requestHead() throws -> HTTPRequestHead {
+    private func requestHead(_ credentials: [HTTPField]) throws -> HTTPRequestHead {
         try HTTPRequestHead(
             method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
-            origin: target.origin, body: request.httpBody.map { .length($0.count) } ?? .none,
-            expectsContinue: expectsContinue, fields: request.fields,
-            credentials: originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : []))
+            origin: target.origin, body: request.httpBody.map { .length(hasOmittedBody ? 0 : $0.count) } ?? .none,
+            expectsContinue: expectsContinue && !hasOmittedBody, fields: request.fields, credentials: credentials)
+    }
+
+    /// The request's head with the credentials that go over this connection; nil when a login of it could not go on, and
+    /// the request is to begin anew.
+    private func requestHead(on connection: PooledConnection) async throws -> HTTPRequestHead? {
+        var credentials = originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : [])
+        (sentLogin, hasOmittedBody) = (nil, false)
+        let way = isForwarded ? \Transfer.proxyLogin : \Transfer.originLogin
+        if ridesAlong(way, on: connection) {
+            sentLogin = connection.login
+        } else {
+            switch try await message(
+                of: way, begun: connection.login, serverEndPoint: connection.serverEndPoint(atProxy: isForwarded))
+            {
+            case .none: break
+            case .field(let field, let login):
+                credentials.append(field)
+                connection.login = login
+                sentLogin = login
+                let isFirst = !login.progress.hasProvenUser
+                hasOmittedBody = isFirst && mayOmitBody && request.httpBody.map { $0.count > Self.bodyPart } ?? false
+            case .impossible: return nil
+            }
+        }
+        return try requestHead(credentials)
+    }
+
+    /// The connection that was kept for the next message of a login.
+    func takeHeld(at place: ConnectionPool.Place) async -> PooledConnection? {
+        guard let held else { return nil }
+        self.held = nil
+        if held.place == place, await !held.connection.connection.hasInput() {
+            held.connection.isReused = true
+            return held.connection
+        }
+        await session.pool.close(held.connection, at: held.place)
+        return nil
     }
 
     /// Sends a long body beside the reading of the response, which may come before all of it is sent.
@@ -282,10 +345,17 @@ final class Transfer {
         exchange = nil
         sending?.cancel()
         sending = nil
-        if isReusable {
-            await session.pool.keep(connection, at: place)
-        } else {
-            await session.pool.close(connection, at: place)
+        guard isReusable else { return await session.pool.close(connection, at: place) }
+        guard let login = connection.login, login === sentLogin else {
+            return await session.pool.keep(connection, at: place)
+        }
+        let isRefused = head?.statusCode == (isForwarded ? 407 : 401)
+        switch (isRefused, login.progress.takesToken) {
+        case (true, true): held = (connection, place)
+        // Whoever failed to log in, or began to and did not have to: what the server makes of the connection is unknown.
+        case (true, false): await session.pool.close(connection, at: place)
+        case (false, _) where !login.progress.hasProvenUser: await session.pool.close(connection, at: place)
+        case (false, _): await session.pool.keep(connection, at: place)
         }
     }
 

@@ -51,6 +51,7 @@ extension URLError.Code {
             self = reason.refusal == .missing ? .clientCertificateRequired : .clientCertificateRejected
         case is ClientIdentityError: self = .clientCertificateRejected
         case let reason as AuthenticationError: self.init(reason)
+        case ConnectionLoginError.cancelled: self = .cancelled
         case is TrustStoreError: self = .secureConnectionFailed
         case is CancelledChallenge, is CancellationError: self = .cancelled
         default: self = .unknown
@@ -75,9 +76,12 @@ extension URLError.Code {
     private init(_ reason: TransportError) {
         switch reason {
         case .unresolvable: self = .cannotFindHost
+        case .relayRefused(_, .noMethod), .relayRefused(_, .refusedLogin): self = .userAuthenticationRequired
+        case .relayRefused: self = .cannotConnectToHost
         case .timedOut: self = .timedOut
-        case .unreachable, .exhausted, .tunnelRefused: self = .cannotConnectToHost
-        case .handshakeFailed, .lostDuringHandshake, .protocolFailure: self = .secureConnectionFailed
+        case .unreachable, .exhausted, .tunnelRefused, .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable:
+            self = .cannotConnectToHost
+        case .handshakeFailed, .otherKey, .lostDuringHandshake, .protocolFailure: self = .secureConnectionFailed
         case .unreadableCertificates, .foreignPath: self = .serverCertificateUntrusted
         case .truncated, .lost, .closed: self = .networkConnectionLost
         case .cancelled: self = .cancelled
@@ -102,7 +106,7 @@ extension URLError.Code {
         switch reason {
         case .cancelled: self = .cancelled
         case .unusableCredential: self = .userAuthenticationRequired
-        case .forgedResponse: self = .badServerResponse
+        case .forgedResponse, .unprovenServer: self = .badServerResponse
         }
     }
 

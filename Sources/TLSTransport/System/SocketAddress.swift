@@ -2,7 +2,7 @@ import CertificateTrust
 import Glibc
 
 /// Where a TCP socket connects to: an IP address and a port (`sockaddr_in`, `sockaddr_in6`).
-struct SocketAddress: Hashable, Sendable {
+package struct SocketAddress: Hashable, Sendable {
     /// 4 or 16 bytes, network order.
     let bytes: [UInt8]
     let port: UInt16
@@ -70,7 +70,7 @@ struct SocketAddress: Hashable, Sendable {
 
 extension SocketAddress: CustomStringConvertible {
     /// `192.0.2.1:443` or `[2001:db8::1]:443`.
-    var description: String {
+    package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "port \(port)" }
         let host = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

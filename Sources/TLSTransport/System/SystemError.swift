@@ -2,8 +2,8 @@ import CertificateTrust
 import Glibc
 
 /// An `errno`.
-struct SystemError: Error, Hashable, Sendable {
-    let code: CInt
+package struct SystemError: Error, Hashable, Sendable {
+    package let code: CInt
 
     /// What the last failed call left.
     static var last: SystemError { SystemError(code: errno) }
@@ -14,5 +14,5 @@ struct SystemError: Error, Hashable, Sendable {
 
 extension SystemError: CustomStringConvertible {
     /// The system's words, such as `Connection refused`.
-    var description: String { systemErrorText(code) }
+    package var description: String { systemErrorText(code) }
 }

@@ -3,7 +3,7 @@ import Glibc
 /// Runs `body` on a detached thread that takes no signals (`pthread_create`).
 ///
 /// Detached: it never keeps the process from exiting.
-func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
     final class Box {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -7,7 +7,8 @@ import Testing
 struct CompiledProgram {
     private let folder: TestFolder
     private static let modules = [
-        "PinnedNetworking", "TLSTransport", "HTTPMessages", "CertificatePinning", "CertificateTrust", "OpenSSLBridge",
+        "PinnedNetworking", "SystemGSSAPI", "TLSTransport", "HTTPMessages", "CertificatePinning", "CertificateTrust",
+        "OpenSSLBridge",
     ]
 
     /// Compiles the files of `Programs/NAME`, and the one that all programs share, with their listings put in.

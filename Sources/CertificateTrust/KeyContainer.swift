@@ -1,0 +1,76 @@
+import OpenSSLBridge
+
+/// What holds several certificates and keys: PKCS #7 (RFC 2315, section 9) and PKCS #12 (RFC 7292).
+enum KeyContainer {
+    /// Whether DER or BER, which old programs write, begins as a PFX: a SEQUENCE with the version 3 in front.
+    static func isPKCS12(_ der: Span<UInt8>) -> Bool {
+        guard der.count > 2, der[0] == DERTag.sequence else { return false }
+        let version = der[1] < 0x80 ? 2 : 2 + Int(der[1] & 0x7F)
+        return der.count >= version + 3 && der[version] == DERTag.integer && der[version + 1] == 1
+            && der[version + 2] == 3
+    }
+
+    /// The certificates and private keys of a PKCS #12 file, certificates first.
+    static func pkcs12(
+        _ file: Span<UInt8>, _ password: KeyPassword
+    ) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
+        let contents: PKCS12Contents
+        do throws(ProtectedKeyError) {
+            contents = try PKCS12Contents(
+                Array(copying: file), password: password.bytes ?? [], iterations: &password.iterations)
+        } catch {
+            switch error {
+            case .malformed: throw .unsupported("DER of another kind")
+            case .wrongPassword: throw password.bytes == nil ? .encryptedContainer : .wrongPassword
+            case .tooManyIterations(let count): throw .tooManyIterations(count)
+            case .openSSL(let error): throw .unreadableContainer(error.reason)
+            }
+        }
+        return contents.certificates.map { certificate($0.span) } + contents.keys.map(privateKey)
+    }
+
+    /// The certificates of a signed message, which is what PKCS #7 files of certificates are.
+    static func pkcs7(_ der: Span<UInt8>) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
+        var certificates: [Result<KeyMaterial, KeyMaterialError>] = []
+        do throws(DERError) {
+            var outer = DERCursor(0..<der.count)
+            var message = DERCursor(try outer.next(DERTag.sequence, der).contents)
+            try outer.finish()
+            let type = try message.next(DERTag.objectIdentifier, der)
+            guard type.contents.map({ der[$0] }) == signedData else {
+                throw .invalidValue(what: "content type, which is not signed data,", offset: type.whole.lowerBound)
+            }
+            var explicit = DERCursor(try message.next(DERTag.constructedContext(0), der).contents)
+            var signed = DERCursor(try explicit.next(DERTag.sequence, der).contents)
+            _ = try signed.next(DERTag.integer, der)
+            _ = try signed.next(DERTag.set, der)
+            _ = try signed.next(DERTag.sequence, der)
+            if let set = try signed.nextIfPresent(DERTag.constructedContext(0), der) {
+                var members = DERCursor(set.contents)
+                while !members.isAtEnd {
+                    let member = try members.next(der)
+                    // Attribute certificates have other tags.
+                    guard member.tag == DERTag.sequence else { continue }
+                    certificates.append(certificate(der.extracting(member.whole)))
+                }
+            }
+        } catch {
+            throw .der(error)
+        }
+        guard !certificates.isEmpty else { throw .unsupported("PKCS #7 without certificates") }
+        return certificates
+    }
+
+    /// 1.2.840.113549.1.7.2.
+    static let signedData: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
+
+    private static func privateKey(_ key: OpenSSLPrivateKey) -> Result<KeyMaterial, KeyMaterialError> {
+        do throws(KeyMaterialError) { return .success(try KeyMaterial(key)) } catch { return .failure(error) }
+    }
+
+    private static func certificate(_ der: Span<UInt8>) -> Result<KeyMaterial, KeyMaterialError> {
+        do throws(KeyMaterialError) { return .success(try KeyMaterial(certificate: der)) } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,10 @@
+/// A DER certificate as PEM (RFC 7468): lines of 64 characters, with a line end behind the last.
+package func pemText(ofCertificate der: [UInt8]) -> String {
+    var rest = Base64.encode(der.span)[...]
+    var lines = ["-----BEGIN CERTIFICATE-----"]
+    while !rest.isEmpty {
+        lines.append(String(rest.prefix(64)))
+        rest = rest.dropFirst(64)
+    }
+    return (lines + ["-----END CERTIFICATE-----", ""]).joined(separator: "\n")
+}

@@ -1,0 +1,39 @@
+import CertificateTrust
+
+extension Arguments {
+    /// The stores of `--store`, besides the one that decides.
+    func clientStores() throws(UsageError) -> [(name: String, store: TrustStore)] {
+        var stores: [(name: String, store: TrustStore)] = []
+        for (name, files) in try namedFiles(.store) { stores.append((name, try Self.trustStore(files))) }
+        return stores
+    }
+
+    /// What flags excuse.
+    func gateTerms() throws(UsageError) -> Gate.Terms {
+        var terms = Gate.Terms()
+        if let word = self[.failOn] {
+            let known = ["error", "warning"]
+            guard known.contains(word) else { throw .unknownChoice(.failOn, word, known: known) }
+            terms.failsOnWarning = word == "warning"
+        }
+        terms.exitsZero = has(.exitZero)
+        if let file = self[.baseline] { terms.baseline = try Baseline(file: file) }
+        if let text = self[.maxUnreachable] {
+            let isShare = text.hasSuffix("%")
+            guard let number = Self.number(text.dropLast(isShare ? 1 : 0)), !isShare || number <= 100 else {
+                throw .invalidValue(
+                    .maxUnreachable, reason: "\"\(text)\" is no share: give a number, or 0% to 100%")
+            }
+            terms.maximumUnreachable = isShare ? .percent(number) : .number(number)
+        }
+        return terms
+    }
+
+    /// Decimal digits alone, at most nine.
+    private static func number(_ text: Substring) -> Int? {
+        guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(text)
+    }
+}

@@ -1,0 +1,156 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+
+/// One run of `check`: what is to be checked, with what, and what its results count for.
+struct Check: Sendable {
+    private let source: PinSource
+    private let queue: CheckQueue
+    private let servers: ServerCheck
+    private let files: FileCheck
+    private let terms: Gate.Terms
+    private let showsProgress: Bool
+    private let lists: [String]
+    /// Whether a list may be empty, as a part of one that an engine gives out.
+    private let acceptsNothing: Bool
+
+    /// Results that wait for a slow one before them, for each target that is asked at the same time.
+    private static let windowFactor = 16
+
+    init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
+        // What is wrong with the words themselves is told before a file is looked for.
+        let targets = arguments.has(.files) ? [] : try arguments.targets()
+        let lists = arguments.all(.targets)
+        let probe = try ServerProbe(arguments)
+        let span = try arguments.period(.warnWithin) ?? 14 * 86_400
+        terms = try arguments.gateTerms()
+        var judge = try ChainJudge(arguments, in: environment)
+        judge.warnings = CheckWarnings(stores: try arguments.clientStores(), span: span)
+        var source = try arguments.pinSource()
+        if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
+        let named =
+            try arguments.has(.files) ? Self.files(arguments) : Self.servers(targets, source, hasLists: !lists.isEmpty)
+        guard !named.isEmpty || !lists.isEmpty else { throw .missingOperand(arguments.command) }
+        self.source = source
+        servers = ServerCheck(probe: probe, judge: judge)
+        files = FileCheck(source: source, judge: judge)
+        queue = CheckQueue(named: named, lists: lists, by: source)
+        self.lists = lists
+        acceptsNothing = arguments.has(.ndjson) && !lists.isEmpty
+        showsProgress = environment.terminal.showsProgress
+    }
+
+    private static func files(_ arguments: Arguments) throws(UsageError) -> [CheckItem] {
+        guard !arguments.has(.targets) else {
+            throw .unusable(["--files and --targets exclude each other: check files and servers in two runs"])
+        }
+        guard !arguments.operands.isEmpty else {
+            throw .unusable(["--files needs FILE…: give chains, requests or keys, or leave it out"])
+        }
+        var items: [CheckItem] = []
+        for operand in arguments.operands {
+            do throws(InputProblem) {
+                let files = try InputReader.files(of: operand)
+                items += files.map { .file($0, isNamed: $0 == operand) }
+            } catch {
+                items.append(.problem("\(operand): \(error.reason)", [("file", .string(operand))]))
+            }
+        }
+        return items
+    }
+
+    /// What the arguments name, else what the policy does, each once.
+    private static func servers(
+        _ named: [Target], _ source: PinSource, hasLists: Bool
+    ) throws(UsageError) -> [CheckItem] {
+        let targets = try named.isEmpty && !hasLists ? source.targets() : named
+        var seen: Set<Target> = []
+        var items: [CheckItem] = []
+        for target in targets where seen.insert(target).inserted { items.append(try source.item(for: target)) }
+        return items
+    }
+
+    /// What came of one item.
+    private enum Outcome: Sendable {
+        case results([CheckResult], problems: [String])
+        case problem(String, [(String, JSON)])
+    }
+
+    /// Checks everything, and prints each result when those before it are there. What reports need is kept where
+    /// `keepsResults` says that somebody reads one.
+    func run(_ console: inout Console, keepsResults: Bool) async -> Report {
+        var gate = Gate(terms)
+        var groups = FailureGroups()
+        var report = Report(command: "check", time: servers.judge.time, policy: source.path)
+        let start = ContinuousClock.now
+        var items = 0
+        let jobs = servers.probe.settings.jobs
+        await inOrder(
+            { await queue.next() }, atOnce: jobs, window: jobs * Self.windowFactor,
+            work: { await outcome(of: $0) },
+            each: { outcome in
+                items += 1
+                console.progress(nil)
+                switch outcome {
+                case .results(let results, let problems):
+                    for result in results {
+                        let (told, outcome) = Self.tell(result, &gate, &groups, &console)
+                        if keepsResults { report.entries.append(ReportEntry(told, outcome)) }
+                    }
+                    for problem in problems { console.problem(problem, .badInput) }
+                case .problem(let message, let members):
+                    console.problem(message, .badInput, members: members)
+                }
+                console.flush()
+                guard showsProgress, ContinuousClock.now - start > .milliseconds(300) else { return }
+                console.progress("\(items)\(queue.count.map { "/\($0)" } ?? "")  \(gate.failed) failed")
+            })
+        console.progress(nil)
+        if gate.checked == 0, console.status == .good, !acceptsNothing {
+            let names = lists.map(DialectInput.title).joined(separator: ", ")
+            console.problem(
+                lists.isEmpty
+                    ? "the folders hold nothing to check: give chains, requests or keys"
+                    : "\(Flag.targets.dashed): nothing to check in \(names): give at least one target", .badInput)
+        }
+        if gate.excusesUnreachable {
+            console.note("warning: not all targets were reached, which \(Flag.maxUnreachable.dashed) accepts")
+        }
+        let (counted, found) = gate.outcome
+        console.settle(counted, found: found, forgiving: terms.exitsZero)
+        console.text(groups.lines)
+        console.summarize(gate.closing, source.digest + gate.members.map { ($0.0, .integer($0.1)) })
+        if keepsResults {
+            report.groups = groups.report
+            report.rules = Report.checkRules
+            report.closing = gate.closing
+        }
+        return report
+    }
+
+    private func outcome(of item: CheckItem) async -> Outcome {
+        switch item {
+        case .server(let target, let expectation, let settings, let input):
+            return .results(
+                await servers.results(of: target, expecting: expectation, settings, input: input), problems: [])
+        case .file(let path, let isNamed):
+            let (results, problems) = files.results(of: path, isNamed: isNamed)
+            return .results(results, problems: problems)
+        case .problem(let message, let members): return .problem(message, members)
+        }
+    }
+
+    /// Prints a result: of failures for the same cause the first in full, the others by their headline.
+    private static func tell(
+        _ result: CheckResult, _ gate: inout Gate, _ groups: inout FailureGroups, _ console: inout Console
+    ) -> (CheckResult, ReportEntry.Outcome) {
+        var result = result
+        let judgement = gate.add(result)
+        result.text.isKnown = judgement.outcome == .known
+        let isFirst = result.text.isKnown ? false : groups.add(result.text, judgement.outcome)
+        let explanation = isFirst ? result.text.explanation : []
+        let mended = judgement.isMended ? ["  mended: it failed in the baseline"] : []
+        console.result([result.text.headline] + explanation + mended, result.json)
+        return (result, judgement.outcome)
+    }
+}

@@ -1,0 +1,76 @@
+import CertificatePinning
+import CertificateTrust
+
+/// What a run checks, in its order: what the arguments and the policy name, each once, then the lines of `--targets`,
+/// which are never held all at the same time.
+actor CheckQueue {
+    private var named: [CheckItem]
+    private let lines: LineReader?
+    private let source: PinSource
+
+    /// How many things there are; nil while lines are to come.
+    nonisolated let count: Int?
+
+    init(named: [CheckItem], lists: [String], by source: PinSource) {
+        self.named = named
+        self.source = source
+        lines = lists.isEmpty ? nil : LineReader(paths: lists)
+        count = lists.isEmpty ? named.count : nil
+    }
+
+    /// What comes next, empty at the end.
+    func next() async -> [CheckItem] {
+        if !named.isEmpty {
+            defer { named = [] }
+            return named
+        }
+        while let lines {
+            let read = await lines.next()
+            guard !read.isEmpty else { return [] }
+            let items = read.compactMap { item($0) }
+            if !items.isEmpty { return items }
+        }
+        return []
+    }
+
+    /// Nil for a line that says nothing.
+    private func item(_ line: LineReader.Line) -> CheckItem? {
+        switch line {
+        case .text(let line, let file, let number):
+            let text = Self.content(line)
+            guard !text.isEmpty else { return nil }
+            do throws(UsageError) {
+                return try source.item(for: Target(argument: text), input: text)
+            } catch {
+                return Self.problem(error.messages.joined(separator: "; "), file, number, text)
+            }
+        case .tooLong(let file, let number):
+            return Self.problem("is longer than any target: give one target a line", file, number, nil)
+        case .failure(let file, let error):
+            return Self.problem(error, file, nil, nil)
+        }
+    }
+
+    /// A line without its remark: what follows a `#` at its beginning or behind a blank.
+    private static func content(_ line: String) -> String {
+        var previous: Character = " "
+        var end = line.endIndex
+        for index in line.indices {
+            if line[index] == "#", previous.isWhitespace {
+                end = index
+                break
+            }
+            previous = line[index]
+        }
+        let words = line[..<end].drop(while: \.isWhitespace)
+        return String(words.reversed().drop(while: \.isWhitespace).reversed())
+    }
+
+    private static func problem(_ message: String, _ file: String, _ number: Int?, _ input: String?) -> CheckItem {
+        let place = DialectInput.title(file) + (number.map { ":\($0)" } ?? "")
+        return .problem(
+            "\(place): \(message)",
+            [("file", .string(file))] + (number.map { [("line", .integer($0))] } ?? [])
+                + (input.map { [("input", .string($0))] } ?? []))
+    }
+}

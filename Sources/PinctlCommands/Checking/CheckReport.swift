@@ -1,0 +1,64 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import TLSTransport
+
+extension ReportEntry {
+    /// What reports say of a result.
+    init(_ result: CheckResult, _ outcome: Outcome) {
+        let text = result.text
+        self.init(
+            outcome: outcome, subject: text.subject, variant: text.variant, address: result.address,
+            key: result.key?.rawValue, verdict: text.word.rawValue, finding: text.finding, details: text.details,
+            warnings: text.warnings.map { ($0.kind.rawValue, $0.text) }, location: text.verdict.rule?.location,
+            causes: text.causes.map { ReportCause($0) }, chain: text.reportedChain, pins: text.reportedPins,
+            duration: result.duration, group: outcome == .known ? nil : text.failureKey?.text, json: result.json)
+    }
+}
+
+extension VerdictText {
+    fileprivate var reportedChain: [ReportCertificate] {
+        guard let path = verdict.path else { return [] }
+        let matches = verdict.matches
+        return path.roles.enumerated().map { index, place in
+            let (role, certificate) = place
+            return ReportCertificate(
+                role: role.rawValue, subject: certificate.subject.description, issuer: certificate.issuer.description,
+                key: certificate.subjectPublicKeyInfo.keyKind.description, pin: certificate.spkiFingerprint.description,
+                notBefore: certificate.notBefore, notAfter: certificate.notAfter, source: origin(of: certificate),
+                matched: matches.first { $0.index == index }?.pin.title)
+        }
+    }
+
+    fileprivate var reportedPins: [ReportPin] {
+        guard let rule = verdict.rule else { return [] }
+        return rule.pins.map { pin in
+            let match = verdict.matches.first { $0.pin == pin }
+            let isKey = if case .keyMatched(let pins, _) = verdict { pins.contains(pin) } else { false }
+            return ReportPin(
+                title: pin.title, pin: pin.object.description, role: pin.role.rawValue, isBackup: pin.isBackup,
+                standing: verdict.mismatch?.standing(of: pin) ?? match.map { "matches as \($0.role.rawValue)" }
+                    ?? (isKey ? "is the key" : "not served"),
+                isMatched: match != nil || isKey)
+        }
+    }
+}
+
+extension Verdict {
+    /// Pins that stand on the path.
+    fileprivate var matches: [PinMatch] {
+        if case .matched(_, let matches, _) = self { matches } else { mismatch?.matches ?? [] }
+    }
+}
+
+extension Report {
+    /// The verdicts and warnings of `check`, for formats that explain them.
+    static var checkRules: [ReportRule] {
+        VerdictWord.allCases.filter { $0.status != .good }.map {
+            ReportRule(identifier: $0.rawValue, summary: $0.meaning)
+        }
+            + CheckWarning.Kind.allCases.map {
+                ReportRule(identifier: $0.rawValue, summary: $0.meaning, isWarning: true)
+            }
+    }
+}

@@ -1,0 +1,45 @@
+import CertificatePinning
+import CertificateTrust
+import TLSTransport
+
+/// What came of one look at a target, or at a key in a file.
+struct CheckResult: Sendable {
+    var text: VerdictText
+    /// The line that named the target, where one did.
+    var input: String?
+    var address: String?
+    /// The kind of key that was asked for; nil for whichever the server shows.
+    var key: Probe.Key?
+    /// The version of TLS.
+    var version: String?
+    var duration: Duration?
+    /// The file that was looked at in place of a server.
+    var file: String?
+
+    /// What is behind a failure, as baselines compare it: why a server is not reached changes by the hour.
+    var failure: String? {
+        if case .unreachable = text.verdict { text.verdict.word.rawValue } else { text.failureKey?.text }
+    }
+
+    /// The element of the JSON document.
+    var json: JSON {
+        var members: [(String, JSON)] = [("type", "check"), ("target", .string(text.subject))]
+        if let input { members.append(("input", .string(input))) }
+        if let file { members.append(("file", .string(file))) }
+        if let address { members.append(("address", .string(address))) }
+        if let key { members.append(("key", .string(key.rawValue))) }
+        if let version, !version.isEmpty { members.append(("tls", .string(version))) }
+        if let duration { members.append(("duration_ms", .integer(duration.milliseconds))) }
+        if text.isKnown { members.append(("known", true)) }
+        if let failure { members.append(("failure", .string(failure))) }
+        return text.json(members)
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(clamping: seconds).multipliedReportingOverflow(by: 1_000).partialValue
+            &+ Int(attoseconds / 1_000_000_000_000_000)
+    }
+}

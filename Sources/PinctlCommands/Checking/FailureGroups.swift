@@ -1,0 +1,75 @@
+/// Failures by what is behind them, for the end of a run: bounded, whatever the number of targets.
+struct FailureGroups {
+    private struct Group {
+        let key: FailureKey
+        let outcome: ReportEntry.Outcome
+        let status: ExitCode
+        let title: String
+        let remedy: String
+        var count: Int
+        var examples: [String]
+    }
+
+    /// Causes that are told apart; what comes after them is counted.
+    private static let limit = 1_000
+    private static let exampleLimit = 10
+    /// Causes that the end of a run shows.
+    private static let shownLimit = 20
+
+    private var groups: [FailureKey: Group] = [:]
+    private var order: [FailureKey] = []
+    private var others = 0
+
+    /// Notes a failure; true when it is the first for what is behind it.
+    mutating func add(_ text: VerdictText, _ outcome: ReportEntry.Outcome) -> Bool {
+        guard let key = text.failureKey else { return true }
+        if groups[key] != nil {
+            groups[key]?.count += 1
+            if (groups[key]?.examples.count ?? 0) < Self.exampleLimit { groups[key]?.examples.append(text.subject) }
+            return false
+        }
+        guard groups.count < Self.limit else {
+            others += 1
+            return true
+        }
+        groups[key] = Group(
+            key: key, outcome: outcome, status: text.verdict.status, title: text.failureTitle,
+            remedy: text.failureRemedy,
+            count: 1, examples: [text.subject])
+        order.append(key)
+        return true
+    }
+
+    /// The worst first, then those with most hosts, then as they came.
+    private var sorted: [Group] {
+        order.compactMap { groups[$0] }.enumerated().sorted { left, right in
+            let (a, b) = (left.element, right.element)
+            if a.status != b.status { return a.status.isWorse(than: b.status) }
+            return a.count == b.count ? left.offset < right.offset : a.count > b.count
+        }.map(\.element)
+    }
+
+    /// For the files of `--report`.
+    var report: [ReportGroup] {
+        sorted.map {
+            ReportGroup(
+                key: $0.key.text, outcome: $0.outcome, title: $0.title, remedy: $0.remedy, count: $0.count,
+                examples: $0.examples)
+        }
+    }
+
+    /// What the text ends with, when several hosts fail for one cause; what each host has of its own was told above.
+    var lines: [String] {
+        let sorted = sorted
+        guard sorted.contains(where: { $0.count > 1 }) else { return [] }
+        var lines = sorted.prefix(Self.shownLimit).flatMap { group in
+            let more = group.count - group.examples.count
+            return ["1 cause, \(grouped(group.count)) host\(group.count == 1 ? "" : "s"): \(group.title)"]
+                + (group.remedy.isEmpty ? [] : ["  do: \(group.remedy)"])
+                + ["  " + group.examples.joined(separator: ", ") + (more > 0 ? " and \(grouped(more)) more" : "")]
+        }
+        let rest = sorted.dropFirst(Self.shownLimit).reduce(others) { $0 + $1.count }
+        if rest > 0 { lines.append("\(grouped(rest)) more failures for other causes") }
+        return lines
+    }
+}

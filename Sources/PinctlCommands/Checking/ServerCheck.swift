@@ -1,0 +1,43 @@
+import CertificatePinning
+import CertificateTrust
+import TLSTransport
+
+/// Checks servers: asks them as their rules want it, and judges what each look brought.
+struct ServerCheck: Sendable {
+    let probe: ServerProbe
+    let judge: ChainJudge
+
+    /// The results of one target, one for each address and key; nobody connects to one without a rule.
+    func results(
+        of target: Target, expecting expectation: Expectation, _ settings: CheckSettings, input: String?
+    ) async -> [CheckResult] {
+        if case .unlisted(let file) = expectation {
+            return [CheckResult(text: judge.verdict(onUnlisted: target, in: file), input: input)]
+        }
+        let probes = await probe.probes(of: target, keys: settings.keys, allAddresses: settings.allAddresses)
+        var results = probes.map { probe in
+            var result = CheckResult(
+                text: judge.verdict(on: probe, expecting: expectation), input: input, address: probe.address,
+                key: probe.key, duration: probe.duration)
+            if case .success(let served) = probe.outcome { result.version = served.version }
+            if probes.count > 1 {
+                result.text.variant = [probe.address, probe.key?.rawValue.uppercased()].compactMap(\.self)
+                    .joined(separator: ", ")
+            }
+            return result
+        }
+        Self.tellKeysApart(&results)
+        return results
+    }
+
+    /// A mismatch of one key where another one of the same server matches: clients differ in which they are shown.
+    private static func tellKeysApart(_ results: inout [CheckResult]) {
+        let matched = results.filter { if case .matched = $0.text.verdict { $0.key != nil } else { false } }
+        for index in results.indices {
+            guard case .mismatch(let mismatch) = results[index].text.verdict, let key = results[index].key,
+                matched.contains(where: { $0.key != key && $0.address == results[index].address })
+            else { continue }
+            results[index].text.verdict = .keyMismatch(mismatch)
+        }
+    }
+}

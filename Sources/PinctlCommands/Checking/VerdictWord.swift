@@ -1,0 +1,55 @@
+/// A verdict in one word, which stays the same across versions: JSON, reports and baselines go by it.
+enum VerdictWord: String, Sendable, CaseIterable {
+    case ok
+    case okBackupOnly = "ok_backup_only"
+    case okSomePaths = "ok_some_paths"
+    case okPinsOff = "ok_pins_off"
+    case keyMatched = "key_matched"
+    case pinMismatch = "pin_mismatch"
+    case keyMismatch = "key_mismatch"
+    case bypassed
+    case denied
+    case expired
+    case notCovered = "not_covered"
+    case untrusted
+    case nameMismatch = "name_mismatch"
+    case chainExpired = "chain_expired"
+    case unreachable
+
+    /// The outcome it counts as.
+    var status: ExitCode {
+        switch self {
+        case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .good
+        case .pinMismatch, .keyMismatch, .bypassed, .denied, .expired, .notCovered: .finding
+        case .untrusted, .nameMismatch, .chainExpired: .notTrusted
+        case .unreachable: .couldNotCheck
+        }
+    }
+
+    /// The line of `pinctl help verdicts`.
+    var meaning: String {
+        switch self {
+        case .ok: "the chain is trusted, and its pins match, or none were to be judged"
+        case .okBackupOnly: "backups alone match: the key that was in use is gone"
+        case .okSomePaths: "pins match on some of the valid paths, or under some of the stores, and not on all"
+        case .okPinsOff: "the chain is trusted; the rule has its pins off"
+        case .keyMatched: "a key in a file is one of the pins"
+        case .pinMismatch: "the chain is trusted, and its pins do not match; or the key in a file is no pin"
+        case .keyMismatch: "the pins match one of the server's keys, RSA or ECDSA, and not this one"
+        case .bypassed:
+            "pins do not match, and clients let it pass: the path ends at an anchor that is not the system's"
+        case .denied: "the chain holds a key that the policy denies"
+        case .expired: "the rule has ended"
+        case .notCovered: "the policy has no rule for it"
+        case .untrusted: "the chain is not trusted; pins were not judged"
+        case .nameMismatch: "the certificate is for other names"
+        case .chainExpired: "a certificate of the chain is over"
+        case .unreachable: "there was no chain to judge"
+        }
+    }
+
+    /// `pinctl help verdicts`.
+    static var lines: [String] {
+        allCases.map { "\(padded($0.rawValue, 15))  \(padded(String($0.status.rawValue), 2))  \($0.meaning)" }
+    }
+}

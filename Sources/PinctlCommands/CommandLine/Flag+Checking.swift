@@ -1,0 +1,26 @@
+/// What `check` looks at, and what it makes of what it finds.
+extension Flag {
+    static let targets = Flag(
+        "targets", value: .file("FILE"), repeatable: true, "check the targets in FILE, one a line; - is standard input",
+        details:
+            "Blank lines are passed over, and so is what follows a #. Every line has its own results, in the order "
+            + "of the lines, as soon as they are there; the file is read as far as it is needed.")
+    static let files = Flag(
+        "files", "check files instead of servers: the operands are chains, requests and keys",
+        details: "Nothing is connected to. A chain is judged for each host of the policy that its leaf is for, a key "
+            + "or a request as the key of a leaf.")
+    static let warnWithin = Flag(
+        "warn-within", value: .text("TIME"), "warn of what ends within this time: 14d, 36h, 0 for never (14d)")
+    static let failOn = Flag(
+        "fail-on", value: .choice("LEVEL", ["error", "warning"]),
+        "what the exit code tells: error, or warning too (error)")
+    static let exitZero = Flag(
+        "exit-zero", "end with 0 where it would be 1, 3 or 4; the summary of JSON says what was found")
+    static let baseline = Flag(
+        "baseline", value: .file("FILE"), "what failed in the same way in FILE, JSON of an earlier run, does not count",
+        details: "A failure is the same when target, key, verdict and causes are, with the authority it is about; "
+            + "whatever else fails counts. What does not fail any more is told.")
+    static let maxUnreachable = Flag(
+        "max-unreachable", value: .text("N%"), "accept that so many targets, or N without %, are not reached (0)",
+        details: "A run in which no target is reached fails whatever is given.")
+}

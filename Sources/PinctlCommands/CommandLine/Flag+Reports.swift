@@ -1,0 +1,11 @@
+/// Files and remarks that continuous integration shows.
+extension Flag {
+    static let report = Flag(
+        "report", value: .text("FORMAT=FILE"), repeatable: true, in: .output,
+        "write a report: \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", "))",
+        details: "FILE is written whole or not at all, over one that is there. - is standard output, in place of the "
+            + "text.")
+    static let annotations = Flag(
+        "annotations", value: .choice("WHERE", Annotations.allCases.map(\.rawValue)), in: .output,
+        "github: remarks at lines, a summary of the job (where GITHUB_ACTIONS is true); none")
+}

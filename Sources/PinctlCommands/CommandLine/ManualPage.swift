@@ -1,0 +1,123 @@
+/// Man pages in the macros of man(7), made from the tables of commands and flags: pinctl(1) and one for each command.
+enum ManualPage {
+    /// pinctl(1).
+    static var overview: [String] {
+        var lines = title("pinctl", "pins of TLS certificates, and whether servers still match them")
+        lines += [".SH SYNOPSIS", ".B pinctl", plain("COMMAND [FLAG…] [OPERAND…]")]
+        lines += [".SH DESCRIPTION"]
+        lines += paragraph(
+            "Prints the pins of certificates and keys, checks servers and chains against a policy of pins, finds in a "
+                + "policy what will put clients off the air, and converts pins from and to the files that clients ship."
+        )
+        lines += paragraph(
+            "Results go to standard output and nothing else does; what went wrong goes to standard error.")
+        lines += [".SH COMMANDS"]
+        for command in CommandDefinition.all {
+            lines += [".TP", ".BR \(word("pinctl-\(command.name)")) (1)"] + text(command.summary)
+        }
+        lines += [".SH FLAGS OF EVERY COMMAND"]
+        lines += [Flag.json, .ndjson, .quiet, .color, .help].flatMap(entry)
+        lines += [".SH TOPICS", "What", ".B pinctl help", "knows besides the commands:"]
+        for topic in HelpTopic.all { lines += [".TP", ".B " + word(topic.usage)] + text(topic.summary) }
+        lines += [".SH TARGETS"] + verbatim(Target.grammar)
+        lines += closing(examples: CommandDefinition.all.compactMap(\.examples.first))
+        return tidied(lines + seeAlso(CommandDefinition.all.map { "pinctl-\($0.name)" }))
+    }
+
+    /// pinctl-hash(1).
+    static func page(of command: CommandDefinition) -> [String] {
+        var lines = title("pinctl-\(command.name)", command.summary)
+        lines += [".SH SYNOPSIS", ".B " + word("pinctl \(command.name)"), plain("[FLAG…] \(command.operands)")]
+        lines += [".SH DESCRIPTION"]
+        if command.paragraphs.isEmpty { lines += paragraph("It will \(command.summary).") }
+        for part in command.paragraphs {
+            switch part {
+            case .words(let text): lines += paragraph(text)
+            case .verbatim(let held): lines += verbatim(held)
+            }
+        }
+        lines += [".SH FLAGS"]
+        for (category, flags) in command.flagsByCategory {
+            if category != .command { lines.append(".SS " + plain(category.rawValue.capitalizedWord)) }
+            lines += flags.flatMap(entry)
+        }
+        return tidied(lines + closing(examples: command.examples) + seeAlso(["pinctl"]))
+    }
+
+    /// A heading begins a paragraph by itself.
+    private static func tidied(_ lines: [String]) -> [String] {
+        lines.indices.filter { $0 == 0 || lines[$0] != ".PP" || !lines[$0 - 1].hasPrefix(".SH ") }.map { lines[$0] }
+    }
+
+    private static func title(_ name: String, _ summary: String) -> [String] {
+        [
+            ".TH \(word(name.uppercased())) 1 \(Version.released) \"pinctl \(Version.current)\"",
+            ".SH NAME", "\(word(name)) \\- \(plain(summary))",
+        ]
+    }
+
+    private static func entry(_ flag: Flag) -> [String] {
+        let spellings = (flag.short.map { ["-\($0)"] } ?? []) + [flag.dashed]
+        let value = flag.valueName.map { " \\fI\(word($0))\\fR" } ?? ""
+        return [".TP", spellings.map { "\\fB\(word($0))\\fR" }.joined(separator: ", ") + value]
+            + flag.explanation.enumerated().flatMap { ($0.offset == 0 ? [] : [".br"]) + text($0.element) }
+    }
+
+    private static func closing(examples: [(purpose: String, line: String)]) -> [String] {
+        var lines = [".SH EXIT STATUS"]
+        for code in ExitCode.allCases { lines += [".TP", ".B \(code.rawValue)"] + text(code.meaning) }
+        lines += paragraph("Of several outcomes the first of 2, 1, 4, 3, 0 is told.")
+        lines += [".SH ENVIRONMENT"]
+        for variable in EnvironmentVariable.all {
+            lines += [".TP", ".B " + word(variable.name)] + text(variable.meaning)
+        }
+        lines += [".SH FILES", ".TP", ".I pins/pins.jsonc", "The policy where none is named."]
+        lines += [".TP", ".I /etc/ssl/certs", "The system's trusted roots."]
+        guard !examples.isEmpty else { return lines }
+        lines += [".SH EXAMPLES"]
+        for example in examples { lines += [".TP", plain(example.purpose), ".B " + word(example.line)] }
+        return lines
+    }
+
+    private static func seeAlso(_ pages: [String]) -> [String] {
+        let last = pages.count - 1
+        return [".SH SEE ALSO"]
+            + pages.enumerated().map { ".BR \(word($0.element)) (1)" + ($0.offset == last ? "" : ",") }
+    }
+
+    private static func paragraph(_ text: String) -> [String] { [".PP"] + self.text(text) }
+
+    /// In lines of some 80 bytes, as pages are written by hand.
+    private static func text(_ text: String) -> [String] { folded(text, columns: 72).map(plain) }
+
+    private static func verbatim(_ lines: [String]) -> [String] { [".PP", ".EX"] + lines.map(plain) + [".EE"] }
+
+    /// Text of which no character is a request: dashes are those that are typed, and what is not ASCII has its number.
+    private static func plain(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": result += "\\e"
+            case "-": result += "\\-"
+            case "…": result += "..."
+            case "→": result += "\\->"
+            default:
+                if scalar.isASCII {
+                    result.unicodeScalars.append(scalar)
+                } else {
+                    let digits = String(scalar.value, radix: 16, uppercase: true)
+                    result += "\\[u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "]"
+                }
+            }
+        }
+        return result.hasPrefix(".") || result.hasPrefix("'") ? "\\&" + result : result
+    }
+
+    /// The same in the argument of a request, where a quote would open one.
+    private static func word(_ text: String) -> String { plain(text).replacing("\"", with: "\\(dq") }
+}
+
+extension String {
+    /// With its first letter in capitals.
+    fileprivate var capitalizedWord: String { prefix(1).uppercased() + dropFirst() }
+}

@@ -1,0 +1,222 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+import TLSTransport
+
+extension CommandDefinition {
+    static let plan = CommandDefinition(
+        name: "plan", summary: "say whether shipped apps survive a new certificate", operands: "",
+        operandCount: 0...0,
+        flags: [
+            .newInput, .against, .repository, .policy, .plannedHost, .caFile, .store, .profile, .at, .failWithin,
+            .currentInput, .timeline, .share, .verbose, .report, .annotations,
+        ],
+        notes: [
+            "INPUT is a chain, leaf first, as servers are to show it; a request or a key where no",
+            "authority has issued yet. With several, of RSA and ECDSA, clients get either. SOURCE",
+            "is git:TAGGLOB:PATH, a file as it was at each tag that matches; a file of pins in any",
+            "dialect; a folder of them. Without one, the policy's \"releases\" and the policy itself.",
+            "Exit code 1: something breaks, or will within --fail-within; 4: the chain is not trusted.",
+        ],
+        examples: [
+            ("do the releases that are out survive this chain", "pinctl plan --new new-chain.pem --against 'git:v*:pins/pins.jsonc'"),
+            ("on devices with other roots too", "pinctl plan --new new-chain.pem --store old=old-roots.pem --store new=new-roots.pem"),
+            ("before it is issued, by the request", "pinctl plan --new backup.csr --against app/network_security_config.xml"),
+            ("fail while there is time", "pinctl plan --new chain.pem --fail-within 100d"),
+        ],
+        run: { (arguments, environment, console) throws(UsageError) in
+            let candidates = try arguments.chains(.newInput)
+            guard !candidates.isEmpty else { throw .missingFlag(.newInput) }
+            let current = try arguments.chains(.currentInput)
+            let now = try arguments.time(in: environment)
+            let limit = try arguments.period(.failWithin).map { now + $0 }
+            let shares = try arguments.shares()
+            let named = try arguments.plannedHosts()
+            let reports = try arguments.reports(in: environment, &console)
+            let releases = try arguments.releases(in: environment, shares, &console)
+            guard !releases.isEmpty else { return }
+            let hosts = named.isEmpty ? Plan.hosts(for: candidates, in: releases) : named
+            guard !hosts.isEmpty else {
+                throw .unusable([
+                    "no release has a rule for a name of \(candidates.map(\.title).joined(separator: ", ")): "
+                        + "give --host NAME, or look whether these are the right files"
+                ])
+            }
+            let stores = try arguments.trustStores(in: environment)
+            let policy = try arguments.trustPolicy()
+            var plan = Plan(candidates, against: releases, hosts: hosts, stores: stores, policy: policy, now: now)
+            var today: [PlanCell] = []
+            if !current.isEmpty {
+                var served = Plan(current, against: releases, hosts: hosts, stores: stores, policy: policy, now: now)
+                for host in hosts.indices { today += served.cells(at: host) }
+                plan.learn(from: served)
+            }
+            var cells: [PlanCell] = []
+            for host in hosts.indices { cells += plan.cells(at: host, endingBefore: limit) }
+            cells.sort { ($0.release, $0.host) < ($1.release, $1.host) }
+            for cell in cells {
+                console.result([], cell.json(releases, hosts), cell.status)
+            }
+            let timeline = PlanTimeline(cells, today: today, releases: releases, hosts: hosts, names: plan.names)
+            let text = PlanText(
+                releases: releases, hosts: hosts, cells: cells, names: plan.names,
+                columns: environment.terminal.columns ?? 80, isVerbose: arguments.has(.verbose))
+            console.text(text.lines)
+            let tally = PlanTally(cells, releases: releases)
+            console.text([""])
+            console.summarize(tally.line, tally.members + [("timeline", timeline.json)])
+            let remedy = PlanRemedy(
+                releases: releases, cells: cells, names: plan.names, leaf: candidates.map(\.leafFingerprint))
+            console.text(remedy.lines)
+            var report = Report(command: "plan", time: now, policy: arguments[.policy])
+            if !reports.isEmpty { report.entries = cells.map { $0.entry(releases, hosts) } }
+            report.closing = tally.line
+            let isShort = timeline.entries.count <= 8
+            if isShort || arguments.has(.timeline) || arguments.has(.verbose) { console.text(timeline.lines) }
+            reports.write(report, &console)
+        })
+}
+
+/// How many combinations have which standing.
+private struct PlanTally {
+    let line: String
+    let members: [(String, JSON)]
+
+    init(_ cells: [PlanCell], releases: [Release]) {
+        func count(_ standings: PlanCell.Standing...) -> Int { cells.count { standings.contains($0.standing) } }
+        let ending = cells.count { $0.end != nil }
+        let breaks = count(.breaks)
+        var parts = ["\(breaks) of \(cells.count) combinations \(breaks == 1 ? "breaks" : "break")"]
+        if ending > 0 { parts.append("\(ending) \(ending == 1 ? "stops" : "stop") surviving in the time asked for") }
+        if count(.depends) > 0 {
+            parts.append("\(count(.depends)) \(count(.depends) == 1 ? "depends" : "depend") on the issuer")
+        }
+        if count(.notTrusted) > 0 { parts.append("\(count(.notTrusted)) not trusted") }
+        if count(.off) > 0 { parts.append("\(count(.off)) with pinning off") }
+        let broken = Set(cells.filter { $0.standing == .breaks }.map(\.release))
+        var share: Double?
+        if releases.contains(where: { $0.share != nil }) {
+            share = broken.compactMap { releases[$0].share }.reduce(0, +)
+            parts.append("\(Self.text(share ?? 0)) % of users have a release that breaks")
+        }
+        line = parts.joined(separator: ", ")
+        members =
+            [("combinations", .integer(cells.count)), ("ending", .integer(ending))]
+            + PlanCell.Standing.allCases.map { standing in (standing.rawValue, .integer(count(standing))) }
+            + (share.map { [("share_percent", .string(Self.text($0)))] } ?? [])
+    }
+
+    /// At most two digits behind the point.
+    private static func text(_ share: Double) -> String {
+        let hundredths = Int((share * 100).rounded())
+        let rest = hundredths % 100
+        guard rest != 0 else { return "\(hundredths / 100)" }
+        let digits = (rest < 10 ? "0" : "") + "\(rest)"
+        return "\(hundredths / 100).\(digits.hasSuffix("0") ? String(digits.dropLast()) : digits)"
+    }
+}
+
+extension PlanCell {
+    /// The combination as reports have it.
+    fileprivate func entry(_ releases: [Release], _ hosts: [PlannedHost]) -> ReportEntry {
+        let outcome: ReportEntry.Outcome =
+            switch standing {
+            case .breaks: .failed
+            case .notTrusted: .notTrusted
+            case .depends, .off: .warning
+            case .unpinned, .survives, .survivesOnly: end == nil ? .ok : .failed
+            }
+        let until = end.map { "; until \($0.date.rfc3339): \($0.why)" } ?? ""
+        return ReportEntry(
+            outcome: outcome, subject: releases[release].name, variant: hosts[host].title,
+            verdict: end == nil ? standing.rawValue : "ends", finding: finding + until, json: json(releases, hosts))
+    }
+
+    fileprivate func json(_ releases: [Release], _ hosts: [PlannedHost]) -> JSON {
+        var members: [(String, JSON)] = [
+            ("release", .string(releases[release].name)), ("host", .string(hosts[host].title)),
+            ("verdict", .string(standing.rawValue)), ("finding", .string(finding)),
+            ("matched", .array(matched.map { .string($0.description) })),
+            ("needs", .array(essential.map { .string($0.description) })),
+        ]
+        if let end { members += [("until", .string(end.date.rfc3339)), ("why", .string(end.why))] }
+        return .object(members)
+    }
+}
+
+extension Arguments {
+    /// The chains and keys of the files that a flag names.
+    fileprivate func chains(_ flag: Flag) throws(UsageError) -> [NewChain] {
+        var chains: [NewChain] = []
+        for path in all(flag) { chains += try NewChain.read(path) }
+        return chains
+    }
+
+    fileprivate func plannedHosts() throws(UsageError) -> [PlannedHost] {
+        var hosts: [PlannedHost] = []
+        for text in all(.plannedHost) {
+            let endpoint = try Target(argument: text).endpoint
+            let host = PlannedHost(name: endpoint.name, port: Int(endpoint.port))
+            if !hosts.contains(host) { hosts.append(host) }
+        }
+        return hosts
+    }
+
+    fileprivate func shares() throws(UsageError) -> [(name: String, share: Double)] {
+        var shares: [(name: String, share: Double)] = []
+        for text in all(.share) {
+            // Tags may hold an equals sign, percents do not.
+            guard let sign = text.lastIndex(of: "="), sign > text.startIndex else {
+                throw .invalidValue(.share, reason: "\"\(text)\" names no share: write \(Flag.share.valueName ?? "")")
+            }
+            var number = text[text.index(after: sign)...]
+            if number.last == "%" { number.removeLast() }
+            guard number.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let share = Double(number),
+                (0...100).contains(share)
+            else { throw .invalidValue(.share, reason: "\"\(number)\" is no share: write 3% or 0.5%") }
+            shares.append((String(text[..<sign]), share))
+        }
+        return shares
+    }
+
+    /// What was shipped: `--against`, else what the policy says was, and itself.
+    fileprivate func releases(
+        in environment: CommandEnvironment, _ shares: [(name: String, share: Double)], _ console: inout Console
+    ) throws(UsageError) -> [Release] {
+        let sources = all(.against)
+        let hosts = all(.plannedHost)
+        let host = hosts.count == 1 ? hosts[0] : nil
+        var reader: ReleaseReader
+        if sources.isEmpty {
+            let file = try plannedPolicy(in: environment)
+            let slash = file.path.lastIndex(of: "/")
+            let folder = slash.map { String(file.path[..<$0]) } ?? "."
+            reader = ReleaseReader(
+                repository: self[.repository] ?? (folder.isEmpty ? "/" : folder),
+                variables: environment.variables(), host: host)
+            for release in file.releases {
+                reader.read(release.hasPrefix("git:") ? release : resolvedPath(release, besides: file.path), &console)
+            }
+            if file.releases.isEmpty {
+                console.note(
+                    "note: \(file.path) names no \"releases\", so it alone is judged: name what shipped with --against")
+            }
+            reader.append(current: file)
+        } else {
+            guard self[.policy] == nil else {
+                throw .unusable(["--policy and --against exclude each other: name the policy with --against too"])
+            }
+            reader = ReleaseReader(
+                repository: self[.repository] ?? ".", variables: environment.variables(), host: host)
+            for source in sources { reader.read(source, &console) }
+        }
+        try reader.assign(shares)
+        return reader.releases
+    }
+
+    private func plannedPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {
+        if case .policy(let file) = try pinSource() { return file }
+        return try Self.usualPolicy(in: environment)
+    }
+}

@@ -1,0 +1,147 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import TLSTransport
+
+extension CommandDefinition {
+    static let show = CommandDefinition(
+        name: "show", summary: "tell what a file holds, or what a server shows, with every pin",
+        operands: "FILE|TARGET…", operandCount: 1...Int.max,
+        flags: [
+            .host, .pem, .base64, .save, .der, .passwordDescriptor, .caFile, .profile, .at,
+        ] + Flag.probing,
+        notes: [
+            "A word with a slash, - and files of usual names are files; a word with a scheme is a",
+            "server (pinctl help targets). Certificates that are a chain are put in order and",
+            "verified, a file's for no name unless there is a --host. A server is asked for both",
+            "kinds of key; --pem asks once and prints the chain as it was served, unjudged ones too.",
+            "--save writes the certificates that were presented, and no file that exists with other",
+            "content. The exit code is 4 for a server that is not trusted; for a file, which may be",
+            "meant for other roots, with --host alone.",
+        ],
+        examples: [
+            ("what a server shows, with its pins", "pinctl show api.example.com"),
+            ("what a file holds", "pinctl show chain.pem"),
+            ("the chain of a mail server, as PEM", "pinctl show --pem smtp://mail.example.com > chain.pem"),
+        ],
+        run: { (arguments, environment, console) throws(UsageError) in
+            var operands: [ShowOperand] = []
+            for word in arguments.operands { operands.append(try ShowOperand(word)) }
+            let name = try arguments.shownName(of: operands)
+            let judge = try ChainJudge(arguments, in: environment)
+            let probe = try ServerProbe(arguments)
+            let files = ShownFiles(reader: try InputReader(arguments), judge: judge, name: name)
+            let export = try CertificateExport(arguments)
+            let keys: CheckSettings.Keys = export.replacesText ? .auto : .both
+
+            await inOrder(operands) { operand -> [ShownProbe] in
+                guard case .target(let target) = operand else { return [] }
+                return await probe.probes(of: target, keys: keys).map { ShownProbe($0, by: judge) }
+            } each: { shown in
+                // One for each operand, in their order.
+                let operand = operands.removeFirst()
+                if case .file(let path) = operand {
+                    files.show(path, export, &console)
+                } else {
+                    for (index, one) in shown.enumerated() {
+                        one.show(beside: index == 0 ? nil : shown[0], export, &console)
+                    }
+                }
+                console.flush()
+            }
+        })
+}
+
+extension Arguments {
+    /// The name of `--host`, which only files need.
+    fileprivate func shownName(of operands: [ShowOperand]) throws(UsageError) -> ServerName? {
+        guard let host = self[.host] else { return nil }
+        let hasFile = operands.contains { if case .file = $0 { true } else { false } }
+        guard hasFile else {
+            throw .unusable(["--host is the name that a file's chain is for: write a server as host:443@ADDRESS"])
+        }
+        return try Target(argument: host).endpoint.name
+    }
+}
+
+/// What a server showed, and what there is to say of it.
+private struct ShownProbe: Sendable {
+    private let probe: Probe
+    private let chain: ShownChain?
+    private let staple: StapleText?
+
+    init(_ probe: Probe, by judge: ChainJudge) {
+        self.probe = probe
+        guard case .success(let served) = probe.outcome else {
+            (chain, staple) = (nil, nil)
+            return
+        }
+        chain = ShownChain(served.presented, source: "served", for: probe.target.endpoint.name, by: judge)
+        staple = served.staple.map { StapleText($0, of: served.presented, by: judge) }
+    }
+
+    /// Tells it; after `first`, the same target's first probe, in short.
+    func show(beside first: ShownProbe?, _ export: CertificateExport, _ console: inout Console) {
+        guard let chain, case .success(let served) = probe.outcome else {
+            let reason = if case .failure(let error) = probe.outcome { error.description } else { "" }
+            if export.replacesText {
+                return console.problem("\(probe.target): unreachable: \(reason)", .couldNotCheck, members: place)
+            }
+            return console.result(
+                ["??  \(probe.target)  unreachable: \(reason)"],
+                .object(place + [("verdict", "unreachable"), ("reason", .string(reason))]), .couldNotCheck)
+        }
+        let status: ExitCode = chain.isTrusted ? .good : .notTrusted
+        if export.replacesText {
+            export.print(chain.presented, place, &console)
+            if let finding = chain.finding { console.problem("\(probe.target): \(chain.verdict): \(finding)", status) }
+        } else {
+            let verdict: JSON = chain.isTrusted ? "ok" : "untrusted"
+            console.result(
+                first.map { short(beside: $0, chain) } ?? [headline(chain, served)] + chain.lines + stapleLines,
+                .object(
+                    place + [("tls", .string(served.version)), ("verdict", verdict)] + chain.members
+                        + [("staple", staple?.json ?? .null)]), status)
+        }
+        export.save(chain.presented, as: fileName, &console)
+    }
+
+    private var stapleLines: [String] { staple.map { [$0.line] } ?? [] }
+
+    private var place: [(String, JSON)] {
+        [
+            ("target", .string(probe.target.description)), ("address", probe.address.map { .string($0) } ?? .null),
+            ("key", probe.key.map { .string($0.rawValue) } ?? .null),
+        ]
+    }
+
+    private var fileName: String {
+        ["\(probe.target.endpoint.name)", "\(probe.target.endpoint.port)", probe.key?.rawValue].compactMap(\.self)
+            .joined(separator: "_")
+    }
+
+    private func headline(_ chain: ShownChain, _ served: ServedChain) -> String {
+        let target = probe.target.description
+        let name = chain.nameMatches == false ? "not for this name" : "name ok"
+        return [
+            target, target.hasSuffix(probe.address ?? "") ? nil : probe.address,
+            served.version.isEmpty ? nil : served.version,
+            "\(served.presented.leaf.subjectPublicKeyInfo.keyKind) key", chain.verdict, name,
+        ].compactMap(\.self).joined(separator: "  ")
+    }
+
+    /// What another key or address of a target adds.
+    private func short(beside first: ShownProbe, _ chain: ShownChain) -> [String] {
+        guard let leaf = chain.presented.first else { return [] }
+        let isSame = first.chain?.presented == chain.presented
+        let kind = leaf.subjectPublicKeyInfo.keyKind
+        let issuer = leaf.issuer.commonName ?? leaf.issuer.description
+        let place = probe.address == first.probe.address ? "" : "\(probe.address ?? "") "
+        let line =
+            isSame
+            ? "\(place)serves the same chain"
+            : "\(place)also serves \(kind): leaf \(leaf.spkiFingerprint) (by \(issuer)), "
+                + chain.verdict
+        return ["  " + line] + (isSame ? [] : chain.lines) + stapleLines
+    }
+}

@@ -1,0 +1,83 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+
+/// How `show` hands certificates on instead of telling them: as PEM, as base64, or as files.
+struct CertificateExport {
+    private enum Form {
+        case pem
+        case base64
+    }
+
+    private let form: Form?
+    private let folder: String?
+    private let isDER: Bool
+
+    /// By `--pem`, `--base64`, `--save` and `--der`.
+    init(_ arguments: Arguments) throws(UsageError) {
+        guard !arguments.has(.pem) || !arguments.has(.base64) else {
+            throw .unusable(["--pem and --base64 exclude each other: give one of them"])
+        }
+        form = arguments.has(.pem) ? .pem : arguments.has(.base64) ? .base64 : nil
+        folder = arguments[.save]
+        isDER = arguments.has(.der)
+        guard !isDER || folder != nil else { throw .unusable(["--der says how --save writes: give --save DIR too"]) }
+        if let folder, FileKind(folder) != .folder {
+            throw .invalidValue(.save, reason: "\(folder): is no folder: make it first")
+        }
+    }
+
+    /// Whether standard output holds the certificates and nothing else.
+    var replacesText: Bool { form != nil }
+
+    /// Prints certificates, if that is what was asked for.
+    func print(_ certificates: [X509Certificate], _ members: [(String, JSON)], _ console: inout Console) {
+        let text: String
+        let name: String
+        switch form {
+        case .pem?:
+            text = certificates.map { pemText(ofCertificate: $0.derBytes) }.joined()
+            name = "pem"
+        case .base64?:
+            text = certificates.map { certificate in
+                let der = certificate.derBytes
+                return Base64.encode(der.span) + "\n"
+            }.joined()
+            name = "base64"
+        case nil: return
+        }
+        guard !certificates.isEmpty else { return }
+        console.file(text, .object(members + [(name, .string(text))]))
+    }
+
+    /// Writes certificates to the folder, if there is one. What stands there already stays; the same content is no
+    /// problem, so that a run may be repeated.
+    func save(_ certificates: [X509Certificate], as base: String, _ console: inout Console) {
+        guard let folder else { return }
+        for (index, certificate) in certificates.enumerated() {
+            let path = "\(folder)/\(Self.fileName(base))_\(index).\(isDER ? "der" : "pem")"
+            let bytes = isDER ? certificate.derBytes : Array(pemText(ofCertificate: certificate.derBytes).utf8)
+            do throws(NewFileError) {
+                try writeNewFile(path, bytes)
+                console.note("wrote \(path)")
+            } catch {
+                let there = try? InputFile.contents(ofFile: path, limit: 2 << 20)
+                guard there != bytes else { continue }
+                console.problem("\(path): \(error)", .badInput, members: [("file", .string(path))])
+            }
+        }
+    }
+
+    /// Letters, digits, dots, hyphens and underscores alone, and none in front that would hide the file or leave the
+    /// folder.
+    static func fileName(_ text: String) -> String {
+        let name = String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.prefix(150).map { scalar in
+                    scalar.isASCII
+                        && (scalar.properties.isAlphabetic || "0123456789.-_".unicodeScalars.contains(scalar))
+                        ? scalar : "_"
+                }))
+        return name.isEmpty || name.hasPrefix(".") || name.hasPrefix("-") ? "_" + name : name
+    }
+}

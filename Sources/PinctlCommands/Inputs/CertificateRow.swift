@@ -1,0 +1,72 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+
+/// A certificate as `show` tells it: two lines, or an element of JSON.
+struct CertificateRow {
+    private let role: String
+    private let certificate: X509Certificate
+    /// `served`, `store` or `file`.
+    private let source: String
+
+    init(role: String, _ certificate: X509Certificate, source: String) {
+        self.role = role
+        self.certificate = certificate
+        self.source = source
+    }
+
+    /// Names of a certificate that text shows; JSON has all of them.
+    private static let nameLimit = 8
+
+    /// All rows, their columns aligned.
+    static func lines(_ rows: [CertificateRow], now: Date) -> [String] {
+        let keyWidth = rows.map(\.key.count).max() ?? 0
+        let nameWidth = min(40, rows.map(\.certificate.shortName.count).max() ?? 0)
+        return rows.flatMap { row in
+            let columns = [
+                padded(row.role, 12), row.certificate.spkiFingerprint.description, padded(row.key, keyWidth),
+                padded(row.certificate.shortName, nameWidth), padded(row.source, 6), row.validity(now),
+            ]
+            return ["  " + columns.joined(separator: "  "), "                " + row.details]
+        }
+    }
+
+    private var key: String { certificate.subjectPublicKeyInfo.keyKind.description }
+
+    private func validity(_ now: Date) -> String {
+        guard certificate.notBefore <= now else { return "not valid before \(certificate.notBefore.day)" }
+        let text = expiry(certificate, now: now)
+        return text.hasPrefix("expired") ? text : "expires \(text)"
+    }
+
+    private var details: String {
+        let names = certificate.subjectAlternativeNames
+        let shown = names.prefix(Self.nameLimit).map(\.description).joined(separator: ", ")
+        let rest = names.count > Self.nameLimit ? " and \(names.count - Self.nameLimit) more" : ""
+        let subject = certificate.subject.description
+        return
+            "\(subject.isEmpty ? "no subject" : subject), by \(certificate.issuer), since \(certificate.notBefore.day)"
+            + (names.isEmpty ? "" : ", for \(shown)\(rest)")
+    }
+
+    var json: JSON {
+        [
+            "role": .string(role.replacing(" ", with: "_")), "pin": .string(certificate.spkiFingerprint.description),
+            "key": .string(key), "subject": .string(certificate.subject.description),
+            "issuer": .string(certificate.issuer.description),
+            "names": .array(certificate.subjectAlternativeNames.map { .string($0.description) }),
+            "not_before": .string(certificate.notBefore.rfc3339), "not_after": .string(certificate.notAfter.rfc3339),
+            "certificate": .string(certificate.fingerprint.description),
+            "authority": .bool(certificate.isCertificateAuthority), "source": .string(source),
+        ]
+    }
+}
+
+extension X509Certificate {
+    /// The common name, else the whole subject, else the first alternative name.
+    var shortName: String {
+        if let name = subject.commonName { return name }
+        let whole = subject.description
+        return whole.isEmpty ? subjectAlternativeNames.first?.description ?? "no subject" : whole
+    }
+}

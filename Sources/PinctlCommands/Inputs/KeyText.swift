@@ -1,0 +1,32 @@
+import CertificateTrust
+
+extension KeyMaterial {
+    /// The certificate read whole; nil for the other kinds, and for one with a key but a flaw elsewhere.
+    var parsedCertificate: X509Certificate? {
+        certificate.flatMap { try? X509Certificate(derBytes: $0) }
+    }
+
+    /// What a list calls it.
+    func kindText(_ certificate: X509Certificate?) -> String {
+        switch kind {
+        case .certificate:
+            guard let certificate else { return "cert" }
+            return certificate.isCertificateAuthority ? "cert CA" : "cert leaf"
+        case .certificateRequest: return "CSR"
+        case .publicKey: return "public key"
+        case .privateKey: return "private key"
+        }
+    }
+}
+
+extension KeyMaterial.Kind {
+    /// What JSON calls it.
+    var word: String {
+        switch self {
+        case .certificate: "certificate"
+        case .certificateRequest: "certificate_request"
+        case .publicKey: "public_key"
+        case .privateKey: "private_key"
+        }
+    }
+}

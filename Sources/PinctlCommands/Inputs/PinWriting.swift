@@ -1,0 +1,48 @@
+import CertificateTrust
+import PinDialects
+
+/// How the pins of `hash` are written: a spelling, and for a whole TLSA record the name it is for.
+struct PinWriting {
+    let spelling: PinSpelling
+    private let owner: String?
+
+    /// `--as`, this project's own spelling by default.
+    init(_ arguments: Arguments) throws(UsageError) {
+        guard let word = arguments[.spelling] else {
+            (spelling, owner) = (.okhttp, nil)
+            return
+        }
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let spelling = PinSpelling(rawValue: parts[0]), parts.count == 1 || spelling == .tlsa else {
+            throw .unknownChoice(.spelling, word, known: PinSpelling.allCases.map(\.rawValue))
+        }
+        self.spelling = spelling
+        owner = parts.count == 2 ? try Self.owner(parts[1]) : nil
+    }
+
+    /// The name of a record, absolute, without the dot at its end; it would go into a zone file as it is.
+    private static func owner(_ text: String) throws(UsageError) -> String {
+        let name = text.hasSuffix(".") ? String(text.dropLast()) : text
+        let isName = name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+            !label.isEmpty && label.utf8.count <= 63
+                && label.utf8.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+                    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                    default: "-_*".utf8.contains(byte)
+                    }
+                }
+        }
+        guard isName, name.utf8.count <= 253 else {
+            throw .invalidValue(
+                .spelling, reason: "\"\(text)\" is no name of a record: write tlsa=_443._tcp.example.com")
+        }
+        return name
+    }
+
+    /// Writes a pin; whose key it is, TLSA alone tells.
+    func text(_ fingerprint: SPKIFingerprint, isAuthority: @autoclosure () -> Bool) -> String {
+        let text = spelling.text(fingerprint, isAuthority: spelling == .tlsa && isAuthority())
+        return owner.map { "\($0). IN TLSA \(text)" } ?? text
+    }
+}

@@ -1,0 +1,173 @@
+import CertificatePinning
+import CertificateTrust
+
+/// Tells what files hold: the chain in order, and whatever else.
+struct ShownFiles {
+    let reader: InputReader
+    let judge: ChainJudge
+    /// The name of `--host`.
+    let name: ServerName?
+
+    /// Objects of one file; a chain has twelve.
+    private static let objectLimit = 10_000
+
+    /// Tells a file, or each file of a folder.
+    func show(_ operand: String, _ export: CertificateExport, _ console: inout Console) {
+        do throws(InputProblem) {
+            let files = try InputReader.files(of: operand)
+            guard files != [operand] else { return try show(file: operand, export, &console) }
+            var isEmpty = true
+            for file in files {
+                do throws(InputProblem) {
+                    guard FileKind(file) == .file else { throw InputProblem(reason: "is no file", isStranger: true) }
+                    try show(file: file, export, &console)
+                    isEmpty = false
+                } catch {
+                    guard error.isStranger else {
+                        complain(file, error, &console)
+                        isEmpty = false
+                        continue
+                    }
+                    console.note("\(file): passed over, it \(error.reason)")
+                }
+            }
+            if isEmpty { throw InputProblem(reason: "no file in this folder holds a key: name another") }
+        } catch {
+            complain(operand, error, &console)
+        }
+    }
+
+    private func complain(_ file: String, _ problem: InputProblem, _ console: inout Console) {
+        console.problem(
+            "\(DialectInput.title(file)): \(problem.reason)", .badInput, members: [("input", .string(file))])
+    }
+
+    private func show(file: String, _ export: CertificateExport, _ console: inout Console) throws(InputProblem) {
+        var contents = FileContents()
+        var count = 0
+        try reader.read(file) { object in
+            count += 1
+            if count <= Self.objectLimit { contents.add(object) }
+        }
+        guard count <= Self.objectLimit else {
+            throw InputProblem(
+                reason: "holds \(count) objects, over the \(Self.objectLimit) that are told: pinctl hash lists them all"
+            )
+        }
+        guard !contents.isEmpty else { throw InputProblem(reason: KeySelection.all.missing, isStranger: true) }
+        tell(contents, of: file, export, &console)
+        for (index, line, problem) in contents.problems {
+            let place = "[\(index)]" + (line.map { ", line \($0)" } ?? "")
+            console.problem(
+                "\(DialectInput.title(file))\(place): \(problem.reason)", .badInput,
+                members: [("input", .string(file)), ("index", .integer(index))])
+        }
+    }
+
+    private func tell(
+        _ contents: FileContents, of file: String, _ export: CertificateExport, _ console: inout Console
+    ) {
+        let presented = PresentedChain(ordering: contents.certificates)
+        let chain = presented.map { ShownChain($0, source: "file", for: name, by: judge) }
+        let certificates = presented?.certificates ?? contents.certificates
+        let title = DialectInput.title(file)
+        let isRefused = name != nil && chain?.isTrusted == false
+        let place: [(String, JSON)] = [("input", .string(file))]
+        if export.replacesText {
+            export.print(certificates, place, &console)
+            if let chain, let finding = chain.finding, isRefused {
+                console.problem("\(title): \(chain.verdict): \(finding)", .notTrusted)
+            }
+        } else if !certificates.isEmpty || !contents.others.isEmpty {
+            var headline = ["\(title)  \(contents.summary)"]
+            if let chain { headline += [chain.verdict, nameText(chain)].compactMap(\.self) }
+            if chain == nil, !certificates.isEmpty { headline.append("no chain, so none is verified") }
+            let rows = certificates.map {
+                CertificateRow(role: $0.isCertificateAuthority ? "ca" : "leaf", $0, source: "file")
+            }
+            let verdict: JSON = chain.map { $0.isTrusted ? "ok" : "untrusted" } ?? "not_judged"
+            let members =
+                chain?.members ?? (rows.isEmpty ? [] : [("certificates", .array(rows.map(\.json)))])
+            console.result(
+                [headline.joined(separator: "  ")] + (chain?.lines ?? CertificateRow.lines(rows, now: judge.time))
+                    + contents.others.map(\.line),
+                .object(
+                    place + [("verdict", verdict)] + members + [("others", .array(contents.others.map(\.json)))]),
+                isRefused ? .notTrusted : .good)
+        }
+        let base = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? file
+        export.save(certificates, as: base, &console)
+    }
+
+    private func nameText(_ chain: ShownChain) -> String? {
+        guard let name else { return "for no name (give --host)" }
+        return chain.nameMatches == true ? "for \(name)" : "not for \(name)"
+    }
+}
+
+/// What one file holds.
+private struct FileContents {
+    private(set) var certificates: [X509Certificate] = []
+    private(set) var others: [OtherObject] = []
+    private(set) var problems: [(index: Int, line: Int?, problem: InputProblem)] = []
+
+    var isEmpty: Bool { certificates.isEmpty && others.isEmpty && problems.isEmpty }
+
+    mutating func add(_ object: InputObject) {
+        switch object.content {
+        case .failure(let problem): problems.append((object.index, object.line, problem))
+        case .success(.key(let key)):
+            if let certificate = key.parsedCertificate {
+                certificates.append(certificate)
+            } else {
+                others.append(OtherObject(key, index: object.index))
+            }
+        case .success(.pin(let pin, let owner, _)):
+            others.append(
+                OtherObject(
+                    kind: "TLSA record", word: "tlsa_record", pin: pin, key: "", subject: owner, index: object.index))
+        }
+    }
+
+    /// `3 certificates, 1 private key`.
+    var summary: String {
+        var counts: [(kind: String, count: Int)] = []
+        for kind in certificates.map({ _ in "certificate" }) + others.map(\.kind) {
+            if let index = counts.firstIndex(where: { $0.kind == kind }) {
+                counts[index].count += 1
+            } else {
+                counts.append((kind, 1))
+            }
+        }
+        return counts.map { "\($0.count) \($0.kind)\($0.count == 1 ? "" : "s")" }.joined(separator: ", ")
+    }
+}
+
+/// What is no certificate, or one that can only be read as far as its key.
+private struct OtherObject {
+    let kind: String
+    let word: String
+    let pin: SPKIFingerprint
+    let key: String
+    let subject: String
+    let index: Int
+
+    var line: String {
+        "  \(padded(kind, 12))  \([pin.description, key, subject].filter { !$0.isEmpty }.joined(separator: "  "))"
+    }
+
+    var json: JSON {
+        .object([
+            ("kind", .string(word)), ("index", .integer(index)), ("pin", .string(pin.description)),
+            ("key", .string(key)), ("subject", .string(subject)),
+        ])
+    }
+}
+
+extension OtherObject {
+    init(_ material: KeyMaterial, index: Int) {
+        self.init(
+            kind: material.kindText(nil), word: material.kind.word, pin: material.fingerprint,
+            key: material.keyKind?.description ?? "", subject: material.subject?.description ?? "", index: index)
+    }
+}

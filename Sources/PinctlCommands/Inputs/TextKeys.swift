@@ -1,0 +1,67 @@
+import CertificatePinning
+import CertificateTrust
+import PinDialects
+
+/// Keys in texts that are not PEM: TLSA records (RFC 6698), JSON Web Keys (RFC 7517), SSH's public keys (RFC 4253).
+enum TextKeys {
+    /// What a text holds; nil for none of these.
+    static func objects(in text: [UInt8]) throws(InputProblem) -> [InputObject]? {
+        let start = text.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
+        if start.first == UInt8(ascii: "{") || start.first == UInt8(ascii: "[") {
+            return try WebKeys.objects(in: text)
+        }
+        let lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
+        if lines.contains(where: { SSHKey.isOne($0) }) { return SSHKey.objects(in: text) }
+        switch PinDialect.recognized(in: text) {
+        case .tlsa?: return try records(in: text)
+        case let dialect?:
+            throw InputProblem(
+                reason: "is \(dialect.title), which has pins and no keys: see them with pinctl import FILE")
+        case nil: return nil
+        }
+    }
+
+    private static func records(in text: [UInt8]) throws(InputProblem) -> [InputObject] {
+        let reading: DialectReading
+        do throws(PolicyFileError) {
+            reading = try PinDialect.tlsa.read(text, path: "")
+        } catch {
+            let problem = error.problems.first
+            let place = problem.map { "line \($0.location.line): \($0.message)" } ?? "no record can be read"
+            throw InputProblem(reason: "holds TLSA records that are wrong: \(place)")
+        }
+        var objects: [InputObject] = []
+        for rule in reading.policy.rules {
+            for pin in rule.pins {
+                objects.append(
+                    InputObject(
+                        index: objects.count, line: rule.location.map { Int($0.line) },
+                        content: content(of: pin, rule.title)))
+            }
+        }
+        guard !objects.isEmpty else {
+            throw InputProblem(reason: "holds no TLSA record that clients can use: publish one of kind 3 1 1")
+        }
+        return objects
+    }
+
+    private static func content(of pin: CanonicalPin, _ owner: String) -> Result<InputObject.Content, InputProblem> {
+        switch (pin.content, pin.digest) {
+        case (.publicKey, .sha256):
+            guard let fingerprint = SPKIFingerprint("sha256/" + Base64.encode(pin.value.span)) else { break }
+            return .success(.pin(fingerprint, owner: owner, isAuthority: pin.role == .ca))
+        case (_, .full):
+            do throws(KeyMaterialError) {
+                return .success(.key(try KeyMaterial(der: pin.value.span)))
+            } catch {
+                return .failure(InputProblem(error))
+            }
+        default: break
+        }
+        let what = pin.content == .certificate ? "certificate" : "public key"
+        return .failure(
+            InputProblem(
+                reason: "is a TLSA record with the \(pin.digest.rawValue) of a \(what), which tells no pin: "
+                    + "publish one of kind 3 1 1"))
+    }
+}

@@ -1,0 +1,237 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+
+/// What becomes of one release at one host.
+struct PlanCell: Sendable {
+    /// In the order of their weight: of several the heaviest is told.
+    enum Standing: String, Sendable, CaseIterable, Comparable {
+        case unpinned = "no_pins"
+        case survives
+        case survivesOnly = "survives_only"
+        case off = "pinning_off"
+        case depends
+        case notTrusted = "not_trusted"
+        case breaks
+
+        static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+
+        private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+        /// Whether pins were looked at and accepted what is new.
+        var isSurvival: Bool { self == .survives || self == .survivesOnly }
+    }
+
+    let release: Int
+    let host: Int
+    let standing: Standing
+    /// Why, or by what, in a line.
+    let finding: String
+    /// The pins without any one of which it would break.
+    let essential: [CanonicalPin]
+    /// The pins of the rules.
+    let pins: [CanonicalPin]
+    /// The pins that match anywhere.
+    let matched: [CanonicalPin]
+    /// Keys that a leaf may have for it to survive, whoever issues it; empty when none helps.
+    let rescues: [CanonicalPin]
+    /// Whether what it survives by stays when the leaf has another key.
+    let standsWithoutLeaf: Bool
+    /// The end that is known: when it stops surviving, and why.
+    var end: (date: Date, why: String)?
+}
+
+/// The judgements of one candidate under one store.
+struct StoreJudgement: Sendable {
+    let candidate: NewChain
+    /// The store's name; nil for the only one.
+    let store: String?
+    /// Nothing when the chain is not trusted under it: why.
+    let untrusted: String?
+    let paths: [(path: VerifiedPath, judgement: PathJudgement)]
+    /// Of a key alone, or of what needs no trust.
+    let direct: PathJudgement?
+
+    var judgements: [PathJudgement] { direct.map { [$0] } ?? paths.map(\.judgement) }
+}
+
+extension PlanCell {
+    /// Sums up what was judged under every store for every chain that servers may show.
+    init(release: Int, host: Int, rule: ReleaseRule, _ stores: [StoreJudgement], names: KnownNames) {
+        self.release = release
+        self.host = host
+        pins = rule.pins
+        let outcomes = stores.map { Outcome($0, rule: rule, names: names) }
+        var standing = outcomes.map(\.standing).max() ?? .unpinned
+        // With roots at all under which the chain is trusted, their clients alone tell of it.
+        let isTrustedSomewhere = stores.contains { $0.untrusted == nil }
+        if standing == .notTrusted, isTrustedSomewhere { standing = .breaks }
+        let worst = outcomes.filter { $0.standing == outcomes.map(\.standing).max() }
+        let isEverywhere = worst.count == outcomes.count
+        var findings: [String] = []
+        for outcome in worst {
+            let text = isEverywhere || outcome.place.isEmpty ? outcome.finding : "\(outcome.finding) \(outcome.place)"
+            if !findings.contains(text) { findings.append(text) }
+        }
+        if !isEverywhere, standing == .breaks, outcomes.contains(where: \.standing.isSurvival) {
+            findings.append("the others survive")
+        }
+        finding = findings.joined(separator: "; ")
+        self.standing = standing
+        var seen: Set<CanonicalPin> = []
+        essential = outcomes.flatMap(\.essential).filter { seen.insert($0).inserted }
+        seen = []
+        matched = outcomes.flatMap(\.matched).filter { seen.insert($0).inserted }
+        let isMismatch = stores.flatMap(\.judgements).allSatisfy { judgement in
+            if case .refused(_, let isMismatch) = judgement { isMismatch } else { true }
+        }
+        let canBeLeaf = rule.requiredRoles.allSatisfy { $0.covers(index: 0, of: 3) }
+        let isTrusted = stores.allSatisfy { $0.untrusted == nil }
+        rescues =
+            isMismatch && canBeLeaf && isTrusted
+            ? rule.pins.filter {
+                $0.content == .publicKey && $0.role.covers(index: 0, of: 3) && !names.isAuthority($0)
+            } : []
+        standsWithoutLeaf = stores.allSatisfy { store in
+            store.judgements.contains { judgement in
+                if case .matched(let matches) = judgement {
+                    matches.contains { $0.index > 0 } && rule.requiredRoles.allSatisfy { $0 != .leaf }
+                } else {
+                    judgement.isAccepted
+                }
+            }
+        }
+    }
+
+    /// What comes of one chain under one store.
+    private struct Outcome {
+        var standing: Standing
+        var finding: String
+        var place: String
+        var essential: [CanonicalPin] = []
+        var matched: [CanonicalPin] = []
+
+        init(_ store: StoreJudgement, rule: ReleaseRule, names: KnownNames) {
+            let with = store.candidate.title
+            place = [store.store.map { "under \($0)" }, "with \(with)"].compactMap(\.self).joined(separator: " ")
+            if let reason = store.untrusted, store.direct == nil {
+                let isPinned = !rule.rules.allSatisfy { $0.mode == .off } && !rule.rules.isEmpty
+                standing = isPinned ? .notTrusted : .unpinned
+                finding = isPinned ? "not trusted: \(reason)" : "no pins for this host"
+                return
+            }
+            let judgements = store.judgements
+            let accepted = judgements.filter(\.isAccepted)
+            let matches = accepted.compactMap { judgement -> [PlannedMatch]? in
+                if case .matched(let matches) = judgement { matches } else { nil }
+            }
+            var seen: Set<CanonicalPin> = []
+            matched = matches.joined().map(\.pin).filter { seen.insert($0).inserted }
+            let isPartial = !accepted.isEmpty && accepted.count < judgements.count
+            guard !accepted.isEmpty, !isPartial || rule.triesEveryPath else {
+                (standing, finding) = Self.refusal(store, isPartial: isPartial, names: names)
+                return
+            }
+            (standing, finding) = (.survives, "")
+            for judgement in accepted {
+                switch judgement {
+                case .unpinned: (standing, finding) = (.unpinned, "no pins for this host")
+                case .off(let date?): (standing, finding) = (.off, "pinning off since \(date.day)")
+                case .off: (standing, finding) = (.off, "its pins are off")
+                case .tolerated(let reason): (standing, finding) = (.survivesOnly, "survives: \(reason)")
+                default: break
+                }
+            }
+            guard !matches.isEmpty else { return }
+            essential = matched.filter { pin in
+                judgements.allSatisfy { judgement in
+                    guard case .matched(let matches) = judgement else { return !judgement.isAccepted }
+                    return !Self.holds(matches.filter { $0.pin != pin }, rule, store)
+                }
+            }
+            let titles = matches[0].map { "\(names.title($0.pin)) (\(PlanCell.place($0, in: store)))" }
+            if isPartial {
+                standing = .survivesOnly
+                let ends = store.paths.filter { $0.judgement.isAccepted }.map { names.title($0.path.anchor) }
+                finding = "survives only on the path to \(ends.joined(separator: ", ")), which its clients find"
+            } else if matched.count == 1, let pin = matched.first {
+                standing = .survivesOnly
+                finding = "survives only by \(titles[0])" + (pin.isBackup ? ", a backup" : "")
+            } else {
+                finding = "survives by \(titles.joined(separator: ", "))"
+            }
+        }
+
+        /// Whether these matches are enough.
+        private static func holds(_ matches: [PlannedMatch], _ rule: ReleaseRule, _ store: StoreJudgement) -> Bool {
+            rule.requiredRoles.allSatisfy { role in
+                matches.contains { match in
+                    let count = max(store.paths.map(\.path.certificates.count).max() ?? 1, match.index + 1)
+                    return role.covers(index: match.index, of: count)
+                }
+            }
+        }
+
+        private static func refusal(
+            _ store: StoreJudgement, isPartial: Bool, names: KnownNames
+        ) -> (Standing, String) {
+            for case .depends(let pins) in store.judgements {
+                let titles = pins.map { names.title($0) }
+                return (.depends, "survives only if issued under \(titles.joined(separator: " or "))")
+            }
+            var reasons: [String] = []
+            for case .refused(let reason, _) in store.judgements where !reasons.contains(reason) {
+                reasons.append(reason)
+            }
+            guard isPartial else { return (.breaks, reasons.joined(separator: "; ")) }
+            let ends = store.paths.filter { !$0.judgement.isAccepted }.map { names.title($0.path.anchor) }
+            return (.breaks, "\(reasons.joined(separator: "; ")) on the path to \(ends.joined(separator: ", "))")
+        }
+    }
+
+    private static func place(_ match: PlannedMatch, in store: StoreJudgement) -> String {
+        let path = store.paths.first { path in
+            path.path.certificates.indices.contains(match.index)
+                && match.pin.matches(path.path.certificates[match.index])
+        }
+        guard let path else { return "leaf" }
+        return PinRole(index: match.index, of: path.path.certificates.count).rawValue
+    }
+}
+
+/// What is known of keys from the chains at hand: whose they are.
+struct KnownNames: Sendable {
+    private var subjects: [SPKIFingerprint: (name: String, isAuthority: Bool)] = [:]
+
+    mutating func add(_ certificates: [X509Certificate]) {
+        for certificate in certificates {
+            let name = certificate.subject.commonName ?? certificate.subject.description
+            subjects[certificate.spkiFingerprint] = (name, certificate.isCertificateAuthority)
+        }
+    }
+
+    mutating func add(_ other: KnownNames) { subjects.merge(other.subjects) { known, _ in known } }
+
+    func issuer(of certificate: X509Certificate) -> String {
+        certificate.issuer.commonName ?? certificate.issuer.description
+    }
+
+    func title(_ certificate: X509Certificate) -> String {
+        certificate.subject.commonName ?? certificate.subject.description
+    }
+
+    /// The pin's name, else whose key it is, else the pin.
+    func title(_ pin: CanonicalPin) -> String {
+        pin.name ?? subject(of: pin).map { "CN=\($0.name)" } ?? pin.description
+    }
+
+    func isAuthority(_ pin: CanonicalPin) -> Bool { subject(of: pin)?.isAuthority ?? false }
+
+    private func subject(of pin: CanonicalPin) -> (name: String, isAuthority: Bool)? {
+        guard pin.content == .publicKey, pin.digest == .sha256,
+            let fingerprint = SPKIFingerprint("sha256/" + Base64.encode(pin.value.span))
+        else { return nil }
+        return subjects[fingerprint]
+    }
+}

@@ -1,0 +1,143 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+
+/// How a plan reads: a matrix where it fits, then why, then what to do.
+struct PlanText {
+    let releases: [Release]
+    let hosts: [PlannedHost]
+    let cells: [PlanCell]
+    let names: KnownNames
+    /// What the matrix may be wide.
+    let columns: Int
+    /// Whether every combination is told, however many there are.
+    let isVerbose: Bool
+
+    /// Combinations that survive are counted, not listed, when there are more than these in all.
+    private static let listLimit = 100
+
+    var lines: [String] {
+        let rows = matrix
+        let width = rows.map(\.count).max() ?? 0
+        if width <= columns, rows.count <= Self.listLimit || isVerbose {
+            let reasons = cells.filter { $0.needsReason || isVerbose && $0.standing != .unpinned }
+            return rows + (reasons.isEmpty ? [] : [""]) + reasons.map(line)
+        }
+        let told = cells.filter { isVerbose || cells.count <= Self.listLimit || $0.needsReason }
+        let omitted = cells.count - told.count
+        return told.sorted { ($1.standing, $0.release, $0.host) < ($0.standing, $1.release, $1.host) }.map(line)
+            + (omitted > 0 ? ["\(omitted) more survive, or have no pins: \(Flag.verbose.dashed) lists them"] : [])
+    }
+
+    private var matrix: [String] {
+        let words = Dictionary(grouping: cells, by: \.release).mapValues { row in
+            Dictionary(row.map { ($0.host, word($0)) }) { first, _ in first }
+        }
+        let texts = releases.indices.map { release in
+            [visibleText(releases[release].name)] + hosts.indices.map { words[release]?[$0] ?? "" }
+        }
+        let rows = [[""] + hosts.map { visibleText($0.title) }] + texts
+        let widths = (0...hosts.count).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            var line = zip(row, widths).map { padded($0, $1) }.joined(separator: "  ")
+            while line.last == " " { line.removeLast() }
+            return line
+        }
+    }
+
+    /// A verdict as it stands in the matrix.
+    private func word(_ cell: PlanCell) -> String {
+        if let end = cell.end { return "until \(end.date.day)" }
+        switch cell.standing {
+        case .survives: return "survives"
+        case .survivesOnly where cell.essential.count == 1: return "only \(short(names.title(cell.essential[0])))"
+        case .survivesOnly: return "survives only"
+        case .breaks: return "BREAKS"
+        case .depends: return "depends"
+        case .off: return "pinning off"
+        case .unpinned: return "no pins"
+        case .notTrusted: return "not trusted"
+        }
+    }
+
+    private func short(_ title: String) -> String {
+        let text = visibleText(title)
+        return text.count > 20 ? text.prefix(19) + "…" : text
+    }
+
+    private func line(_ cell: PlanCell) -> String {
+        let lead =
+            switch cell.standing {
+            case .breaks: "BREAKS       "
+            case .notTrusted: "not trusted  "
+            case .depends: "depends      "
+            case .off: "pinning off  "
+            case .unpinned: "no pins      "
+            case .survives, .survivesOnly: "survives     "
+            }
+        return "\(lead)\(releases[cell.release].name)  \(hosts[cell.host].title)  \(cell.finding)"
+            + (cell.end.map { "; until \($0.date.rfc3339): \($0.why)" } ?? "")
+    }
+}
+
+extension PlanCell {
+    /// Whether a word in the matrix is not enough.
+    fileprivate var needsReason: Bool { standing != .survives && standing != .unpinned || end != nil }
+
+    /// What it counts as.
+    var status: ExitCode {
+        switch standing {
+        case .breaks: .finding
+        case .notTrusted: .notTrusted
+        default: end == nil ? .good : .finding
+        }
+    }
+}
+
+/// What makes a plan's breaks go away.
+struct PlanRemedy {
+    let releases: [Release]
+    let cells: [PlanCell]
+    let names: KnownNames
+    let leaf: [SPKIFingerprint]
+
+    /// One line for each way; empty when nothing breaks.
+    var lines: [String] {
+        let broken = cells.filter { $0.standing == .breaks }
+        guard !broken.isEmpty else { return [] }
+        var ways: [String] = []
+        let shipped = Set(broken.map(\.release)).sorted().filter { !releases[$0].isCurrent }
+        if !shipped.isEmpty {
+            let titles = shipped.prefix(8).map { releases[$0].name }
+            let more = shipped.count > titles.count ? " and \(shipped.count - titles.count) more" : ""
+            ways.append(
+                "when \(titles.joined(separator: ", "))\(more) \(shipped.count == 1 ? "is" : "are") retired")
+        }
+        let keys = keys(for: broken)
+        if !keys.isEmpty {
+            ways.append("if the leaf uses key \(keys.map { names.title($0) }.joined(separator: " or "))")
+        }
+        var lines = ways.isEmpty ? [] : ["safe from: " + ways.joined(separator: ", or ")]
+        for release in Set(broken.map(\.release)).sorted() where releases[release].isCurrent {
+            lines.append(
+                "\(releases[release].name) has not shipped: pin \(leaf.map(\.description).joined(separator: " and "))"
+                    + " in it, or the root above, before it does")
+        }
+        return lines
+    }
+
+    /// The keys that every combination which breaks would take, and none that survives would miss the leaf with.
+    private func keys(for broken: [PlanCell]) -> [CanonicalPin] {
+        guard let first = broken.first else { return [] }
+        let common = broken.dropFirst().reduce(into: first.rescues) { common, cell in
+            common.removeAll { pin in !cell.rescues.contains { $0.value == pin.value } }
+        }
+        return common.filter { pin in
+            cells.filter(\.standing.isSurvival).allSatisfy { cell in
+                cell.standsWithoutLeaf
+                    || cell.pins.contains { $0.value == pin.value && $0.role.covers(index: 0, of: 3) }
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+
+/// Where releases are read from: `git:TAGGLOB:PATH`, a file, a folder of files.
+struct ReleaseReader {
+    /// The folder in which git looks for its repository.
+    let repository: String
+    let variables: [String: String]
+    /// For dialects that name none.
+    let host: String?
+    private var files: TaggedFiles?
+    private(set) var releases: [Release] = []
+
+    init(repository: String, variables: [String: String], host: String?) {
+        self.repository = repository
+        self.variables = variables
+        self.host = host
+    }
+
+    /// Reads a source; what cannot be read is told, and counts as bad input.
+    mutating func read(_ source: String, _ console: inout Console) {
+        do throws(UsageError) {
+            if source.hasPrefix("git:") {
+                try readTags(source, &console)
+            } else if Self.isFolder(source) {
+                try readFolder(source, &console)
+            } else {
+                try append(source, source, try DialectInput.contents(source), in: nil)
+            }
+        } catch {
+            for message in error.messages {
+                console.problem(message, .badInput, members: [("source", .string(source))])
+            }
+        }
+    }
+
+    /// Adds the policy of the work tree.
+    mutating func append(current file: PolicyFile) {
+        releases.append(Release(name: file.path, pins: .policy(file.policy), isCurrent: true))
+    }
+
+    private mutating func readTags(_ source: String, _ console: inout Console) throws(UsageError) {
+        let parts = source.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, !parts[1].isEmpty, !parts[2].isEmpty else {
+            throw .unusable(["\(source): write git:TAGGLOB:PATH, git:v5.*:pins/pins.jsonc for example"])
+        }
+        let path = parts[2]
+        let files: TaggedFiles
+        let tags: [TaggedFiles.Tag]
+        do throws(TaggedFilesError) {
+            if let open = self.files {
+                files = open
+            } else {
+                files = try TaggedFiles(folder: repository, variables: variables)
+            }
+            self.files = files
+            tags = try files.tags(matching: parts[1])
+        } catch {
+            throw .unusable(["\(source): \(error)"])
+        }
+        var absent: [String] = []
+        for tag in tags {
+            let bytes: [UInt8]
+            do throws(InputFileError) {
+                bytes = try files.contents(path, at: tag, limit: TaggedFiles.maximumSize)
+            } catch {
+                if error.isNoSuchFile {
+                    absent.append(tag.name)
+                } else {
+                    console.problem("\(tag.name): \(path): \(error)", .badInput, members: [("source", .string(source))])
+                }
+                continue
+            }
+            let taken = releases.contains { $0.name == tag.name }
+            do throws(UsageError) {
+                let folder = PolicyFolder(kept: { name, limit throws(InputFileError) in
+                    try files.contents(name, at: tag, limit: limit)
+                })
+                try append(taken ? "\(tag.name):\(path)" : tag.name, path, bytes, in: folder)
+            } catch {
+                for message in error.messages {
+                    console.problem("\(tag.name): \(message)", .badInput, members: [("source", .string(source))])
+                }
+            }
+        }
+        guard absent.count < tags.count else {
+            throw .unusable(["\(source): \(path) is at none of the \(tags.count) tags that match: check the path"])
+        }
+        if !absent.isEmpty {
+            let shown = absent.prefix(5).joined(separator: ", ") + (absent.count > 5 ? ", …" : "")
+            console.note(
+                "note: \(path) is not at \(absent.count) of \(tags.count) tags, which are passed over: \(shown)")
+        }
+    }
+
+    private mutating func readFolder(_ folder: String, _ console: inout Console) throws(UsageError) {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            throw .unusable(["\(folder): cannot be listed: check who may read it"])
+        }
+        var count = 0
+        for name in names.sorted() {
+            let path = folder + (folder.hasSuffix("/") ? "" : "/") + name
+            guard !Self.isFolder(path) else {
+                console.note("note: \(path) is a folder, and not looked into: name it")
+                continue
+            }
+            let bytes = try DialectInput.contents(path)
+            guard let dialect = PinDialect.recognized(in: bytes), dialect != .swift,
+                dialect != .policy || String(decoding: bytes, as: UTF8.self).contains("\"domains\"")
+            else {
+                console.note("note: \(path) is in no dialect that is recognized, and passed over")
+                continue
+            }
+            try append(path, path, bytes, in: nil)
+            count += 1
+        }
+        guard count > 0 else { throw .unusable(["\(folder): no file in it is in a dialect that is recognized"]) }
+    }
+
+    /// Adds a release; the files that a policy names are read from `folder`.
+    private mutating func append(
+        _ name: String, _ path: String, _ bytes: [UInt8], in folder: PolicyFolder?
+    ) throws(UsageError) {
+        guard let dialect = PinDialect.recognized(in: bytes) else {
+            throw .unusable(["\(path): no dialect is recognized: see pinctl help dialects"])
+        }
+        do throws(PolicyFileError) {
+            guard dialect == .policy else {
+                let reading = try dialect.read(bytes, path: path, host: host)
+                releases.append(Release(name: name, pins: .dialect(dialect, reading.policy)))
+                return
+            }
+            let file =
+                if let folder {
+                    try PolicyFile(bytes: bytes, path: path, in: folder)
+                } else {
+                    try PolicyFile(bytes: bytes, path: path)
+                }
+            releases.append(Release(name: name, pins: .policy(file.policy)))
+        } catch {
+            throw .unusable(error.problems.map(\.description))
+        }
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder
+    }
+
+    /// Notes how many users have each release.
+    mutating func assign(_ shares: [(name: String, share: Double)]) throws(UsageError) {
+        for (name, share) in shares {
+            guard let index = releases.firstIndex(where: { $0.name == name }) else {
+                throw .unknownChoice(.share, name, known: releases.prefix(50).map(\.name))
+            }
+            releases[index].share = share
+        }
+    }
+}

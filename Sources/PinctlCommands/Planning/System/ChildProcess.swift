@@ -1,0 +1,229 @@
+import CertificateTrust
+import Glibc
+
+/// Another program, asked by its standard input and heard by its standard output.
+///
+/// No shell is between. It gets the descriptors 0 to 2 and the environment that is named here, nothing else; all waiting
+/// ends at a deadline, and the program ends with this object.
+final class ChildProcess {
+    private var process: pid_t
+    private var input: Int32
+    private let output: Int32
+    private let errors: Int32
+    private var buffered: [UInt8] = []
+    private var start = 0
+    /// The head of what it said on standard error.
+    private(set) var complaint: [UInt8] = []
+    private let deadline: ContinuousClock.Instant
+
+    /// Starts the program at an absolute path; `arguments` are those behind its name.
+    init(
+        _ path: String, _ arguments: [String], environment: [String], patience: Duration
+    ) throws(ChildProcessError) {
+        var pipes: [[Int32]] = []
+        defer { for pipe in pipes { for end in pipe where end >= 0 { close(end) } } }
+        for _ in 0..<3 {
+            var ends: [Int32] = [-1, -1]
+            // Unlike pipe(2), this closes them for every other program that is started meanwhile.
+            let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+            guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .failed(systemErrorText(errno)) }
+            pipes.append(ends)
+        }
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        for (number, end) in [pipes[0][0], pipes[1][1], pipes[2][1]].enumerated() {
+            // Whatever else is open without FD_CLOEXEC may be below: these numbers are the child's alone.
+            unsafe posix_spawn_file_actions_adddup2(&actions, end, Int32(number))
+        }
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        // This process ignores SIGPIPE, which a child would inherit.
+        unsafe sigaddset(&signals, SIGPIPE)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var child = pid_t()
+        let code = unsafe Self.withCStrings([path] + arguments) { words in
+            unsafe Self.withCStrings(environment) { variables in
+                unsafe posix_spawn(&child, path, &actions, &attributes, words, variables)
+            }
+        }
+        guard code == 0 else { throw .failed(systemErrorText(code)) }
+        process = child
+        input = pipes[0][1]
+        output = pipes[1][0]
+        errors = pipes[2][0]
+        pipes[0][1] = -1
+        pipes[1][0] = -1
+        pipes[2][0] = -1
+        for end in [input, output, errors] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        deadline = .now + patience
+    }
+
+    deinit {
+        if input >= 0 { close(input) }
+        close(output)
+        close(errors)
+        if process > 0 {
+            kill(process, SIGKILL)
+            _ = wait()
+        }
+    }
+
+    /// Sends it some bytes.
+    func write(_ bytes: [UInt8]) throws(ChildProcessError) {
+        var start = 0
+        while start < bytes.count {
+            let count = unsafe bytes[start...].withUnsafeBytes { rest in
+                unsafe send(input, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            }
+            if count >= 0 {
+                start += count
+            } else if errno == EAGAIN {
+                try poll(for: POLLOUT, on: input)
+            } else if errno != EINTR {
+                throw .ended
+            }
+        }
+    }
+
+    /// The next line without its end, of at most `limit` bytes; nil at the end of the output.
+    func line(limit: Int) throws(ChildProcessError) -> [UInt8]? {
+        while true {
+            let rest = buffered[start...]
+            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { start = end + 1 }
+                return Array(rest[..<end])
+            }
+            guard rest.count <= limit else { throw .tooMuch }
+            guard try fill() else { return nil }
+        }
+    }
+
+    /// The next bytes, so many.
+    func bytes(_ count: Int) throws(ChildProcessError) -> [UInt8] {
+        while buffered.count - start < count {
+            guard try fill() else { throw .ended }
+        }
+        defer { start += count }
+        return Array(buffered[start..<start + count])
+    }
+
+    /// Everything up to the end, of at most `limit` bytes, and the status it ended with.
+    func finish(limit: Int) throws(ChildProcessError) -> (output: [UInt8], status: Int32) {
+        if input >= 0 { close(input) }
+        input = -1
+        while try fill() {
+            guard buffered.count - start <= limit else { throw .tooMuch }
+        }
+        while try drainErrors() { try poll(for: POLLIN, on: errors) }
+        return (Array(buffered[start...]), wait())
+    }
+
+    /// Reads what there is, and waits for it; false at the end.
+    private func fill() throws(ChildProcessError) -> Bool {
+        if start > 0, start == buffered.count {
+            buffered.removeAll(keepingCapacity: true)
+            start = 0
+        }
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = unsafe read(output, &chunk, chunk.count)
+            if count > 0 {
+                buffered += chunk[..<count]
+                return true
+            }
+            if count == 0 { return false }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: try poll(for: POLLIN, on: output)
+            default: throw .failed(systemErrorText(errno))
+            }
+        }
+    }
+
+    /// Empties standard error, of which the head is kept: a program that nobody hears would stop; false at its end.
+    private func drainErrors() throws(ChildProcessError) -> Bool {
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = unsafe read(errors, &chunk, chunk.count)
+            if count == 0 { return false }
+            guard count > 0 else {
+                if errno == EINTR { continue }
+                return errno == EAGAIN
+            }
+            complaint += chunk[..<count].prefix(max(0, 4096 - complaint.count))
+        }
+    }
+
+    private func poll(for events: Int32, on descriptor: Int32) throws(ChildProcessError) {
+        let left = deadline - .now
+        guard left > .zero else { throw .tookTooLong }
+        _ = try drainErrors()
+        var entries = [
+            pollfd(fd: descriptor, events: Int16(events), revents: 0),
+            pollfd(fd: errors, events: Int16(POLLIN), revents: 0),
+        ]
+        // Standard error that ended is readable for ever.
+        let count = unsafe Glibc.poll(&entries, descriptor == errors || hasEndedErrors() ? 1 : 2, 100)
+        if count < 0, errno != EINTR { throw .failed(systemErrorText(errno)) }
+    }
+
+    private func hasEndedErrors() -> Bool {
+        var entry = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
+        return unsafe Glibc.poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0
+    }
+
+    private func wait() -> Int32 {
+        var status: Int32 = 0
+        while unsafe waitpid(process, &status, 0) < 0 {
+            guard errno == EINTR else { return -1 }
+        }
+        process = 0
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    ) -> Result {
+        let pointers = unsafe strings.map { unsafe strdup($0) }
+        defer { for index in unsafe pointers.indices { unsafe free(pointers[index]) } }
+        return unsafe body(pointers + [nil])
+    }
+}
+
+/// Why another program gave no answer.
+enum ChildProcessError: Error, Hashable {
+    case failed(String)
+    case ended
+    case tookTooLong
+    case tooMuch
+}
+
+extension ChildProcessError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .failed(let reason): "cannot be run: \(reason)"
+        case .ended: "ended before it answered"
+        case .tookTooLong: "took too long: look whether the repository is on a slow disk, or sound (git fsck)"
+        case .tooMuch: "said more than is read: name fewer tags"
+        }
+    }
+}
+
+/// Where a program is, by the folders of PATH. Those that are relative are passed over: what lies in the folder that
+/// somebody happens to be in is not run.
+func programPath(_ name: String, in path: String) -> String? {
+    for folder in path.split(separator: ":") where folder.hasPrefix("/") {
+        let file = "\(folder)/\(name)"
+        if unsafe access(file, X_OK) == 0 { return file }
+    }
+    return nil
+}
+
+/// Whether a name matches a pattern of the shell (`fnmatch(3)`); `*` matches `/` too, as in `git tag --list`.
+func matches(_ name: String, glob: String) -> Bool { unsafe fnmatch(glob, name, 0) == 0 }

@@ -1,0 +1,187 @@
+import CertificateTrust
+import Glibc
+
+/// The files of a git repository as they were at its tags.
+///
+/// Only plumbing is asked that reads objects: `for-each-ref`, `rev-parse` and one `cat-file --batch` for all files. No
+/// hook, filter, pager, textconv or file system monitor stands in its way, whatever the repository's configuration says;
+/// what is missing in a partial clone is not fetched, since that would run what the configuration names.
+final class TaggedFiles {
+    private let program: String
+    private let folder: String
+    private let environment: [String]
+    private var reader: ChildProcess?
+    /// All files together: a few thousand policies.
+    private var bytesLeft = 256 << 20
+
+    /// The longest file, as long as a policy may be.
+    static let maximumSize = 8 << 20
+    private static let patience = Duration.seconds(60)
+
+    struct Tag: Hashable {
+        /// Without `refs/tags/`.
+        let name: String
+        /// What it points to, in hexadecimal digits.
+        let object: String
+    }
+
+    /// The repository that `folder` is in.
+    init(folder: String, variables: [String: String]) throws(TaggedFilesError) {
+        guard let program = programPath("git", in: variables["PATH"] ?? "/usr/bin:/bin") else { throw .noGit }
+        self.program = program
+        self.folder = folder
+        // A repository may be trusted by the configuration of its user; everything else that git takes from the
+        // environment says where to look, or what to run.
+        environment =
+            ["HOME", "XDG_CONFIG_HOME", "PATH"].compactMap { name in variables[name].map { "\(name)=\($0)" } } + [
+                "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+                "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
+            ]
+        let answer = try run("rev-parse", "--git-dir")
+        guard answer.status == 0 else { throw .noRepository(folder: folder, answer.complaint) }
+    }
+
+    /// The tags that match a pattern, lower versions first.
+    func tags(matching glob: String) throws(TaggedFilesError) -> [Tag] {
+        let answer = try run(
+            "for-each-ref", "--sort=version:refname", "--format=%(objectname)%00%(refname)", "--", "refs/tags/")
+        guard answer.status == 0 else { throw .failed(answer.complaint) }
+        var all: [Tag] = []
+        var hasAny = false
+        for line in answer.output.split(separator: UInt8(ascii: "\n")) {
+            let parts = line.split(separator: 0, maxSplits: 1)
+            // A name that is not UTF-8 would be told as another one.
+            guard parts.count == 2, let name = String(validating: parts[1], as: UTF8.self) else { continue }
+            hasAny = true
+            let short = String(name.dropFirst("refs/tags/".count))
+            if PinctlCommands.matches(short, glob: glob) {
+                all.append(Tag(name: short, object: String(decoding: parts[0], as: UTF8.self)))
+            }
+        }
+        guard all.isEmpty else { return all }
+        let shallow = try run("rev-parse", "--is-shallow-repository")
+        throw .noTag(
+            glob: glob, hasTags: hasAny,
+            isShallow: shallow.output.starts(with: Array("true".utf8)))
+    }
+
+    /// A file as it was at a tag.
+    func contents(_ path: String, at tag: Tag, limit: Int) throws(InputFileError) -> [UInt8] {
+        func failure(_ code: Int32) -> InputFileError {
+            InputFileError(path: path, reason: .failed(operation: "read", errno: code))
+        }
+        guard !path.utf8.contains(UInt8(ascii: "\n")), !path.utf8.contains(0), !path.isEmpty else {
+            throw failure(ENOENT)
+        }
+        do throws(TaggedFilesError) {
+            return try object("\(tag.object):\(path)", limit: min(limit, Self.maximumSize))
+        } catch {
+            switch error {
+            case .missing: throw failure(ENOENT)
+            case .folder: throw InputFileError(path: path, reason: .directory)
+            case .tooLarge(let limit): throw InputFileError(path: path, reason: .tooLarge(limit: limit))
+            default:
+                reader = nil
+                throw failure(EIO)
+            }
+        }
+    }
+
+    private func object(_ name: String, limit: Int) throws(TaggedFilesError) -> [UInt8] {
+        let answer: Answer
+        do throws(ChildProcessError) {
+            answer = try ask(for: name, limit: min(limit, bytesLeft))
+        } catch {
+            throw .failed(error.description)
+        }
+        switch answer {
+        case .blob(let bytes):
+            bytesLeft -= bytes.count
+            return bytes
+        case .other: throw .folder
+        case .missing: throw .missing
+        case .tooLarge:
+            // What comes now is not wanted: begin anew.
+            reader = nil
+            throw .tooLarge(limit: min(limit, bytesLeft))
+        }
+    }
+
+    private enum Answer {
+        case blob([UInt8])
+        case other
+        case missing
+        case tooLarge
+    }
+
+    private func ask(for name: String, limit: Int) throws(ChildProcessError) -> Answer {
+        let reader: ChildProcess
+        if let running = self.reader { reader = running } else { reader = try start(["cat-file", "--batch"]) }
+        self.reader = reader
+        try reader.write(Array("\(name)\n".utf8))
+        guard let line = try reader.line(limit: 16 << 10) else { throw .ended }
+        // OBJECT TYPE SIZE; what is missing is told with the name as it was asked for.
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+        guard words.count == 3, let size = Int(words[2]), size >= 0 else { return .missing }
+        guard size <= limit else { return .tooLarge }
+        let contents = try reader.bytes(size + 1)
+        return words[1] == "blob" ? .blob(Array(contents.dropLast())) : .other
+    }
+
+    private func run(
+        _ arguments: String...
+    ) throws(TaggedFilesError) -> (output: [UInt8], status: Int32, complaint: String) {
+        do throws(ChildProcessError) {
+            let process = try start(arguments)
+            let (output, status) = try process.finish(limit: 32 << 20)
+            return (output, status, String(decoding: process.complaint, as: UTF8.self))
+        } catch {
+            throw .failed(error.description)
+        }
+    }
+
+    private func start(_ arguments: [String]) throws(ChildProcessError) -> ChildProcess {
+        let settings = [
+            "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.alternateRefsCommand=",
+            "protocol.allow=never",
+        ]
+        return try ChildProcess(
+            program, ["--no-pager", "-C", folder] + settings.flatMap { ["-c", $0] } + arguments,
+            environment: environment, patience: Self.patience)
+    }
+}
+
+/// Why files at tags cannot be had.
+enum TaggedFilesError: Error, Hashable {
+    case noGit
+    case noRepository(folder: String, String)
+    case noTag(glob: String, hasTags: Bool, isShallow: Bool)
+    case missing
+    case folder
+    case tooLarge(limit: Int)
+    case failed(String)
+}
+
+extension TaggedFilesError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .noGit: "the program git is in no folder of PATH: install it, or name files instead of tags"
+        case .noRepository(let folder, let complaint):
+            "\(folder) is in no repository that git can read (\(Self.firstLine(complaint))): give --repository DIR"
+        case .noTag(let glob, let hasTags, let isShallow):
+            (hasTags ? "no tag matches \"\(glob)\"" : "the repository has no tags")
+                + (isShallow ? ", and it is a shallow clone" : "")
+                + (isShallow || !hasTags
+                    ? ": fetch them with git fetch --tags, or set fetch-depth: 0 where a CI job checks out"
+                    : ": see git tag --list")
+        case .missing: "no such file"
+        case .folder: "is a folder"
+        case .tooLarge(let limit): "larger than \(limit) bytes, the most that is read"
+        case .failed(let reason): "git failed: \(Self.firstLine(reason))"
+        }
+    }
+
+    private static func firstLine(_ text: String) -> String {
+        String(text.split(separator: "\n").first ?? "it does not say why")
+    }
+}

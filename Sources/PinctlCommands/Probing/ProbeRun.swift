@@ -1,0 +1,147 @@
+import CertificatePinning
+import CertificateTrust
+import TLSTransport
+
+/// All that is done to ask one target, within one time limit.
+struct ProbeRun: Sendable {
+    private let target: Target
+    private let settings: ProbeSettings
+    private let rate: ConnectionRate?
+    private let start: ContinuousClock.Instant
+
+    /// The time begins here.
+    init(_ target: Target, _ settings: ProbeSettings, _ rate: ConnectionRate?) {
+        self.target = target
+        self.settings = settings
+        self.rate = rate
+        start = .now
+    }
+
+    /// Handshakes of one target at a time.
+    private static let limit = 16
+    /// How long a server may take to refuse a client's certificate: TLS 1.3 says so behind the handshake.
+    private static let patience = Duration.seconds(1)
+
+    /// One probe for each address and key.
+    func probes(keys: CheckSettings.Keys, atEach: Bool) async -> [Probe] {
+        guard atEach else { return await probes(keys: keys, at: nil) }
+        let addresses: [SocketAddress]
+        do throws(TransportError) {
+            addresses = try await Transport.shared.addresses(
+                of: target.endpoint, options: settings.dialing, since: start)
+        } catch {
+            return [Probe(target: target, address: nil, key: nil, outcome: .failure(error), duration: .now - start)]
+        }
+        return await withTaskGroup(of: (Int, [Probe]).self) { group in
+            var found = [[Probe]](repeating: [], count: addresses.count)
+            for (index, address) in addresses.enumerated() {
+                if index >= Self.limit, let (done, probes) = await group.next() { found[done] = probes }
+                group.addTask { (index, await probes(keys: keys, at: address)) }
+            }
+            for await (done, probes) in group { found[done] = probes }
+            return found.flatMap(\.self)
+        }
+    }
+
+    private func probes(keys: CheckSettings.Keys, at address: SocketAddress?) async -> [Probe] {
+        switch keys {
+        case .auto: return [await probe(nil, at: address)]
+        case .rsa: return [await probe(.rsa, at: address)]
+        case .ecdsa: return [await probe(.ecdsa, at: address)]
+        case .both: break
+        }
+        async let rsa = probe(.rsa, at: address)
+        let both = [await probe(.ecdsa, at: address), await rsa]
+        let there = both.filter { !$0.isWithoutKey }
+        // Neither: another kind still, or a failure that looks the same.
+        guard var first = there.first else { return [await probe(nil, at: address)] }
+        // Who was not spoken to at all has shown no lack of either.
+        guard there.count < 2 || there.contains(where: \.isAnswered) else {
+            first.key = nil
+            return [first]
+        }
+        return there
+    }
+
+    /// One handshake, tried again where nobody answers.
+    private func probe(_ key: Probe.Key?, at address: SocketAddress?) async -> Probe {
+        let began = ContinuousClock.now
+        // Waiting for a turn is nobody's slowness.
+        var start = start
+        var tries = 0
+        while true {
+            if let rate { start += await rate.turn() }
+            tries += 1
+            let error: TransportError
+            do throws(TransportError) {
+                let (served, reached) = try await ask(key, at: address, since: start)
+                return Probe(
+                    target: target, address: reached, key: key, outcome: .success(served), duration: .now - began,
+                    tries: tries)
+            } catch let failure {
+                error = failure
+            }
+            // Descriptors come back as other connections end, and to wait for them is no try.
+            if error.isExhausted { tries -= 1 }
+            let pause = error.isExhausted ? Duration.milliseconds(50) : .milliseconds(100 << min(max(tries - 1, 0), 4))
+            let rest = settings.dialing.totalTimeout - (.now - start)
+            guard error.isWorthTrying, tries <= settings.retries, pause < rest, !Task.isCancelled else {
+                return Probe(
+                    target: target, address: address?.description ?? error.lastAddress, key: key,
+                    outcome: .failure(error), duration: .now - began, tries: tries)
+            }
+            await Transport.shared.pause(for: pause)
+        }
+    }
+
+    private func ask(
+        _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant
+    ) async throws(TransportError) -> (ServedChain, address: String?) {
+        var options = settings.dialing
+        options.serverKey = key
+        let connection = try await Transport.shared.dial(
+            target.endpoint, startTLS: target.startTLS, at: address, through: settings.proxy, options: options,
+            since: start)
+        var served = ServedChain(
+            presented: connection.presented, version: connection.version, cipherSuite: connection.cipherSuite)
+        let reached = settings.proxy == nil ? connection.remoteAddress : nil
+        if let identity = settings.identity {
+            let (outcome, staple) = try await connection.show(identity, patience: Self.patience)
+            served.identity = outcome
+            served.staple = staple
+        } else {
+            served.staple = try await connection.staple()
+        }
+        return (served, reached)
+    }
+}
+
+extension Probe {
+    fileprivate var isAnswered: Bool {
+        if case .success = outcome { true } else { false }
+    }
+
+    /// Whether the server has no key of the kind that it was asked for.
+    fileprivate var isWithoutKey: Bool {
+        if case .failure(.otherKey) = outcome { true } else { false }
+    }
+}
+
+extension TransportError {
+    fileprivate var isExhausted: Bool {
+        if case .exhausted("a socket", _) = self { true } else { false }
+    }
+
+    /// Whether it is of the kind that passes: nobody answered, or this side had nothing left to ask with.
+    fileprivate var isWorthTrying: Bool {
+        switch self {
+        case .unreachable, .timedOut(.connect, _, _): true
+        default: isExhausted
+        }
+    }
+
+    /// The address that was tried last.
+    fileprivate var lastAddress: String? {
+        if case .unreachable(_, let attempts) = self { attempts.last?.address } else { nil }
+    }
+}

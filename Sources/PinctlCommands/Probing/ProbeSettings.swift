@@ -1,0 +1,163 @@
+import CertificatePinning
+import CertificateTrust
+import TLSTransport
+
+/// How servers are asked: what ``Flag/probing`` says.
+struct ProbeSettings: Sendable {
+    var dialing = DialOptions()
+    /// Nil where the command line does not say: the rule may.
+    var keys: CheckSettings.Keys?
+    var allAddresses = false
+    var startTLS: StartTLSProtocol?
+    var proxy: HTTPProxy?
+    var identity: ClientIdentity?
+    /// Where to connect for a name and a port that a target gives without an address.
+    var routes: [Endpoint: Route] = [:]
+    /// Tries after the first, where nobody answers.
+    var retries = 2
+    /// Connections that may begin in a second.
+    var rate: Double?
+    /// Targets at a time.
+    var jobs = 64
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        dialing.totalTimeout = try arguments.seconds(.timeout, default: 10)
+        dialing.connectTimeout = try arguments.seconds(.connectTimeout, default: 5)
+        // The whole is what is limited.
+        dialing.resolveTimeout = dialing.totalTimeout
+        dialing.handshakeTimeout = dialing.totalTimeout
+        dialing.requestsStaple = true
+        // Mail servers refuse names of other protocols (RFC 7301, section 3.2), and all take none.
+        dialing.applicationProtocols = []
+        dialing.minimumVersion = try arguments.version(.minimumTLS) ?? .tls12
+        dialing.maximumVersion = try arguments.version(.maximumTLS)
+        if dialing.minimumVersion == .tls13, dialing.maximumVersion == .tls12 {
+            throw .unusable(["--min-tls is newer than --max-tls: change one of them"])
+        }
+        dialing.addressFamily = try arguments.addressFamily()
+        dialing.serverNameIndication = try arguments.serverNameIndication()
+
+        keys = try arguments.choice(.keys).flatMap(CheckSettings.Keys.init)
+        startTLS = try arguments.choice(.startTLS).flatMap(StartTLSProtocol.init)
+        allAddresses = arguments.has(.allAddresses)
+        proxy = try arguments.httpProxy()
+        if proxy != nil, allAddresses {
+            throw .unusable(["--all-addresses and --proxy exclude each other: the proxy resolves the names"])
+        }
+        identity = try arguments.clientIdentity()
+        for text in arguments.all(.resolve) {
+            let (endpoint, route) = try Self.route(text)
+            guard routes.updateValue(route, forKey: endpoint) == nil else {
+                throw .invalidValue(.resolve, reason: "\(endpoint) is given twice: give it once")
+            }
+        }
+        retries = try arguments.count(.retries, in: 0...100) ?? retries
+        rate = try arguments.count(.rate, in: 1...1_000_000).map(Double.init)
+        jobs = try arguments.count(.jobs, in: 1...100_000) ?? jobs
+    }
+
+    /// `HOST:PORT:ADDRESS`, as curl has it; an IPv6 address stands in brackets or not.
+    private static func route(_ text: String) throws(UsageError) -> (Endpoint, Route) {
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let name = try? ServerName(String(parts[0])), let port = UInt16(parts[1]), port > 0,
+            let address = try? ServerName(String(parts[2])), address.isIPAddress
+        else {
+            throw .invalidValue(
+                .resolve, reason: "\(quoted(text)) is no HOST:PORT:ADDRESS: www.example.com:443:192.0.2.1")
+        }
+        return (Endpoint(name: name, port: port), Route(host: address, port: port))
+    }
+}
+
+extension Arguments {
+    /// The word of a flag that knows only some.
+    fileprivate func choice(_ flag: Flag) throws(UsageError) -> String? {
+        guard let word = self[flag] else { return nil }
+        guard case .choice(_, let known) = flag.value, !known.contains(word) else { return word }
+        throw .unknownChoice(flag, word, known: known)
+    }
+
+    fileprivate func count(_ flag: Flag, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+        guard let text = self[flag] else { return nil }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
+        else {
+            throw .invalidValue(
+                flag, reason: "\(quoted(text)) is none: give a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    fileprivate func version(_ flag: Flag) throws(UsageError) -> DialOptions.Version? {
+        switch try choice(flag) {
+        case "1.2": .tls12
+        case "1.3": .tls13
+        default: nil
+        }
+    }
+
+    fileprivate func addressFamily() throws(UsageError) -> DialOptions.AddressFamily {
+        switch (has(.ipv4), has(.ipv6)) {
+        case (true, true): throw .unusable(["--ipv4 and --ipv6 exclude each other: give one of them"])
+        case (true, false): .ipv4
+        case (false, true): .ipv6
+        case (false, false): .any
+        }
+    }
+
+    fileprivate func serverNameIndication() throws(UsageError) -> DialOptions.ServerNameIndication {
+        guard let text = self[.sni] else { return .own }
+        guard text != "none" else { return .none }
+        guard let name = try? ServerName(text), !name.isIPAddress else {
+            throw .invalidValue(.sni, reason: "\(quoted(text)) is no DNS name: give one, or none")
+        }
+        return .other(name)
+    }
+
+    fileprivate func httpProxy() throws(UsageError) -> HTTPProxy? {
+        guard let text = self[.proxy] else {
+            guard self[.proxyLogin] == nil else { throw .missingFlag(.proxy) }
+            return nil
+        }
+        guard !text.contains("@") else {
+            throw .invalidValue(.proxy, reason: "a login does not stand in the URL: give --proxy-login FILE")
+        }
+        let scheme = "http://"
+        guard text.lowercased().hasPrefix(scheme),
+            let way = try? Target(String(text.dropFirst(scheme.count).prefix { $0 != "/" })).endpoint
+        else { throw .invalidValue(.proxy, reason: "\(quoted(text)) is no HTTP proxy: write http://HOST:PORT") }
+        guard text.dropFirst(scheme.count).contains(":") else {
+            throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write http://HOST:PORT")
+        }
+        let login = try secretLine(.proxyLogin)
+        guard login?.contains(0x3A) ?? true else {
+            throw .invalidValue(.proxyLogin, reason: "the first line has no colon: write USER:PASSWORD")
+        }
+        return HTTPProxy(host: way.name, port: way.port, login: login)
+    }
+
+    fileprivate func clientIdentity() throws(UsageError) -> ClientIdentity? {
+        guard let path = self[.certificate] else {
+            guard self[.certificateKey] == nil else { throw .missingFlag(.certificate) }
+            return nil
+        }
+        let password = try secretLine(.passwordFile)
+        do throws(ClientIdentityError) {
+            return try ClientIdentity(
+                contentsOfFile: path, privateKeyFile: self[.certificateKey], password: password)
+        } catch {
+            throw .invalidValue(.certificate, reason: "\(path): \(error)")
+        }
+    }
+
+    /// The first line of a file that holds a password.
+    func secretLine(_ flag: Flag) throws(UsageError) -> [UInt8]? {
+        guard let path = self[flag] else { return nil }
+        do throws(InputFileError) {
+            var file = path == "-" ? InputFile.standardInput() : try InputFile(path: path)
+            let bytes = try file.contents(limit: 64 << 10, isSecret: true)
+            return Array(bytes.prefix { $0 != 0x0A && $0 != 0x0D })
+        } catch {
+            throw .invalidValue(flag, reason: "\(path): \(error)")
+        }
+    }
+}

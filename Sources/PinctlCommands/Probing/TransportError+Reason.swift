@@ -1,0 +1,24 @@
+import TLSTransport
+
+extension TransportError {
+    /// Why there is no chain, in a word that stays the same across versions: many hosts share it.
+    var reasonWord: String {
+        switch self {
+        case .unresolvable: "not-resolved"
+        case .timedOut: "timed-out"
+        case .unreachable(_, let attempts):
+            if attempts.allSatisfy({ $0.reason == Self.refused }) {
+                "refused"
+            } else {
+                attempts.contains { $0.reason.contains("timed out") } ? "timed-out" : "no-connection"
+            }
+        case .handshakeFailed, .lostDuringHandshake, .unreadableCertificates: "handshake"
+        case .otherKey: "other-key"
+        case .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable: "starttls"
+        case .tunnelRefused: "proxy"
+        default: "failed"
+        }
+    }
+
+    private static let refused = connectionRefusedText
+}

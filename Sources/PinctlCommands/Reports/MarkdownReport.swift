@@ -1,0 +1,144 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+
+/// Markdown as GitHub and GitLab show it: the verdict, what failed by cause, then the details, folded.
+///
+/// All text that comes from elsewhere is in code spans and code blocks: the one place where neither reads markup, HTML,
+/// links, mentions or references into it.
+enum MarkdownReport {
+    /// `limit` is in bytes; what does not fit is left out by whole entries, which the end says.
+    static func text(_ report: Report, limit: Int = .max) -> String {
+        var page = Page(limit: limit)
+        page.add("## pinctl \(report.command): \(report.headline)\n\n")
+        if !report.closing.isEmpty { page.add("\(span(report.closing))\n\n") }
+        let policy = report.policy.map { " against \(span($0))" } ?? ""
+        page.add("At \(report.time.rfc3339)\(policy).\n\n")
+        let sections = report.sections
+        for section in sections where section.outcome != .ok { table(of: section, in: report, on: &page) }
+        for section in sections where section.outcome.isFailure { details(of: section, in: report, on: &page) }
+        for section in sections where section.outcome == .ok {
+            page.add("<details><summary>\(grouped(section.entries.count)) ok</summary>\n\n")
+            rows(of: section, in: report, on: &page)
+            page.close("</details>\n\n")
+        }
+        return page.text
+    }
+
+    private static func table(of section: ReportSection, in report: Report, on page: inout Page) {
+        let count = grouped(section.entries.count)
+        guard let group = section.group else {
+            page.add("### \(count) \(section.outcome.words)\n\n")
+            return rows(of: section, in: report, on: &page)
+        }
+        page.add("### \(count) \(section.outcome.words) for one cause\n\n\(span(group.title))\n\n")
+        if !group.remedy.isEmpty { page.add("To do: \(span(group.remedy))\n\n") }
+        rows(of: section, in: report, on: &page)
+    }
+
+    private static func rows(of section: ReportSection, in report: Report, on page: inout Page) {
+        page.add("| what | verdict | found | where |\n| --- | --- | --- | --- |\n")
+        for index in section.entries {
+            let entry = report.entries[index]
+            let found = [entry.finding] + entry.warnings.map { "warning: \($0.text)" }
+            page.addEntry(
+                "| \(span(entry.title)) | \(span(entry.verdict)) | \(found.map(span).joined(separator: "<br>")) | "
+                    + "\(entry.location.map { span($0.description) } ?? "") |\n")
+        }
+        page.close("\n")
+    }
+
+    private static func details(of section: ReportSection, in report: Report, on page: inout Page) {
+        for index in section.entries {
+            let entry = report.entries[index]
+            guard !entry.details.isEmpty else { continue }
+            let fence = fence(around: entry.details)
+            page.addDetails(
+                "<details><summary><code>\(markup(entry.title))</code></summary>\n\n\(fence)text\n"
+                    + entry.details.map(visibleText).joined(separator: "\n") + "\n\(fence)\n\n</details>\n\n")
+        }
+    }
+
+    /// A code span. What would end it, or the cell of a table around it, is escaped for display.
+    private static func span(_ text: String) -> String {
+        let visible = visibleText(text)
+        guard !visible.isEmpty else { return "" }
+        guard visible.utf8.contains(where: { $0 == UInt8(ascii: "`") || $0 == UInt8(ascii: "|") }) else {
+            return "`\(visible)`"
+        }
+        var escaped = "`"
+        for scalar in visible.unicodeScalars {
+            switch scalar {
+            case "`": escaped += "\\u{60}"
+            case "|": escaped += "\\u{7C}"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped + "`"
+    }
+
+    /// More backticks than stand in a row in any of the lines.
+    private static func fence(around lines: [String]) -> String {
+        var longest = 2
+        for line in lines {
+            var run = 0
+            for byte in line.utf8 {
+                run = byte == UInt8(ascii: "`") ? run + 1 : 0
+                longest = max(longest, run)
+            }
+        }
+        return String(repeating: "`", count: longest + 1)
+    }
+
+    /// A text up to a limit.
+    private struct Page {
+        private(set) var body = ""
+        private var room: Int
+        private var leftOut = 0
+        private var detailsLeftOut = 0
+        private var isFull = false
+
+        /// What the end needs, and what closes an open table or fold.
+        private static let reserve = 512
+
+        init(limit: Int) {
+            room = limit == .max ? limit : max(0, limit - Self.reserve)
+        }
+
+        var text: String {
+            var end: [String] = []
+            if leftOut > 0 { end.append("\(grouped(leftOut)) entries") }
+            if detailsLeftOut > 0 { end.append("the details of \(grouped(detailsLeftOut))") }
+            guard !end.isEmpty else { return body }
+            return body + "\nLeft out here, as a summary may not be longer: \(end.joined(separator: " and ")).\n"
+        }
+
+        /// What stands around entries; nothing more once something was left out.
+        mutating func add(_ text: String) { if !isFull { _ = put(text) } }
+
+        mutating func addEntry(_ text: String) { if isFull || !put(text) { leftOut += 1 } }
+
+        mutating func addDetails(_ text: String) { if isFull || !put(text) { detailsLeftOut += 1 } }
+
+        /// Closes what is open, from the reserve.
+        mutating func close(_ text: String) { if !isFull { body += text } }
+
+        private mutating func put(_ text: String) -> Bool {
+            let size = text.utf8.count
+            guard size <= room else {
+                isFull = true
+                return false
+            }
+            room -= size
+            body += text
+            return true
+        }
+    }
+}
+
+/// `1,700`.
+func grouped(_ number: Int) -> String {
+    var digits = Array(String(number))
+    for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }
+    return String(digits)
+}

@@ -1,0 +1,129 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+
+/// The text exposition format of Prometheus, for the node exporter's textfile collector. Each series stands once, in an
+/// order that does not depend on that of the run. Where a host was looked at several times, a metric of the host tells the
+/// worst look, as its help says.
+enum PrometheusReport {
+    static func text(_ report: Report) -> String {
+        var text = ""
+        for family in families(of: report) where !family.samples.isEmpty {
+            text += "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) gauge\n"
+            for (labels, value) in family.samples.sorted(by: { $0.key < $1.key }) {
+                text += "\(family.name)\(labels) \(value)\n"
+            }
+        }
+        return text
+    }
+
+    private static func families(of report: Report) -> [Family] {
+        var entries = Family("pinctl_entries", "What a run looked at, by outcome.")
+        for outcome in ReportEntry.Outcome.allCases {
+            entries.add([("command", report.command), ("outcome", outcome.rawValue)], 0)
+        }
+        for (outcome, count) in report.counts {
+            entries.add([("command", report.command), ("outcome", outcome.rawValue)], count, keep: max)
+        }
+        var run = Family("pinctl_last_run_timestamp_seconds", "When the run was.")
+        var success = Family("pinctl_last_success_timestamp_seconds", "When the run was, if its exit code is 0.")
+        var exit = Family("pinctl_exit_code", "The exit code of the run.")
+        let now = Int(report.time.timeIntervalSince1970)
+        run.add([("command", report.command)], now)
+        if report.status == .good { success.add([("command", report.command)], now) }
+        exit.add([("command", report.command)], Int(report.status.rawValue))
+        return (report.command == "check" ? checks(report) : findings(report)) + [entries, exit, run, success]
+    }
+
+    private static func checks(_ report: Report) -> [Family] {
+        var verdict = Family(
+            "pinctl_check_verdict", "The verdict on a host at an address, for a kind of key; always 1.")
+        var matched = Family(
+            "pinctl_pin_matched", "Whether a pin of the host's rule matches: 0 if any look at it found it missing.")
+        var matching = Family(
+            "pinctl_pins_matching", "Pins of the host's rule that match, on the look with the fewest.")
+        var backup = Family("pinctl_backup_only", "Whether backups alone match, on any look at the host.")
+        var end = Family(
+            "pinctl_cert_not_after_timestamp_seconds", "The end of the certificate that ends first in this role.")
+        var key = Family("pinctl_spki_info", "A key on the verified path of the host; always 1.")
+        var duration = Family("pinctl_check_duration_seconds", "What a look at a host took.")
+        // What is no target is no host either.
+        for entry in report.entries where entry.outcome != .badInput {
+            let host = ("host", entry.subject)
+            let look = [host, ("address", entry.address ?? ""), ("key", entry.key ?? "")]
+            verdict.add(look + [("verdict", entry.verdict)], 1)
+            if let time = entry.duration { duration.add(look, seconds: time) }
+            if !entry.pins.isEmpty {
+                for pin in entry.pins {
+                    matched.add(
+                        [host, ("pin_name", pin.title), ("role", pin.role)], pin.isMatched ? 1 : 0, keep: min)
+                }
+                let found = entry.pins.filter(\.isMatched)
+                matching.add([host], found.count, keep: min)
+                backup.add([host], !found.isEmpty && found.allSatisfy(\.isBackup) ? 1 : 0, keep: max)
+            }
+            for certificate in entry.chain {
+                let role = ("role", certificate.role)
+                end.add([host, role], Int(certificate.notAfter.timeIntervalSince1970), keep: min)
+                key.add([host, role, ("pin", certificate.pin)], 1)
+            }
+        }
+        return [verdict, matched, matching, backup, end, key, duration]
+    }
+
+    /// What a command found that asks no servers: by file and rule.
+    private static func findings(_ report: Report) -> [Family] {
+        var findings = Family("pinctl_findings", "What was found in a file, by rule.")
+        for entry in report.entries where entry.outcome != .ok {
+            findings.add(
+                [
+                    ("command", report.command), ("file", entry.location?.path ?? entry.subject),
+                    ("outcome", entry.outcome.rawValue), ("rule", entry.verdict),
+                ], 1, keep: +)
+        }
+        return [findings]
+    }
+
+    /// A metric with its series.
+    private struct Family {
+        let name: String
+        let help: String
+        /// Values by labels as they are written.
+        private(set) var samples: [String: String] = [:]
+        private var numbers: [String: Int] = [:]
+
+        init(_ name: String, _ help: String) {
+            self.name = name
+            self.help = help
+        }
+
+        /// A series that is there already keeps what `keep` makes of both values.
+        mutating func add(_ labels: [(String, String)], _ value: Int, keep: (Int, Int) -> Int = { $1 }) {
+            let text = Self.text(labels)
+            let kept = numbers[text].map { keep($0, value) } ?? value
+            numbers[text] = kept
+            samples[text] = String(kept)
+        }
+
+        mutating func add(_ labels: [(String, String)], seconds: Duration) {
+            samples[Self.text(labels)] = String(Double(seconds.wholeMilliseconds) / 1_000)
+        }
+
+        private static func text(_ labels: [(String, String)]) -> String {
+            "{" + labels.map { "\($0.0)=\"\(escaped($0.1))\"" }.joined(separator: ",") + "}"
+        }
+
+        /// A label's value: any UTF-8, with three characters escaped, one of which no visible text has.
+        private static func escaped(_ text: String) -> String {
+            var escaped = ""
+            for scalar in visibleText(text).unicodeScalars {
+                switch scalar {
+                case "\\": escaped += "\\\\"
+                case "\"": escaped += "\\\""
+                default: escaped.unicodeScalars.append(scalar)
+                }
+            }
+            return escaped
+        }
+    }
+}

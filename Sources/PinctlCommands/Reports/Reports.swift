@@ -1,0 +1,112 @@
+import CertificatePinning
+import CertificateTrust
+
+/// The reports that a command line asks for, and what the job it runs in shows.
+struct Reports: Sendable {
+    private let files: [ReportFile]
+    private let annotations: Annotations
+    /// The file that GitHub shows as the summary of a step (`GITHUB_STEP_SUMMARY`).
+    private let stepSummary: String?
+
+    /// Whether anybody reads a report; without one a command need not keep what it found.
+    var isEmpty: Bool { files.isEmpty && annotations == .none }
+
+    fileprivate init(files: [ReportFile], annotations: Annotations, stepSummary: String?) {
+        self.files = files
+        self.annotations = annotations
+        self.stepSummary = stepSummary
+    }
+
+    /// Writes all of them, once the run's summary is told to the console, whose outcome they get.
+    func write(_ report: Report, _ console: inout Console) {
+        guard !isEmpty else { return }
+        var report = report
+        report.status = console.status
+        report.summary = console.ending
+        for file in files {
+            guard let path = file.path else {
+                console.document(file.format.text(of: report))
+                continue
+            }
+            do throws(NewFileError) {
+                try overwriteFile(path, Array(file.format.text(of: report).utf8))
+            } catch {
+                console.problem(
+                    "\(Flag.report.dashed) \(file.format.rawValue)=\(path): \(error)", .badInput,
+                    members: [("file", .string(path))])
+            }
+        }
+        guard annotations == .github else { return }
+        for line in GitHubAnnotation.lines(for: report) { console.command(line) }
+        guard let stepSummary else { return }
+        do throws(NewFileError) {
+            try appendToFile(stepSummary) { size in
+                // Nothing of a summary is shown that is longer than this; other commands may have written to it.
+                Array(MarkdownReport.text(report, limit: max(0, GitHubAnnotation.summaryLimit - size - 1)).utf8)
+            }
+        } catch {
+            console.note("note: the summary of the step is not written, \(stepSummary): \(error)")
+        }
+    }
+}
+
+/// One `--report FORMAT=FILE`.
+struct ReportFile: Sendable, Hashable {
+    let format: ReportFormat
+    /// Nil for standard output.
+    let path: String?
+
+    init(_ text: String) throws(UsageError) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let format = ReportFormat(rawValue: parts[0]) else {
+            throw .unknownChoice(.report, parts[0], known: ReportFormat.allCases.map(\.rawValue))
+        }
+        guard parts.count == 2, !parts[1].isEmpty else {
+            throw .invalidValue(.report, reason: "\(text) names no file: write \(format.rawValue)=FILE")
+        }
+        self.format = format
+        path = parts[1] == "-" ? nil : parts[1]
+    }
+}
+
+extension Arguments {
+    /// The reports of `--report` and `--annotations`. What could not be written in the end is found out before the work;
+    /// a report on standard output takes the place of the text there.
+    func reports(in environment: CommandEnvironment, _ console: inout Console) throws(UsageError) -> Reports {
+        var files: [ReportFile] = []
+        for text in all(.report) {
+            let file = try ReportFile(text)
+            guard !files.contains(where: { $0.path == file.path }) else {
+                throw .invalidValue(.report, reason: "two reports go to \(file.path ?? "-"): give each its own file")
+            }
+            if let path = file.path {
+                do throws(NewFileError) {
+                    try checkOverwritable(path)
+                } catch {
+                    throw .invalidValue(.report, reason: "\(text): \(error)")
+                }
+            }
+            files.append(file)
+        }
+        if files.contains(where: { $0.path == nil }) {
+            guard !has(.json), !has(.ndjson) else {
+                throw .invalidValue(
+                    .report, reason: "standard output holds the JSON already: give a file, or leave out one of the two")
+            }
+            console.silence()
+        }
+        let variables = environment.variables()
+        let annotations = try annotations(variables)
+        let summary = variables["GITHUB_STEP_SUMMARY"] ?? ""
+        return Reports(
+            files: files, annotations: annotations, stepSummary: summary.isEmpty ? nil : summary)
+    }
+
+    private func annotations(_ variables: [String: String]) throws(UsageError) -> Annotations {
+        guard let word = self[.annotations] else { return variables["GITHUB_ACTIONS"] == "true" ? .github : .none }
+        guard let choice = Annotations(rawValue: word) else {
+            throw .unknownChoice(.annotations, word, known: Annotations.allCases.map(\.rawValue))
+        }
+        return choice
+    }
+}

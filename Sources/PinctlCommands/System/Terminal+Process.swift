@@ -1,0 +1,19 @@
+import FoundationEssentials
+import Glibc
+
+extension Terminal {
+    /// The terminal of this process, where it has one.
+    static var ofProcess: Terminal {
+        Terminal(
+            columns: isatty(1) == 1 ? columns(of: 1) : nil,
+            showsProgress: isatty(2) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb")
+    }
+
+    /// What the terminal says (`TIOCGWINSZ`), else what the environment says, else 80.
+    private static func columns(of descriptor: Int32) -> Int {
+        var size = winsize()
+        if unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        let text = ProcessInfo.processInfo.environment["COLUMNS"] ?? ""
+        return Int(text).flatMap { (1...10_000).contains($0) ? $0 : nil } ?? 80
+    }
+}

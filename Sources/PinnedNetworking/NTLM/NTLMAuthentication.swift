@@ -1,0 +1,125 @@
+import CertificateTrust
+
+/// AUTHENTICATE_MESSAGE with an NTLMv2 response (MS-NLMP, sections 2.2.1.3 and 3.3.2). There is no other kind: neither
+/// LM nor NTLMv1 is ever sent, whatever the server asks for.
+struct NTLMAuthentication: Sendable {
+    let user: NTLMUser
+    let password: String
+    /// What the server is known as, `HTTP/www.example.org`.
+    let targetName: String
+    /// The digest of the TLS server's certificate (RFC 5929, section 4.1); nil without TLS.
+    let serverEndPoint: [UInt8]?
+
+    /// The answer to a challenge. `time` is in units of 100 ns since 1601, and used when the server says none.
+    func message(
+        answering challenge: NTLMChallenge, clientChallenge: [UInt8], time: UInt64
+    ) throws(NTLMError) -> [UInt8] {
+        let key = try responseKey()
+        var attributes = challenge.targetInfo.filter {
+            ![.flags, .channelBindings, .targetName].contains($0.kind)
+        }
+        let hasMIC = challenge.timestamp != nil
+        if hasMIC {
+            // That there is a MIC, so that nobody takes it off.
+            attributes.append(NTLMAttribute(kind: .flags, value: [2, 0, 0, 0]))
+        }
+        attributes.append(NTLMAttribute(kind: .channelBindings, value: try channelBindings()))
+        attributes.append(NTLMAttribute(kind: .targetName, value: Self.utf16(targetName)))
+        let proven = Self.proven(
+            time: challenge.timestamp ?? littleEndian(time), clientChallenge: clientChallenge,
+            targetInfo: (attributes + [.end]).flatMap(\.bytes))
+        let proof = try Self.hmac(challenge.serverChallenge + proven, key: key)
+        var message = try Self.message(
+            flags: challenge.flags.intersection(
+                challenge.flags.contains(.unicode) ? [.client, .targetInfo] : [.client, .targetInfo, .oem]),
+            response: proof + proven, user: user)
+        guard hasMIC else { return message }
+        // Without an exchange of keys, the session's base key is the exported one (sections 3.3.2 and 3.1.5.1.2).
+        let sessionKey = try Self.hmac(proof, key: key)
+        let mic = try Self.hmac(NTLMMessage.negotiate + challenge.bytes + message, key: sessionKey)
+        message.replaceSubrange(NTLMMessage.micRange, with: mic)
+        return message
+    }
+
+    /// NTOWFv2: what a user's password is worth in one domain.
+    func responseKey() throws(NTLMError) -> [UInt8] {
+        try Self.hmac(
+            Self.utf16(user.name.simplyUppercased + user.domain), key: md4(Self.utf16(password)))
+    }
+
+    /// NTLMv2_CLIENT_CHALLENGE (section 2.2.2.7), with the four zeros that follow it in what is proven.
+    static func proven(time: [UInt8], clientChallenge: [UInt8], targetInfo: [UInt8]) -> [UInt8] {
+        let zeros = [UInt8](repeating: 0, count: 4)
+        return [1, 1, 0, 0] + zeros + time + clientChallenge + zeros + targetInfo + zeros
+    }
+
+    /// MD5 of the channel's `gss_channel_bindings_struct` (RFC 2744, section 3.11), zeros without a channel.
+    private func channelBindings() throws(NTLMError) -> [UInt8] {
+        guard let serverEndPoint else { return [UInt8](repeating: 0, count: 16) }
+        let data = Array("tls-server-end-point:".utf8) + serverEndPoint
+        let bindings = [UInt8](repeating: 0, count: 16) + littleEndian(UInt32(truncatingIfNeeded: data.count)) + data
+        guard let digest = MessageDigest.md5.hash(bindings) else { throw .noDigest }
+        return digest
+    }
+
+    private static func message(
+        flags: NTLMMessage.Flags, response: [UInt8], user: NTLMUser
+    ) throws(NTLMError) -> [UInt8] {
+        let isUnicode = flags.contains(.unicode)
+        guard isUnicode || (user.domain + user.name).utf8.allSatisfy({ $0 < 0x80 }) else { throw .notASCII }
+        let domain = isUnicode ? utf16(user.domain) : Array(user.domain.utf8)
+        let name = isUnicode ? utf16(user.name) : Array(user.name.utf8)
+        // LM's is 24 zeros, as section 3.3.2 wants it beside a timestamp, and here always.
+        let payloads = [[UInt8](repeating: 0, count: 24), response, domain, name, [], []]
+        var header = NTLMMessage.signature + littleEndian(UInt32(3))
+        var payload: [UInt8] = []
+        for part in payloads {
+            guard let count = UInt16(exactly: part.count) else { throw .tooLong }
+            let start = UInt32(truncatingIfNeeded: NTLMMessage.authenticateHeaderCount + payload.count)
+            header += littleEndian(count) + littleEndian(count) + littleEndian(start)
+            payload += part
+        }
+        header += littleEndian(flags.rawValue)
+        // The version, which nobody asked for, and room for the MIC.
+        header += [UInt8](repeating: 0, count: NTLMMessage.authenticateHeaderCount - header.count)
+        return header + payload
+    }
+
+    static func hmac(_ bytes: [UInt8], key: [UInt8]) throws(NTLMError) -> [UInt8] {
+        guard let digest = MessageDigest.md5.hmac(bytes, key: key) else { throw .noDigest }
+        return digest
+    }
+
+    static func utf16(_ text: String) -> [UInt8] { text.utf16.flatMap { littleEndian($0) } }
+}
+
+/// A user as NTLM names one: `DOMAIN\user`, or `user@domain` whole and without a domain, which the server takes apart.
+struct NTLMUser: Sendable, Hashable {
+    let domain: String
+    let name: String
+
+    init(domain: String, name: String) {
+        self.domain = domain
+        self.name = name
+    }
+
+    init(_ text: String) {
+        if let mark = text.firstIndex(of: "\\") {
+            self.init(domain: String(text[..<mark]), name: String(text[text.index(after: mark)...]))
+        } else {
+            self.init(domain: "", name: text)
+        }
+    }
+}
+
+extension String {
+    /// Capitals character by character, as Windows makes them: a sharp s stays one character, and so itself.
+    fileprivate var simplyUppercased: String {
+        var text = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            let mapped = scalar.properties.uppercaseMapping.unicodeScalars
+            text.append(mapped.count == 1 ? mapped.first ?? scalar : scalar)
+        }
+        return String(text)
+    }
+}

@@ -1,0 +1,29 @@
+package import CertificateTrust
+
+extension BareConnection {
+    /// Asks a SOCKS proxy, which this connection leads to, for a host: it then is the way to that host.
+    package borrowing func requestHost(
+        _ name: ServerName, port: UInt16, from version: SOCKSHandshake.Version, login: SOCKSHandshake.Login?,
+        limit: Duration
+    ) async throws(TransportError) {
+        let deadline = Deadline(for: .relay, peer: peer, limit: limit)
+        var handshake = try heard { () throws(SOCKSError) in
+            try SOCKSHandshake(version, to: .init(name), port: port, login: login)
+        }
+        while true {
+            switch try heard({ () throws(SOCKSError) in try handshake.next() }) {
+            case .done: return
+            case .send(let bytes): try await send(bytes, until: deadline)
+            case .wantsInput:
+                guard let bytes = try await receive(until: deadline) else {
+                    throw .relayRefused(peer: peer, reason: .truncatedReply)
+                }
+                handshake.receive(bytes)
+            }
+        }
+    }
+
+    private func heard<Value>(_ body: () throws(SOCKSError) -> Value) throws(TransportError) -> Value {
+        do throws(SOCKSError) { return try body() } catch { throw .relayRefused(peer: peer, reason: error) }
+    }
+}

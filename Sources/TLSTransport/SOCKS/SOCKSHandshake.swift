@@ -1,0 +1,212 @@
+package import CertificateTrust
+
+/// The words between a client and a SOCKS proxy until the proxy has reached the host: SOCKS 5 (RFC 1928, with a
+/// password as of RFC 1929) and SOCKS 4a. A pure state machine.
+///
+/// Names go to the proxy as names, which resolves them; this side asks no resolver. Take ``next()`` until it is done,
+/// and feed what comes with ``receive(_:)``.
+package struct SOCKSHandshake: Sendable {
+    /// Which protocol the proxy speaks.
+    package enum Version: Sendable, Hashable {
+        /// SOCKS 4 with names. It carries a user name and no password.
+        case socks4a
+        /// RFC 1928.
+        case socks5
+    }
+
+    /// User and password for the proxy, in UTF-8.
+    package struct Login: Sendable, Hashable {
+        package let user: String
+        package let password: String
+
+        package init(user: String, password: String) {
+            self.user = user
+            self.password = password
+        }
+    }
+
+    /// Where the proxy is to connect.
+    package enum Destination: Sendable, Hashable {
+        /// 1 to 255 bytes.
+        case name(String)
+        /// 4 bytes, network order.
+        case ipv4([UInt8])
+        /// 16 bytes, network order.
+        case ipv6([UInt8])
+
+        package init(_ name: ServerName) {
+            switch name.kind {
+            case .ipv4(let bytes): self = .ipv4(bytes)
+            case .ipv6(let bytes): self = .ipv6(bytes)
+            default: self = .name(name.description)
+            }
+        }
+    }
+
+    /// What is to be done next.
+    package enum Action: Sendable, Hashable {
+        case send([UInt8])
+        case wantsInput
+        /// The proxy has reached the host: whatever follows is the host's.
+        case done
+    }
+
+    private enum State: Sendable {
+        case start
+        case awaitsMethod
+        case awaitsLogin
+        case awaitsReply
+        case done
+    }
+
+    private let version: Version
+    private let login: Login?
+    private let request: [UInt8]
+    private var state = State.start
+    private var input: [UInt8] = []
+
+    /// No reply is longer than one to SOCKS 5 with a name of 255 bytes in it.
+    private static let replyLimit = 4 + 1 + 255 + 2
+
+    /// Throws what cannot be said to the proxy; nothing of it is cut (CVE-2023-38545).
+    package init(
+        _ version: Version, to destination: Destination, port: UInt16, login: Login? = nil
+    ) throws(SOCKSError) {
+        self.version = version
+        self.login = login
+        let user = Array((login?.user ?? "").utf8)
+        switch version {
+        case .socks5:
+            if let login {
+                guard 1...255 ~= user.count, login.password.utf8.count <= 255 else { throw .unusableLogin }
+            }
+            request = [5, 1, 0] + (try Self.address(destination)) + Self.bytes(of: port)
+        case .socks4a:
+            guard user.count <= 255, !user.contains(0) else { throw .unusableLogin }
+            request = [4, 1] + Self.bytes(of: port) + (try Self.place(destination, behind: user))
+        }
+    }
+
+    /// Takes what the proxy sent.
+    package mutating func receive(_ bytes: [UInt8]) { input += bytes }
+
+    /// The next step; throws when the proxy refuses, or does not speak as it should.
+    package mutating func next() throws(SOCKSError) -> Action {
+        switch state {
+        case .start: return begin()
+        case .awaitsMethod:
+            guard let reply = try take(2) else { return .wantsInput }
+            return try choose(reply)
+        case .awaitsLogin:
+            guard let reply = try take(2) else { return .wantsInput }
+            // RFC 1929, section 2.
+            guard reply[0] == 1 else { throw .malformedReply("it answers the login in version \(reply[0])") }
+            guard reply[1] == 0 else { throw .refusedLogin }
+            state = .awaitsReply
+            return .send(request)
+        case .awaitsReply: return try version == .socks5 ? takeReply5() : takeReply4()
+        case .done: return .done
+        }
+    }
+
+    private mutating func begin() -> Action {
+        guard version == .socks5 else {
+            state = .awaitsReply
+            return .send(request)
+        }
+        state = .awaitsMethod
+        return .send(login == nil ? [5, 1, Self.noLogin] : [5, 2, Self.noLogin, Self.password])
+    }
+
+    private static let noLogin: UInt8 = 0
+    private static let password: UInt8 = 2
+    private static let noMethod: UInt8 = 0xFF
+
+    private mutating func choose(_ reply: ArraySlice<UInt8>) throws(SOCKSError) -> Action {
+        let (number, method) = (reply[reply.startIndex], reply[reply.startIndex + 1])
+        guard number == 5 else { throw .malformedReply("it answers in version \(number)") }
+        switch (method, login) {
+        case (Self.noLogin, _):
+            state = .awaitsReply
+            return .send(request)
+        case (Self.password, let login?):
+            state = .awaitsLogin
+            let (user, password) = (Array(login.user.utf8), Array(login.password.utf8))
+            return .send([1, UInt8(user.count)] + user + [UInt8(password.count)] + password)
+        case (Self.noMethod, _): throw .noMethod(hadLogin: login != nil)
+        default: throw .foreignMethod(method)
+        }
+    }
+
+    private mutating func takeReply5() throws(SOCKSError) -> Action {
+        // Version, reply, reserved, kind of address, and its first byte, which a name's length is.
+        guard input.count >= 2 else { return .wantsInput }
+        guard input[0] == 5 else { throw .malformedReply("it answers in version \(input[0])") }
+        // What follows a refusal is often cut short, and means nothing.
+        guard input[1] == 0 else { throw .refused(SOCKSRefusal(reply: input[1])) }
+        guard input.count >= 5 else { return .wantsInput }
+        let addressCount: Int
+        switch input[3] {
+        case 1: addressCount = 4
+        case 3: addressCount = 1 + Int(input[4])
+        case 4: addressCount = 16
+        default: throw .malformedReply("it answers with an address of kind \(input[3])")
+        }
+        guard input[2] == 0 else { throw .malformedReply("its reserved byte is \(input[2])") }
+        guard try take(4 + addressCount + 2) != nil else { return .wantsInput }
+        state = .done
+        return .done
+    }
+
+    private mutating func takeReply4() throws(SOCKSError) -> Action {
+        guard let reply = try take(8) else { return .wantsInput }
+        guard reply[0] == 0 else { throw .malformedReply("its reply begins with \(reply[0])") }
+        switch reply[1] {
+        case 90: break
+        case 91: throw .refused(.general)
+        case 92, 93: throw .refusedLogin
+        default: throw .malformedReply("its reply is \(reply[1])")
+        }
+        state = .done
+        return .done
+    }
+
+    /// A reply of so many bytes. The proxy speaks when it was spoken to, and the host not before the client: more than
+    /// the reply is nobody's.
+    private mutating func take(_ count: Int) throws(SOCKSError) -> ArraySlice<UInt8>? {
+        guard input.count <= count, count <= Self.replyLimit else {
+            throw .malformedReply("it sends \(input.count) bytes where \(count) are its reply")
+        }
+        guard input.count == count else { return nil }
+        defer { input = [] }
+        return input[...]
+    }
+
+    // MARK: The request
+
+    private static func address(_ destination: Destination) throws(SOCKSError) -> [UInt8] {
+        switch destination {
+        case .ipv4(let bytes) where bytes.count == 4: return [1] + bytes
+        case .ipv6(let bytes) where bytes.count == 16: return [4] + bytes
+        case .name(let name):
+            let name = Array(name.utf8)
+            guard 1...255 ~= name.count else { throw .unusableHost(byteCount: name.count) }
+            return [3, UInt8(name.count)] + name
+        case .ipv4, .ipv6: throw .unusableAddress
+        }
+    }
+
+    /// The address, the user and, for a name, the name. An address that begins with three zeros says that one follows.
+    private static func place(_ destination: Destination, behind user: [UInt8]) throws(SOCKSError) -> [UInt8] {
+        switch destination {
+        case .ipv4(let bytes) where bytes.count == 4 && !bytes.starts(with: [0, 0, 0]): return bytes + user + [0]
+        case .ipv4, .ipv6: throw .unusableAddress
+        case .name(let name):
+            let name = Array(name.utf8)
+            guard 1...255 ~= name.count, !name.contains(0) else { throw .unusableHost(byteCount: name.count) }
+            return [0, 0, 0, 1] + user + [0] + name + [0]
+        }
+    }
+
+    private static func bytes(of port: UInt16) -> [UInt8] { [UInt8(port >> 8), UInt8(port & 0xFF)] }
+}

@@ -1,0 +1,43 @@
+import PinnedNetworking
+import TestPKI
+import Testing
+
+@Suite(PeerProgram.microsocks.isNeeded, .timeLimit(.minutes(5)))
+struct MicrosocksTests {
+    let site: PeerSite
+
+    init() throws { site = try PeerSite() }
+
+    private func start(_ login: [String] = []) async throws -> (daemon: TestDaemon, port: UInt16) {
+        let port = TestDaemon.freePorts(1)[0]
+        let command = [PeerProgram.microsocks.path, "-i", "127.0.0.1", "-p", String(port)] + login
+        return (try await TestDaemon(command, ports: [port]), port)
+    }
+
+    private func session(_ port: UInt16, user: String? = nil, password: String = "sesame") throws -> URLSession {
+        try site.session {
+            var proxy = ProxyConfiguration(socksv5Proxy: try ServerName("127.0.0.1"), port: port)
+            if let user { proxy.applyCredential(username: user, password: password) }
+            $0.proxyConfigurations = [proxy]
+        }
+    }
+
+    @Test("microsocks leads to a host by its name, with a login and without", arguments: [false, true])
+    func success(hasLogin: Bool) async throws {
+        let proxy = try await start(hasLogin ? ["-u", "open", "-P", "sesame"] : [])
+        let server = try LoopbackServer(chain: [site.origin, site.intermediate])
+        let session = try session(proxy.port, user: hasLogin ? "open" : nil)
+        for _ in 0..<2 { #expect(try await session.get("https://localhost:\(server.port)/") == ("hello", 200)) }
+        #expect(server.records.count == 1)
+    }
+
+    @Test("A login that microsocks wants or refuses, and a host it cannot reach, are errors")
+    func refusals() async throws {
+        let proxy = try await start(["-u", "open", "-P", "sesame"])
+        #expect(try await session(proxy.port).failure("https://localhost:1/").code == .userAuthenticationRequired)
+        let wrong = try session(proxy.port, user: "open", password: "wrong")
+        #expect(try await wrong.failure("https://localhost:1/").code == .userAuthenticationRequired)
+        let right = try session(proxy.port, user: "open")
+        #expect(try await right.failure("https://localhost:1/").code == .cannotConnectToHost)
+    }
+}

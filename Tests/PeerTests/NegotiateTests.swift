@@ -1,0 +1,63 @@
+import PinnedNetworking
+import TestPKI
+import Testing
+
+/// Negotiate with a real key distribution centre and a real acceptor.
+@Suite(
+    PeerProgram.apache.isNeeded, PeerProgram.kdc.isNeeded, PeerProgram.gssapi.isNeeded, .serialized,
+    .timeLimit(.minutes(5)))
+struct NegotiateTests {
+    let site: PeerSite
+    let kerberos: Kerberos
+
+    init() async throws {
+        site = try PeerSite()
+        kerberos = try await Kerberos(site)
+    }
+
+    private func session(_ delegate: LoginDelegate?, isPlain: Bool = false) throws -> URLSession {
+        try site.session(to: isPlain ? kerberos.ports.http : kerberos.ports.https, delegate: delegate)
+    }
+
+    private static let tickets: LoginDelegate.Answer = (
+        .useCredential, URLCredential(user: "", password: "", persistence: .forSession)
+    )
+
+    private static func login(_ password: String) -> LoginDelegate.Answer {
+        (.useCredential, URLCredential(user: Kerberos.user, password: password, persistence: .forSession))
+    }
+
+    @Test("A user's tickets are a login, asked for once, and shown with each request", arguments: [false, true])
+    func tickets(isPlain: Bool) async throws {
+        try kerberos.kinit()
+        let delegate = LoginDelegate(Self.tickets)
+        let session = try session(delegate, isPlain: isPlain)
+        for _ in 0..<2 {
+            let answer = try await session.get(isPlain ? "http://pinned.test/a" : "https://pinned.test/a")
+            #expect(answer == ("reader@PINNED.TEST GET ", 200))
+        }
+        #expect(delegate.logins == ["Negotiate pinned.test:\(isPlain ? 80 : 443) after 0"])
+        #expect(try await kerberos.log.lines(3).map { $0.split(separator: " ")[2] } == ["401", "200", "200"])
+    }
+
+    @Test("A user and password get tickets of their own, which nobody else uses")
+    func password() async throws {
+        let delegate = LoginDelegate(Self.login(Kerberos.password))
+        #expect(try await session(delegate).get("https://pinned.test/a") == ("reader@PINNED.TEST GET ", 200))
+        // There is nothing in the cache of the user who runs this.
+        let other = LoginDelegate(Self.tickets)
+        #expect(try await session(other).get("https://pinned.test/a").status == 401)
+    }
+
+    @Test("Without a ticket, a right password or an answer the 401 is the response, and nothing is used unasked")
+    func refusal() async throws {
+        let noTicket = try await session(LoginDelegate(Self.tickets)).get("https://pinned.test/a")
+        #expect(noTicket.status == 401)
+        let wrong = try await session(LoginDelegate(Self.login("wrong"))).get("https://pinned.test/a")
+        #expect(wrong.status == 401)
+        try kerberos.kinit()
+        // HA11: a ticket is shown to nobody by default.
+        #expect(try await session(LoginDelegate()).get("https://pinned.test/a").status == 401)
+        #expect(try await session(nil).get("https://pinned.test/a").status == 401)
+    }
+}

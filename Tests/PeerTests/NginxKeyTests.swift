@@ -1,0 +1,131 @@
+import CertificateTrust
+import Foundation
+import PinctlCommands
+import TLSTransport
+import TestPKI
+import Testing
+
+/// nginx with an RSA and an ECDSA certificate on one port, and OCSP responses that it staples.
+@Suite(PeerProgram.nginx.isNeeded, .timeLimit(.minutes(5)))
+struct NginxKeyTests {
+    let site: PeerSite
+    let rsa: TestCertificate
+    let staple: [UInt8]
+    let nginx: TestDaemon
+    let endpoint: Endpoint
+
+    init() async throws {
+        site = try PeerSite()
+        rsa = try site.intermediate.leaf("pinned.test", key: try .shared(.rsa2048), adjusting: PeerSite.validNow)
+        var response = TestOCSPResponse(site.origin, issuedBy: site.intermediate)
+        let now = Int64(Date().timeIntervalSince1970)
+        (response.thisUpdate, response.nextUpdate) = (now - 3600, now + 3600)
+        staple = try response.signed(by: site.intermediate)
+        let (folder, port) = (site.folder.path, TestDaemon.freePorts(1)[0])
+        _ = try site.folder.add(rsa.pemText + site.intermediate.pemText, name: "rsa.pem")
+        _ = try site.folder.add(rsa.key.privateKeyPEM, name: "rsa.key")
+        _ = try site.folder.add(staple, name: "staple.der")
+        _ = try site.folder.add(site.root.pemText, name: "clients.pem")
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder);" }
+        _ = try site.folder.add(
+            """
+            daemon off;
+            master_process off;
+            pid \(folder)/nginx.pid;
+            error_log \(folder)/nginx.err;
+            events {}
+            http {
+                access_log \(folder)/nginx.log;
+                \(temporary.joined(separator: "\n    "))
+                server {
+                    listen 127.0.0.1:\(port) ssl;
+                    ssl_protocols TLSv1.2 TLSv1.3;
+                    ssl_certificate \(folder)/origin.pem;
+                    ssl_certificate_key \(folder)/origin.key;
+                    ssl_certificate \(folder)/rsa.pem;
+                    ssl_certificate_key \(folder)/rsa.key;
+                    ssl_client_certificate \(folder)/clients.pem;
+                    ssl_verify_client optional;
+                    ssl_verify_depth 2;
+                    ssl_stapling on;
+                    ssl_stapling_file \(folder)/staple.der;
+                }
+            }
+
+            """, name: "nginx.conf")
+        nginx = try await TestDaemon(
+            [PeerProgram.nginx.path, "-e", folder + "/nginx.err", "-c", folder + "/nginx.conf"], ports: [port])
+        endpoint = Endpoint(
+            name: try ServerName("pinned.test"), port: port, route: Route(host: try ServerName("127.0.0.1"), port: port)
+        )
+    }
+
+    private func dial(_ version: DialOptions.Version, _ key: ServerKeyKind? = nil) async throws -> PendingConnection {
+        var options = DialOptions()
+        options.maximumVersion = version
+        options.serverKey = key
+        options.requestsStaple = true
+        return try await Transport.shared.dial(endpoint, options: options)
+    }
+
+    @Test("each kind of key is shown to whoever asks for it", arguments: [DialOptions.Version.tls12, .tls13])
+    func keys(version: DialOptions.Version) async throws {
+        for (key, leaf) in [(ServerKeyKind.rsa, rsa), (.ecdsa, site.origin)] {
+            let pending = try await dial(version, key)
+            #expect(pending.presented.certificates.map(\.derBytes) == [leaf.derBytes, site.intermediate.derBytes])
+            #expect(pending.version == (version == .tls12 ? "TLSv1.2" : "TLSv1.3"))
+            await pending.refuse()
+        }
+    }
+
+    @Test(
+        "the stapled response is read, and no handshake finished for it",
+        arguments: [DialOptions.Version.tls12, .tls13])
+    func staple(version: DialOptions.Version) async throws {
+        let found = try await dial(version, .ecdsa).staple()
+        #expect(found == staple)
+        nginx.stop()
+        #expect(PeerLog(path: site.folder.path + "/nginx.log").lines.isEmpty)
+    }
+
+    @Test(
+        "a client's certificate is shown without a request",
+        arguments: [DialOptions.Version.tls12, .tls13])
+    func identity(version: DialOptions.Version) async throws {
+        let client = try site.intermediate.client
+        let chain = client.pemText + site.intermediate.pemText
+        let identity = try ClientIdentity(pem: Array((client.key.privateKeyPEM + chain).utf8))
+        let (outcome, staple) = try await dial(version, .ecdsa).show(identity, patience: .milliseconds(300))
+        #expect(outcome == .taken && staple == self.staple)
+        nginx.stop()
+        #expect(!PeerLog(path: site.folder.path + "/nginx.log").lines.contains { $0.contains("\" 200 ") })
+    }
+
+    @Test("pinctl check sees both keys, and judges each by the pins")
+    func check() async throws {
+        let anchors = try site.folder.add(site.root.pemText, name: "anchors.pem")
+        let target = "pinned.test:\(endpoint.port)@127.0.0.1"
+        for (key, pin) in [("rsa", try rsa.key.pin), ("ecdsa", try site.origin.key.pin)] {
+            let right = await pinctl("check", "--ca-file", anchors, "--pin", pin, "--keys", key, target)
+            #expect(right.0 == .good, "\(right.text)")
+            let wrong = await pinctl(
+                "check", "--ca-file", anchors, "--pin", pin, "--keys", key == "rsa" ? "ecdsa" : "rsa", target)
+            #expect(wrong.0 == .finding, "\(wrong.text)")
+        }
+    }
+
+    @Test("check tells a pin that only one of the keys has")
+    func oneKeyMatches() async throws {
+        let (status, text) = await pinctl(
+            "check", "--keys", "both", "--ndjson", "--ca-file", try site.folder.add(site.root.pemText), "--pin",
+            try rsa.key.pin, "pinned.test:\(endpoint.port)@127.0.0.1")
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 3)
+        let verdicts = lines.dropLast().map { line in
+            ["ok", "key_mismatch"].filter { line.contains("\"verdict\":\"\($0)\"") }
+                + ["rsa", "ecdsa"].filter { line.contains("\"key\":\"\($0)\"") }
+        }
+        #expect(Set(verdicts) == [["ok", "rsa"], ["key_mismatch", "ecdsa"]])
+        #expect(status == .finding)
+    }
+}

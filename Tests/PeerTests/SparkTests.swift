@@ -1,0 +1,77 @@
+import Foundation
+import PinctlCommands
+import TestPKI
+import Testing
+
+@Suite("check under Apache Spark", .enabled(if: Spark.isInstalled, Spark.absence))
+struct SparkTests {
+    @Test("pipe maps a partition's lines to lines, an empty one's to none")
+    func pipe() async throws {
+        let folder = try TestFolder()
+        let root = try TestCertificate.root("Test Root")
+        let leaf = try root.leaf("api.test")
+        _ = try folder.add(root.pemText, name: "root.pem")
+        _ = try folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try root.key.pin)"] }] }
+            """, name: "pins.jsonc")
+        try await LoopbackServer(chain: [leaf]).run { server in
+            _ = try folder.add(
+                """
+                import json, os
+                from pyspark import SparkContext
+                context = SparkContext("local[2]", "pinctl")
+                context.setLogLevel("ERROR")
+                lines = ["api.test:%d@127.0.0.1:\(server.port)" % (n + 1) for n in range(40)] + ["other.test"] * 4
+                command = "%s check --targets - --ndjson --exit-zero --at 2026-11-20 --timeout 60" % os.environ["PINCTL"]
+                # More partitions than lines, so that some are empty.
+                piped = context.parallelize(lines, 60).pipe(command, env=dict(os.environ), checkCode=True)
+                results = [json.loads(line) for line in piped.collect()]
+                summaries = [result for result in results if result["type"] == "summary"]
+                checks = [result for result in results if result["type"] == "check"]
+                print(len(summaries), [check["input"] for check in checks] == lines,
+                    sum(check["verdict"] == "ok" for check in checks),
+                    sum(check["verdict"] == "not_covered" for check in checks))
+                context.stop()
+                """, name: "job.py")
+            let script = "cd \(folder.path) && exec \(Spark.python) job.py 2> errors"
+            let result = try await Spark.run(
+                [
+                    "timeout", "240", "env", "PINCTL=\(Spark.program)", "PINCTL_POLICY=\(folder.path)/pins.jsonc",
+                    "SSL_CERT_FILE=\(folder.path)/root.pem", "SPARK_LOCAL_IP=127.0.0.1", "bash", "-c", script,
+                ])
+            #expect(
+                result == "60 True 40 4\n",
+                "\((try? String(contentsOfFile: folder.path + "/errors", encoding: .utf8))?.suffix(2_000) ?? "")")
+        }
+    }
+}
+
+/// PySpark in an environment of its own, which `tools/test` makes when it is asked to.
+private enum Spark {
+    static var python: String {
+        let environment = ProcessInfo.processInfo.environment
+        let caches = environment["XDG_CACHE_HOME"] ?? NSHomeDirectory() + "/.cache"
+        return caches + "/pinctl/pyspark/bin/python"
+    }
+
+    static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: python) }
+
+    static let absence: Comment = "pyspark is not installed (PINCTL_TEST_SPARK=yes tools/test installs it)"
+
+    /// The program as it was built, beside the tests.
+    static var program: String {
+        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)] + "/pinctl"
+    }
+
+    /// What a command prints; waiting for it takes no thread of Swift's tasks.
+    static func run(_ words: [String]) async throws -> String {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result { String(decoding: try TestCommand.run(words).output, as: UTF8.self) })
+            }
+        }
+    }
+}

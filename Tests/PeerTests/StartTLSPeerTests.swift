@@ -1,0 +1,86 @@
+import CertificateTrust
+import Foundation
+import PinctlCommands
+import TLSTransport
+import TestPKI
+import Testing
+
+/// The chain that a server shows behind STARTTLS: the one that openssl s_client sees.
+@Suite(.timeLimit(.minutes(5)))
+struct StartTLSPeerTests {
+    let site: PeerSite
+
+    init() throws { site = try PeerSite() }
+
+    private static let root: ConditionTrait = .enabled(if: StartTLSPeer.isRoot, "it is to be started by root")
+
+    @Test("postfix", PeerProgram.postfix.isNeeded, root)
+    func postfix() async throws { try await agree(try await .postfix(site)) }
+
+    @Test("dovecot", PeerProgram.dovecot.isNeeded, root)
+    func dovecot() async throws { try await agree(try await .dovecot(site, [.imap, .pop3])) }
+
+    @Test("dovecot's LMTP", PeerProgram.lmtp.isNeeded, root)
+    func lmtp() async throws { try await agree(try await .dovecot(site, [.lmtp])) }
+
+    @Test("dovecot's ManageSieve", PeerProgram.managesieve.isNeeded, root)
+    func sieve() async throws { try await agree(try await .dovecot(site, [.sieve])) }
+
+    @Test("slapd", PeerProgram.slapd.isNeeded)
+    func slapd() async throws { try await agree(try await .slapd(site)) }
+
+    @Test("PostgreSQL", PeerProgram.postgresql.isNeeded)
+    func postgreSQL() async throws { try await agree(try await .postgreSQL(site)) }
+
+    /// Holds what is seen here against what openssl sees, and lets `pinctl check` judge it.
+    private func agree(_ peer: StartTLSPeer) async throws {
+        defer { peer.stop() }
+        let (pin, strange) = (try site.intermediate.key.pin, try site.proxy.key.pin)
+        let anchors = try site.folder.add(site.root.pemText, name: "anchors.pem")
+        for (spoken, port) in peer.ports {
+            let theirs = try openSSL(spoken, port)
+            #expect(theirs == [site.origin.derBytes, site.intermediate.derBytes], "\(spoken)")
+            let route = Route(host: try ServerName("127.0.0.1"), port: port)
+            let endpoint = Endpoint(name: try ServerName("pinned.test"), port: port, route: route)
+            let pending = try await Transport.shared.dial(endpoint, startTLS: spoken)
+            #expect(pending.presented.certificates.map(\.derBytes) == theirs, "\(spoken)")
+            await pending.refuse()
+
+            let target = "\(spoken.rawValue)://pinned.test:\(port)@127.0.0.1"
+            for (pin, status) in [(pin, ExitCode.good), (strange, .finding)] {
+                let (found, text) = await pinctl("check", "--ca-file", anchors, "--pin", pin, target)
+                #expect(found == status, "\(text)")
+            }
+            let other = spoken == .smtp ? StartTLSProtocol.imap : .smtp
+            let (found, _) = await pinctl(
+                "check", "--ca-file", anchors, "--pin", pin, "--timeout", "2",
+                "\(other.rawValue)://pinned.test:\(port)@127.0.0.1")
+            #expect(found == .couldNotCheck)
+        }
+    }
+
+    /// The chain as `openssl s_client` shows it, DER.
+    private func openSSL(_ spoken: StartTLSProtocol, _ port: UInt16) throws -> [[UInt8]] {
+        let result = try TestCommand.run([
+            "timeout", "60", "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-starttls", spoken.rawValue,
+            "-servername", "pinned.test", "-showcerts",
+        ])
+        let blocks = String(decoding: result.output, as: UTF8.self)
+            .components(separatedBy: "-----BEGIN CERTIFICATE-----\n").dropFirst()
+        // The leaf is shown a second time.
+        return blocks.compactMap { block in
+            block.components(separatedBy: "-----END").first
+                .flatMap { Data(base64Encoded: $0, options: .ignoreUnknownCharacters) }.map { Array($0) }
+        }.prefix(2).map { $0 }
+    }
+}
+
+/// Runs a command of pinctl inside this process.
+func pinctl(_ words: String...) async -> (ExitCode, text: String) {
+    let bytes = Locked<[UInt8]>([])
+    let status = await Pinctl.run(
+        words, in: CommandEnvironment(variables: { [:] }, now: { Date() }),
+        output: OutputBuffer { chunk in bytes.withLock { $0 += chunk } },
+        diagnostics: OutputBuffer { chunk in bytes.withLock { $0 += chunk } })
+    return (status, bytes.withLock { String(decoding: $0, as: UTF8.self) })
+}

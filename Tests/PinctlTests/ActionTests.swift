@@ -1,0 +1,104 @@
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+/// `tools/action`, whose steps are run as the runner of GitHub does, over releases in a folder.
+@Suite("The GitHub action", .enabled(if: TestCommand.isPresent("curl", "--version"), "curl is not installed"))
+struct ActionTests {
+    let folder: TestFolder
+    /// The script of the action.
+    static let install =
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path + "/tools/action/install"
+
+    /// A release 1.2.3, whose program is the one that was built.
+    init() async throws {
+        folder = try TestFolder()
+        let made = try await shell(
+            """
+            name=pinctl-1.2.3-linux-$(uname -m)
+            mkdir -p releases/v1.2.3 tree/$name/bin temporary
+            printf '#!/bin/sh\\nexec %s "$@"\\n' "$(command -v pinctl)" >tree/$name/bin/pinctl
+            chmod 755 tree/$name/bin/pinctl
+            tar -C tree -czf releases/v1.2.3/$name.tar.gz $name
+            cd releases/v1.2.3 && sha256sum $name.tar.gz >$name.tar.gz.sha256
+            """, in: folder)
+        #expect(made.status == 0, "\(made.errors)")
+    }
+
+    private func run(_ variables: String, before: String = "", after: String = "") async throws -> Run {
+        try await shell(
+            """
+            \(before)
+            export RUNNER_TEMP=$PWD/temporary GITHUB_PATH=$PWD/path GITHUB_OUTPUT=$PWD/output
+            export PINCTL_VERSION=1.2.3 PINCTL_RELEASES=file://$PWD/releases PINCTL_SHA256=
+            : >path; : >output
+            \(variables) \(Self.install) || exit
+            \(after)
+            """, in: folder)
+    }
+
+    @Test("puts a release on the path of the steps behind it")
+    func installs() async throws {
+        let run = try await run("", after: "PATH=$(cat path):$PATH; pinctl --version; cat output")
+        #expect(run.status == 0, "\(run.output)\(run.errors)")
+        #expect(run.lines.count == 3)
+        #expect(run.lines[0].hasPrefix("pinctl ") && run.lines[0] == run.lines[1])
+        #expect(run.lines[2].hasPrefix("path=\(folder.path)/temporary/"))
+    }
+
+    @Test("takes the checksum that is given, and no other")
+    func checksum() async throws {
+        let given = try await run("PINCTL_SHA256=$(sha256sum releases/v1.2.3/*.gz | cut -d' ' -f1)", before: "")
+        #expect(given.status == 0, "\(given.output)\(given.errors)")
+        let other = try await run("PINCTL_SHA256=\(String(repeating: "0", count: 64))", after: "cat path")
+        #expect(other.status == 1)
+        #expect(other.output.contains("::error title=pinctl::pinctl-1.2.3-linux-"))
+    }
+
+    static let refused: [(variables: String, before: String, message: String)] = [
+        ("", "printf x >>releases/v1.2.3/pinctl-1.2.3-linux-$(uname -m).tar.gz", "has another checksum"),
+        ("", "rm releases/v1.2.3/*.sha256", "sha256 cannot be had"),
+        (
+            "", "echo nonsense >releases/v1.2.3/pinctl-1.2.3-linux-$(uname -m).tar.gz.sha256",
+            "beside the tarball is none"
+        ),
+        ("PINCTL_VERSION=9.9.9", "", "cannot be had"), ("PINCTL_VERSION=../1", "", "is no version"),
+        ("PINCTL_VERSION=", "", "is no version"), ("PINCTL_SHA256=xyz", "", "is not 64 digits"),
+        ("PINCTL_RELEASES=ftp://127.0.0.1:9", "", "cannot be had"),
+    ]
+
+    @Test("puts nothing on the path that is damaged, missing or misnamed", arguments: refused)
+    func refuses(variables: String, before: String, message: String) async throws {
+        let run = try await run(variables, before: before)
+        #expect(run.status == 1)
+        #expect(run.output.contains("::error title=pinctl::") && run.output.contains(message), "\(run.output)")
+        #expect(try await shell("cat path output", in: folder).output == "")
+    }
+
+    @Test(
+        "is YAML of a composite action that uses nobody else's, and runs what it is told, unexpanded",
+        .enabled(if: TestCommand.isPresent("python3", "-c", "import yaml"), "python3-yaml is not installed"))
+    func definition() async throws {
+        let reader = """
+            import sys, yaml
+            action = yaml.safe_load(open(sys.argv[1]))
+            assert action["runs"]["using"] == "composite"
+            assert all("uses" not in step and step["shell"] == "bash" for step in action["runs"]["steps"])
+            # What is given reaches the shell by the environment alone.
+            assert all("${{" not in step["run"] for step in action["runs"]["steps"])
+            assert action["runs"]["steps"][0]["run"] == '"$GITHUB_ACTION_PATH/install"'
+            print(action["runs"]["steps"][1]["run"])
+            """
+        let path = Self.install.replacing("/install", with: "/action.yml")
+        let read = try TestCommand.run(["python3", "-c", reader, path])
+        #expect(read.status == 0, "\(read.text)")
+        _ = try folder.add(read.output, name: "step")
+        let run = try await shell(
+            "PINCTL_RUN='hash --as hex * $(touch bad) ;' bash --noprofile --norc -eo pipefail step; ls bad", in: folder)
+        #expect(run.errors.contains("pinctl: *: no such file"))
+        #expect(run.errors.contains("pinctl: $(touch: no such file"))
+        #expect(run.errors.contains("cannot access 'bad'"))
+    }
+}

@@ -1,0 +1,129 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("pinctl check --files")
+struct FileCheckTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    private func check(_ words: String...) async -> Run {
+        await pinctl(["check", "--ca-file", site.anchors, "--files"] + words)
+    }
+
+    @Test("judges a chain for each host of the policy that its leaf is for")
+    func chains() async throws {
+        let policy = try site.policy("\"\(try site.root.key.pin)\"")
+        let run = await check("--policy", policy, site.chain)
+        #expect(
+            run.lines == [
+                "ok    \(site.chain) for api.test  matched \(try site.root.key.pin) (root)", "1 checked: 1 ok",
+            ])
+        #expect(run.status == 0)
+        let wrong = await check("--policy", try site.policy("\"\(strangePin)\""), site.chain)
+        #expect(wrong.lines[0].hasPrefix("FAIL  \(site.chain) for api.test  pin mismatch: "))
+        #expect(wrong.lines.contains { $0.contains("CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), file") })
+        #expect(wrong.status == 1)
+        // Without its intermediate it has no path.
+        let alone = await check("--policy", policy, try site.folder.add(site.leaf.pemText))
+        #expect(alone.status == 4)
+        let other = try site.folder.add(site.intermediate.leaf("other.test").pemText + site.intermediate.pemText)
+        let uncovered = await check("--policy", policy, other)
+        #expect(
+            uncovered.lines[0] == "FAIL  \(other) (CN=other.test)  not covered: \(policy) has no rule for it: add one")
+        #expect(uncovered.status == 1)
+    }
+
+    @Test("judges names below a rule's host, and a wildcard as one of its names")
+    func subdomains() async throws {
+        let policy = try site.policy(
+            "\"\(try site.root.key.pin)\"", rule: "\"subdomains\": true,", host: "example.test")
+        let leaf = try site.intermediate.leaf("a.example.test", "*.example.test", "elsewhere.test")
+        let file = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        let run = await check("--policy", policy, file)
+        #expect(run.lines.map { $0.split(separator: "  ").first } == ["ok", "ok", "2 checked: 2 ok"])
+        #expect(run.lines[0].contains(" for a.example.test  "))
+        #expect(run.lines[1].contains(" for any.example.test  "))
+    }
+
+    @Test("judges keys and requests as the key of a leaf")
+    func keys() async throws {
+        let key = try TestKey()
+        let policy = try site.folder.add(
+            """
+            { "version": 1,
+              "pins": { "backup-27": { "pin": "\(try key.pin)", "role": "leaf", "backup": true },
+                        "root": { "pin": "\(try site.root.key.pin)", "role": "root" } },
+              "domains": [{ "host": "api.test", "pins": ["backup-27", "root"] },
+                          { "host": "www.test", "pins": ["root"] }] }
+            """)
+        let bare = try site.folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
+        let run = await check("--policy", policy, bare)
+        #expect(
+            run.lines == [
+                "ok    \(bare) for api.test  key matches backup-27 (leaf) (policy \(policy):4:15)", "1 checked: 1 ok",
+            ])
+        func request(_ host: String, _ key: TestKey) throws -> String {
+            try site.folder.add(TestSigningRequest(TestName(.commonName(host)), key: key).pemText)
+        }
+        let good = await check("--json", "--policy", policy, try request("api.test", key))
+        #expect(good.output.contains("\"verdict\":\"key_matched\",\"trusted\":null"))
+        #expect(good.status == 0)
+        // The rule for the host that it names decides, not another one that knows the key.
+        let elsewhere = await check("--policy", policy, try request("www.test", key))
+        #expect(elsewhere.lines[0].contains(" for www.test  pin mismatch: \(try key.pin) is none of 1 pins"))
+        #expect(elsewhere.status == 1)
+        // A root's key is no leaf's.
+        let root = try site.folder.add(TestPEM.block("PUBLIC KEY", site.root.key.publicKeyDER))
+        #expect(await check("--policy", policy, root).status == 1)
+        #expect(await check("--policy", policy, site.anchors).status == 0)
+        let strange = await check("--policy", policy, try request("Example Company", TestKey()))
+        #expect(strange.lines[0].contains(" is no pin of any rule"))
+        #expect(strange.status == 1)
+    }
+
+    @Test("a denied key is refused without a chain, and so is one whose rule has ended")
+    func denied() async throws {
+        let key = try site.folder.add(TestPEM.block("PUBLIC KEY", site.leaf.key.publicKeyDER))
+        let pin = try site.leaf.key.pin
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "deny": ["\(pin)"], "domains": [{ "host": "api.test", "pins": ["\(strangePin)"] }] }
+            """)
+        let run = await check("--policy", policy, key)
+        #expect(run.lines[0].hasSuffix("the policy denies this key, \(pin): make another one"))
+        #expect(run.status == 1)
+        let over = try site.policy("\"\(pin)\"", rule: #""expires": "2026-01-02T00:00:00Z", "onExpiry": "fail","#)
+        let ended = await check("--policy", over, key)
+        #expect(ended.lines.first?.contains("the rule has ended at 2026-01-02T00:00:00Z") == true)
+        #expect(ended.status == 1)
+    }
+
+    @Test("what cannot be read is told, exit 2, and the others are checked")
+    func broken() async throws {
+        let policy = try site.policy("\"\(try site.root.key.pin)\"")
+        let empty = try site.folder.add("")
+        let run = await check("--policy", policy, empty, site.chain, "/no/such")
+        #expect(run.lines.last == "1 checked: 1 ok")
+        #expect(run.errors.contains("pinctl: \(empty): is empty"))
+        #expect(run.errors.contains("pinctl: /no/such: no such file"))
+        #expect(run.status == 2)
+        #expect(await check("--policy", policy).status == 2)
+        #expect(await check("--policy", policy, "--targets", empty, site.chain).status == 2)
+    }
+
+    @Test("looks at the files of a folder, and passes over what holds no key")
+    func folders() async throws {
+        let policy = try site.policy("\"\(try site.root.key.pin)\"")
+        let folder = try TestFolder()
+        _ = try folder.add("what these are for\n", name: "README")
+        let nothing = await check("--policy", policy, folder.path)
+        #expect(nothing.errors == "pinctl: the folders hold nothing to check: give chains, requests or keys\n")
+        #expect(nothing.status == 2)
+        _ = try folder.add(site.leaf.pemText + site.intermediate.pemText, name: "chain.pem")
+        let run = await check("--policy", policy, folder.path)
+        #expect(run.lines[0].hasPrefix("ok    \(folder.path)/chain.pem for api.test  matched "))
+        #expect(run.status == 0)
+    }
+}

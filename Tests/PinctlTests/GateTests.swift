@@ -1,0 +1,323 @@
+import CertificateTrust
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+@Suite("What check counts")
+struct GateTests {
+    struct Document: Decodable {
+        struct Result: Decodable {
+            struct Warning: Decodable {
+                let warning: String
+                let text: String
+            }
+            let target: String?
+            let verdict: String?
+            let failure: String?
+            let known: Bool?
+            let warnings: [Warning]?
+            let error: String?
+        }
+        struct Summary: Decodable {
+            let verdict: String
+            let exitCode: Int32
+            let found: String?
+            let checked: Int
+            let warnings: Int
+            let known: Int
+            let mended: Int
+        }
+        let results: [Result]
+        let summary: Summary
+    }
+
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    private func check(_ words: [String], now: Date = testTime) async -> Run {
+        await pinctl(["check", "--ca-file", site.anchors] + words, now: now)
+    }
+
+    private func document(_ words: [String], now: Date = testTime) async throws -> (Document, Run) {
+        let run = await check(["--json"] + words, now: now)
+        return (try run.decoded(as: Document.self), run)
+    }
+
+    private func closed() throws -> LoopbackServer {
+        let server = try LoopbackServer(chain: [site.leaf])
+        server.stop()
+        return server
+    }
+
+    @Test("warnings pass, and fail with --fail-on warning")
+    func backupOnly() async throws {
+        try await site.serve { server in
+            let policy = try site.policy(
+                "{ \"pin\": \"\(try site.leaf.key.pin)\", \"backup\": true }, \"\(strangePin)\"")
+            let run = await check(["--policy", policy, server.target()])
+            #expect(run.lines[0].hasPrefix("ok*   api.test:"))
+            #expect(
+                run.lines[1]
+                    == "  warning: only backups match: \(try site.leaf.key.pin): make the next backup key now, and ship "
+                    + "its pin")
+            #expect(run.lines.last == "1 checked: 1 ok (1 with a warning)")
+            #expect(run.status == 0)
+            let (strict, ended) = try await document(["--fail-on", "warning", "--policy", policy, server.target()])
+            #expect(strict.results[0].verdict == "ok_backup_only")
+            #expect(strict.results[0].warnings?.map(\.warning) == ["backup-only"])
+            #expect(strict.summary.verdict == "finding")
+            #expect(strict.summary.exitCode == ended.status)
+            #expect(ended.status == 1)
+        }
+    }
+
+    @Test("a certificate and a rule that end soon are told in time")
+    func endings() async throws {
+        try await site.serve { server in
+            let policy = try site.policy(
+                "\"\(try site.root.key.pin)\"", rule: #""expires": "2035-12-30T00:00:00Z", "onExpiry": "fail","#)
+            let late = try #require(Date(rfc3339: "2035-12-25T00:00:00Z"))
+            let (soon, _) = try await document(["--policy", policy, server.target()], now: late)
+            #expect(soon.results[0].verdict == "ok")
+            #expect(soon.results[0].warnings?.map(\.warning) == ["expires-soon", "rule-ends-soon"])
+            #expect(
+                soon.results[0].warnings?[0].text
+                    == "the leaf ends soon, CN=api.test on 2036-01-01 (7 d): renew it")
+            #expect(
+                soon.results[0].warnings?[1].text
+                    == "the rule ends at 2035-12-30T00:00:00Z, and clients refuse every server then: ship a policy with "
+                    + "a later end")
+            let (never, _) = try await document(["--warn-within=0", "--policy", policy, server.target()], now: late)
+            #expect(never.results[0].warnings == nil)
+            let (hours, _) = try await document(["--warn-within=130h", "--policy", policy, server.target()], now: late)
+            #expect(hours.results[0].warnings?.map(\.warning) == ["rule-ends-soon"])
+        }
+        for value in ["14", "d", "-1d", "1e3d", "99999999d", ""] {
+            #expect(await check(["--pin", strangePin, "--warn-within=\(value)", "a.test"]).status == 2)
+        }
+    }
+
+    @Test("a store under which no path matches is told by its name")
+    func stores() async throws {
+        let other = try TestCertificate.root("Other Root")
+        let otherFile = try site.folder.add(other.pemText)
+        try await site.serve { server in
+            let words = ["--pin", try site.root.key.pin, "--store", "own=\(site.anchors)"]
+            let (good, _) = try await document(words + [server.target()])
+            #expect(good.results[0].verdict == "ok")
+            let (some, run) = try await document(words + ["--store", "android=\(otherFile)", server.target()])
+            #expect(some.results[0].verdict == "ok_some_paths")
+            #expect(
+                some.results[0].warnings?[0].text.hasPrefix(
+                    "clients with the roots of store android would fail: not trusted: ") == true)
+            #expect(run.status == 0)
+        }
+    }
+
+    @Test("--exit-zero ends well with what was found in the summary, and never hides bad input", arguments: [1, 3, 4])
+    func exitZero(code: Int32) async throws {
+        let closed = try closed()
+        try await site.serve { server in
+            let words =
+                switch code {
+                case 1: ["--pin", strangePin, server.target()]
+                case 3: ["--pin", strangePin, closed.target()]
+                default: ["--pin", strangePin, server.target("www.test")]
+                }
+            let (plain, _) = try await document(words)
+            #expect(plain.summary.exitCode == code)
+            #expect(plain.summary.found == nil)
+            let (forgiven, run) = try await document(["--exit-zero"] + words)
+            #expect(run.status == 0)
+            #expect(forgiven.summary.exitCode == 0)
+            #expect(forgiven.summary.verdict == "good")
+            #expect(forgiven.summary.found == plain.summary.verdict)
+        }
+        #expect(await check(["--exit-zero", "--pin", strangePin, "gopher://a"]).status == 2)
+        let list = try site.folder.add("not a host\n")
+        #expect(await check(["--exit-zero", "--pin", strangePin, "--targets", list]).status == 2)
+    }
+
+    @Test("a baseline excuses what failed in the same way, tells what is mended, and counts what is new")
+    func baseline() async throws {
+        let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")
+        try await site.serve { server in
+            let (first, earlier) = try await document(["--policy", policy, server.target()])
+            #expect(first.results[0].failure?.hasPrefix("pin_mismatch ") == true)
+            let file = try site.folder.add(earlier.output)
+            let words = ["--baseline", file, "--policy", policy, server.target()]
+            let run = await check(words)
+            #expect(run.lines[0].hasPrefix("old   api.test:"))
+            #expect(run.lines[0].contains("  known: pin mismatch: "))
+            #expect(run.lines.last == "1 checked: 1 known")
+            #expect(run.status == 0)
+            let (again, _) = try await document(words)
+            #expect(again.results[0].known == true)
+            #expect(again.summary.found == "finding")
+            #expect(again.summary.known == 1)
+            // Not the same host.
+            let other = ["--baseline", file, "--policy", policy, server.target("www.test")]
+            #expect(await check(other).status == 1)
+            let good = try site.policy("\"\(try site.leaf.key.pin)\"")
+            let mended = await check(["--baseline", file, "--policy", good, server.target()])
+            #expect(mended.lines[1] == "  mended: it failed in the baseline")
+            #expect(mended.lines.last == "1 checked: 1 ok, 1 mended")
+            // Known as a mismatch is no licence for a chain that is not trusted.
+            let stranger = try site.folder.add(TestCertificate.root("Other Root").pemText)
+            let untrusted = await pinctl(["check", "--ca-file", stranger] + words)
+            #expect(untrusted.status == 4)
+        }
+    }
+
+    @Test("a chain that is not trusted for one reason is not known when it is so for another")
+    func baselineReasons() async throws {
+        var earlier = ""
+        try await site.serve { server in
+            earlier = await check(["--json", "--pin", strangePin, "www.test:1@127.0.0.1:\(server.port)"]).output
+        }
+        let expired = try site.intermediate.leaf("www.test") { $0.notAfter = $0.notBefore + 86_400 }
+        try await site.serve([expired, site.intermediate]) { server in
+            // The target as the earlier run had it, at this server's port.
+            let moved = try site.folder.add(
+                earlier.replacing(/127\.0\.0\.1:[0-9]+/, with: "127.0.0.1:\(server.port)"))
+            let target = "www.test:1@127.0.0.1:\(server.port)"
+            let (later, run) = try await document(["--baseline", moved, "--pin", strangePin, target])
+            #expect(later.results[0].verdict == "chain_expired")
+            #expect(later.summary.known == 0)
+            #expect(run.status == 4)
+        }
+    }
+
+    @Test(
+        "what is no baseline is refused",
+        arguments: [
+            "", "{", "{}", "[]", "{\"schema\":\"pinctl.hash/1\",\"results\":[]}", "{\"schema\":\"pinctl.check/1\"}",
+            "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\"}]}",
+            "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\",\"verdict\":\"fine\"}]}",
+            "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\",\"verdict\":\"denied\"}]}",
+        ])
+    func foreignBaseline(text: String) async throws {
+        let file = try site.folder.add(text)
+        let run = await check(["--pin", strangePin, "--baseline", file, "a.test"])
+        #expect(run.errors.hasPrefix("pinctl: --baseline: \(file): "))
+        #expect(run.output == "")
+        #expect(run.status == 2)
+    }
+
+    @Test("--max-unreachable accepts a share, and never a run that reached nobody")
+    func unreachable() async throws {
+        let closed = try closed()
+        try await site.serve { server in
+            let pin = try site.leaf.key.pin
+            let some = ["--pin", pin, closed.target(), server.target()]
+            #expect(await check(some).status == 3)
+            let rows: [(String, Int32)] = [("50%", 0), ("49%", 3), ("1", 0), ("0", 3), ("100%", 0)]
+            for (share, code) in rows { #expect(await check(["--max-unreachable", share] + some).status == code) }
+            let run = await check(["--max-unreachable", "1"] + some)
+            #expect(run.lines[0].hasPrefix("??    "))
+            #expect(run.errors == "pinctl: warning: not all targets were reached, which --max-unreachable accepts\n")
+            #expect(await check(["--max-unreachable", "100%", "--pin", pin, closed.target()]).status == 3)
+            let earlier = try site.folder.add(await check(["--json", "--pin", pin, closed.target()]).output)
+            #expect(await check(["--baseline", earlier, "--pin", pin, closed.target()]).status == 3)
+            #expect(await check(["--baseline", earlier] + some).status == 0)
+        }
+        for value in ["x", "101%", "-1", "", "%", "1.5%"] {
+            #expect(await check(["--pin", strangePin, "--max-unreachable=\(value)", "a.test"]).status == 2)
+        }
+    }
+
+    @Test("reads targets from files: remarks and blanks pass, a bad line is told with its number, the others count")
+    func lists() async throws {
+        try await site.serve { server in
+            let first = try site.folder.add(
+                """
+                # all of them
+                \(server.target())   # the one
+
+                    gopher://a.test
+                \(String(repeating: "a", count: 5_000))
+                \(server.target("www.test"))\r
+                """, name: "first.txt")
+            let second = try site.folder.add(server.target(), name: "second.txt")
+            let words = ["--pin", try site.leaf.key.pin, "--targets", first, "--targets", second]
+            let run = await check(words)
+            #expect(run.lines.filter { $0.hasPrefix("ok ") }.count == 2)
+            #expect(run.lines.filter { $0.hasPrefix("FAIL") }.count == 1)
+            #expect(
+                run.errors
+                    == "pinctl: \(first):4: gopher://a.test: scheme \"gopher\" is not supported: see pinctl help targets\n"
+                    + "pinctl: \(first):5: is longer than any target: give one target a line\n")
+            #expect(run.status == 2)
+            let lines = await check(["--ndjson"] + words)
+            #expect(lines.lines.count == 6)
+            #expect(lines.lines[0].contains("\"input\":\"\(server.target())\""))
+            #expect(lines.lines[1].contains("\"line\":4,\"input\":\"gopher://a.test\",\"error\":"))
+            #expect(lines.lines[5].contains("\"type\":\"summary\""))
+            let missing = await check(["--pin", strangePin, "--targets", "/no/such"])
+            #expect(missing.errors == "pinctl: /no/such: no such file: check the path\n")
+            #expect(missing.status == 2)
+        }
+    }
+
+    @Test("a target that is named twice is checked once, and a line of a list each time")
+    func duplicates() async throws {
+        try await site.serve { server in
+            let words = ["--pin", try site.leaf.key.pin]
+            #expect(
+                await check(words + [server.target(), server.target()]).lines.last == "1 checked: 1 ok")
+            let list = try site.folder.add("\(server.target())\n\(server.target())\n")
+            #expect(await check(words + ["--targets", list]).lines.last == "2 checked: 2 ok")
+        }
+    }
+
+    @Test("failures for one cause are told once in full and counted at the end, the worst cause first")
+    func causes() async throws {
+        let old = try TestCertificate.root("Old Root")
+        let names = (0..<12).map { "h\($0).example.test" }
+        let leaf = try site.intermediate.leaf(names[0]) { $0.alternativeNames = names.map { .dns($0) } }
+        let closed = try closed()
+        try await site.serve([leaf, site.intermediate]) { server in
+            let policy = try site.folder.add(
+                """
+                { "version": 1,
+                  "pins": { "le-ye1": { "pin": "\(try old.key.pin)", "role": "root" } },
+                  "domains": [{ "host": "example.test", "subdomains": true, "pins": ["le-ye1"] }] }
+                """)
+            let run = await check(
+                ["--policy", policy, closed.target("a.example.test")] + names.map { server.target($0) })
+            #expect(run.lines.filter { $0.hasPrefix("  cause: ") }.count == 1)
+            let closing = run.lines.suffix(7)
+            #expect(closing.first == "1 cause, 12 hosts: the authority changed: le-ye1 -> CN=Test Root")
+            #expect(
+                closing.dropFirst().first?.hasPrefix("  do: have the certificate issued by a pinned authority") == true)
+            #expect(closing.dropFirst(2).first?.hasSuffix(" and 2 more") == true)
+            #expect(closing.dropFirst(3).first == "1 cause, 1 host: unreachable: refused")
+            #expect(run.lines.last == "13 checked: 12 failed, 1 unreachable")
+            #expect(run.status == 1)
+        }
+    }
+
+    @Test("a report of the run is the baseline of the next, and annotations and reports tell what the text does")
+    func reports() async throws {
+        try await site.serve { server in
+            let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")
+            let folder = site.folder.path
+            let reports = ["json", "junit", "sarif", "markdown", "html", "prometheus"]
+            let words = ["--policy", policy, server.target()]
+            let run = await check(reports.flatMap { ["--report", "\($0)=\(folder)/report.\($0)"] } + words)
+            #expect(run.lines[0].hasPrefix("FAIL"))
+            #expect(run.errors == "")
+            #expect(run.status == 1)
+            for format in reports {
+                let text = try String(
+                    decoding: Data(contentsOf: URL(filePath: "\(folder)/report.\(format)")), as: UTF8.self)
+                #expect(text.contains("pin_mismatch"), "\(format)")
+            }
+            let again = await check(["--baseline", "\(folder)/report.json"] + words)
+            #expect(again.lines.last == "1 checked: 1 known")
+            #expect(again.status == 0)
+        }
+    }
+}

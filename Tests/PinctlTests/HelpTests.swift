@@ -1,0 +1,133 @@
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+@Suite("The help")
+struct HelpTests {
+    @Test("in short has a line for each flag, in 80 columns", arguments: CommandDefinition.all.map(\.name))
+    func short(name: String) async throws {
+        let command = try #require(CommandDefinition.all.first { $0.name == name })
+        let help = await pinctl(name, "-h", terminal: Terminal(columns: 200))
+        #expect(help.status == 0)
+        #expect(help.errors.isEmpty)
+        #expect(help.lines.allSatisfy { $0.count <= 80 }, "\(help.lines.filter { $0.count > 80 })")
+        let words = Self.words(help.output)
+        for flag in command.allFlags {
+            #expect(words.contains("\(flag.dashed)\(flag.valueName.map { " \($0)" } ?? "") "))
+            #expect(Self.says(words, flag.help))
+        }
+    }
+
+    @Test("in full says everything, as wide as the terminal", arguments: CommandDefinition.all.map(\.name))
+    func long(name: String) async throws {
+        let command = try #require(CommandDefinition.all.first { $0.name == name })
+        let help = await pinctl(name, "--help")
+        #expect(help.status == 0)
+        #expect(help.errors.isEmpty)
+        #expect(await pinctl("help", name).output == help.output)
+        #expect(await pinctl(name, "-h", "--help").output == help.output)
+        let words = Self.words(help.output)
+        for flag in command.allFlags {
+            #expect(words.contains("\(flag.dashed)\(flag.valueName.map { " \($0)" } ?? "") "))
+            #expect(Self.says(words, flag.help) && Self.says(words, flag.details))
+        }
+        #expect(words.contains(Self.words(command.notes.joined(separator: " "))))
+        for columns in [40, 60, 132] {
+            let folded = await pinctl(name, "--help", terminal: Terminal(columns: columns))
+            #expect(Self.words(folded.output) == words)
+            // Words, and command lines, that are longer cannot be folded.
+            let long = folded.lines.filter { $0.count > columns && !$0.contains("pinctl") }
+            #expect(long.allSatisfy { $0.split(separator: " ").count == 1 || $0.hasPrefix("  ") }, "\(long)")
+        }
+    }
+
+    /// Whether the words stand there, what stands behind them aside.
+    private static func says(_ words: String, _ text: String) -> Bool {
+        text.isEmpty || words.contains(self.words(text).dropLast())
+    }
+
+    /// The words of a text, one space behind each.
+    private static func words(_ text: String) -> String {
+        text.split { $0 == " " || $0 == "\n" }.map { "\($0) " }.joined()
+    }
+
+    @Test("shows examples of every command that the command understands")
+    func examples() throws {
+        for command in CommandDefinition.all {
+            #expect(!command.examples.isEmpty, "\(command.name) has none")
+            for example in command.examples {
+                var words = example.line.split(separator: " ").map(String.init)
+                // What the shell takes for itself.
+                if let redirection = words.firstIndex(where: { ["<", ">", "|"].contains($0) }) {
+                    words.removeSubrange(redirection...)
+                }
+                #expect(words.prefix(2) == ["pinctl", command.name])
+                let arguments = try Arguments(Array(words.dropFirst(2)), for: command)
+                for flag in command.allFlags {
+                    guard case .choice(_, let choices) = flag.value else { continue }
+                    #expect(arguments.all(flag).allSatisfy(choices.contains), "\(example.line)")
+                }
+            }
+        }
+    }
+
+    @Test("has topics beside the commands")
+    func topics() async throws {
+        let overview = await pinctl("--help")
+        #expect(overview.status == 0)
+        #expect(overview.lines.allSatisfy { $0.count <= 80 })
+        for command in CommandDefinition.all { #expect(overview.output.contains("  \(command.name) ")) }
+        for words in [["help"], ["-h"]] { #expect(await pinctl(words).output == overview.output) }
+        #expect(await pinctl("--version").output.hasPrefix("pinctl "))
+        let codes = await pinctl("help", "exit-codes")
+        for status in ExitCode.allCases {
+            #expect(codes.lines.contains { $0.hasPrefix("\(status.rawValue) ") && $0.hasSuffix(status.meaning) })
+        }
+        #expect(await pinctl("help", "targets").output.contains("[2001:db8::1]:port"))
+        #expect(await pinctl("help", "environment").output.contains("PINCTL_POLICY\n"))
+        let schema = try #require(FileManager.default.contents(atPath: "pins/policy.schema.json"))
+        #expect(await pinctl("help", "schema").output == String(decoding: schema, as: UTF8.self))
+    }
+}
+
+@Suite("A man page")
+struct ManualPageTests {
+    @Test("has the sections that people look for", arguments: CommandDefinition.all.map(\.name))
+    func sections(name: String) async throws {
+        let page = await pinctl("help", "man", name)
+        #expect(page.status == 0)
+        let titles = page.lines.filter { $0.hasPrefix(".SH ") }.map { $0.dropFirst(4) }
+        #expect(
+            titles == [
+                "NAME", "SYNOPSIS", "DESCRIPTION", "FLAGS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES",
+                "SEE ALSO",
+            ])
+        #expect(page.output.utf8.allSatisfy { $0 < 0x80 })
+    }
+
+    @Test(
+        "is read by groff without a complaint, and says what the help says",
+        .enabled(if: TestCommand.isPresent("groff", "--version"), "groff is not installed"),
+        arguments: [""] + CommandDefinition.all.map(\.name))
+    func groff(name: String) async throws {
+        let page = await pinctl(["help", "man", name].filter { !$0.isEmpty })
+        let run = try TestCommand.run(["groff", "-ww", "-man", "-Tascii", "-P-cbou"], input: page.output)
+        #expect(run.status == 0)
+        #expect(run.errors.isEmpty, "\(String(decoding: run.errors, as: UTF8.self))")
+        let text = String(decoding: run.output, as: UTF8.self)
+        let command = CommandDefinition.all.first { $0.name == name }
+        for flag in command?.allFlags ?? [] { #expect(text.contains(flag.dashed)) }
+        for example in command?.examples ?? [] where example.line.count < 60 { #expect(text.contains(example.line)) }
+    }
+
+    @Test(
+        "passes the lint of mandoc",
+        .enabled(if: TestCommand.isPresent("sh", "-c", "command -v mandoc"), "mandoc is not installed"),
+        arguments: [""] + CommandDefinition.all.map(\.name))
+    func mandoc(name: String) async throws {
+        let page = await pinctl(["help", "man", name].filter { !$0.isEmpty })
+        let run = try TestCommand.run(["mandoc", "-Tlint", "-Wwarning"], input: page.output)
+        #expect(run.text.isEmpty, "\(run.text)")
+    }
+}

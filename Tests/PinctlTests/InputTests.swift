@@ -1,0 +1,242 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+/// Inputs of `hash` beside plain PEM and DER, made by OpenSSL's command where a person would make them with it.
+@Suite("Inputs of pinctl hash")
+struct InputTests {
+    let folder: TestFolder
+    let root: TestCertificate
+    let leaf: TestCertificate
+    let password: String
+
+    init() throws {
+        folder = try TestFolder()
+        root = try TestCertificate.root("Test Root")
+        leaf = try root.leaf("api.test")
+        password = try folder.add("open sesame\n", name: "password")
+    }
+
+    private func pins(_ words: String...) async -> [String] {
+        await pinctl(["hash"] + words).lines.map { String($0.prefix { $0 != " " }) }
+    }
+
+    @Test("encrypted keys are opened by the password of a file, and are named with the flag without it")
+    func encryptedKeys() async throws {
+        let key = leaf.key
+        let inputs = [
+            try key.encryptedPrivateKeyPEM(passphrase: "open sesame"),
+            try key.encryptedTraditionalPEM(passphrase: "open sesame"),
+        ]
+        let wrong = try folder.add("other", name: "wrong")
+        for input in inputs {
+            let file = try folder.add(leaf.pemText + input)
+            #expect(await pins("--password-file", password, file) == [try key.pin, try key.pin])
+            let without = await pinctl("hash", file)
+            #expect(without.errors.contains("is an encrypted private key: give --password-file FILE"))
+            #expect(without.status == 2)
+            let failed = await pinctl("hash", "--password-file", wrong, file)
+            #expect(failed.errors.contains("another password"))
+            #expect(failed.status == 2)
+        }
+    }
+
+    @Test("a password comes from a descriptor, with and without a line end")
+    func descriptor() async throws {
+        let file = try folder.add(leaf.key.encryptedPrivateKeyPEM(passphrase: "open sesame"))
+        for end in ["", "\\n", "\\r\\n"] {
+            let run = try await shell("pinctl hash --password-fd 3 \(file) 3< <(printf 'open sesame\(end)')")
+            #expect(run.output == (try leaf.key.pin) + "\n")
+        }
+        let closed = try await shell("pinctl hash --password-fd 9 \(file) 9<&-")
+        #expect(closed.errors.hasPrefix("pinctl: --password-fd: "))
+        #expect(closed.status == 2)
+    }
+
+    @Test("PKCS #12 gives its certificates and the key")
+    func pkcs12() async throws {
+        let file = try folder.add(TestPKCS12.file(leaf, chain: [root], password: "open sesame"))
+        let run = await pinctl("hash", "--password-file", password, file)
+        #expect(run.lines.count == 3)
+        #expect(run.lines.filter { $0.hasPrefix((try? leaf.key.pin) ?? "-") }.count == 2)
+        #expect(run.lines.contains { $0.contains("private key") })
+        let without = await pinctl("hash", file)
+        #expect(without.errors.hasSuffix("is PKCS #12 under a password: give --password-file FILE\n"))
+        #expect(without.status == 2)
+        let open = try folder.add(TestPKCS12.file(leaf, password: ""))
+        #expect(await pins(open).count == 2)
+    }
+
+    @Test(
+        "CS5: what would take hours to open is refused before the work is done",
+        arguments: [1 << 31 - 1, 10_000_001])
+    func bombs(iterations: Int) async throws {
+        let files = [
+            TestPKCS12.macced(iterations: iterations), TestPKCS12.encryptedSafe(iterations: iterations),
+            TestPKCS12.file(bags: [TestPKCS12.shroudedKeyBag(iterations: iterations)]),
+            TestPKCS12.encryptedKey(iterations: iterations), TestPKCS12.encryptedKeyOfDES(iterations: iterations),
+            TestPKCS12.encryptedKey(scryptCost: 1 << 20, blockSize: 8, parallelization: iterations),
+        ]
+        for file in files {
+            let run = await pinctl("hash", "--password-file", password, try folder.add(file))
+            #expect(run.errors.contains("iterations, more than the 10000000"))
+            #expect(run.output == "")
+            #expect(run.status == 2)
+        }
+    }
+
+    @Test("CS5: the work is bounded for all files of a run together")
+    func totalWork() async throws {
+        // Paid before OpenSSL finds that it does not have DES, so that nobody waits for fifty million.
+        let block = TestPEM.block("ENCRYPTED PRIVATE KEY", TestPKCS12.encryptedKeyOfDES(iterations: 9_999_999))
+        let run = await pinctl("hash", "--password-file", password, try folder.add(String(repeating: block, count: 8)))
+        let lines = run.errors.split(separator: "\n")
+        #expect(lines.filter { $0.contains("OpenSSL cannot read") }.count == 5)
+        #expect(lines.filter { $0.contains("than are left of this run") }.count == 3)
+    }
+
+    @Test("PKCS #7 of OpenSSL gives its certificates, as PEM and as DER")
+    func pkcs7() async throws {
+        let chain = try folder.add(leaf.pemText + root.pemText)
+        for form in ["PEM", "DER"] {
+            let out = folder.path + "/chain.p7b.\(form)"
+            _ = try TestCommand.run([
+                "openssl", "crl2pkcs7", "-nocrl", "-certfile", chain, "-outform", form, "-out", out,
+            ])
+            #expect(await pins(out) == [try leaf.key.pin, try root.key.pin])
+        }
+    }
+
+    @Test("a record that --as tlsa=NAME prints is read again")
+    func records() async throws {
+        let certificate = try folder.add(leaf.pemText)
+        let record = await pinctl("hash", "--as", "tlsa=_443._tcp.api.test.", certificate)
+        #expect(record.output.hasPrefix("_443._tcp.api.test. IN TLSA 3 1 1 "))
+        #expect(await pins(try folder.add(record.output)) == [try leaf.key.pin])
+        let other = await pinctl(
+            "hash", try folder.add("_443._tcp.api.test. IN TLSA 3 0 1 \(String(repeating: "ab", count: 32))\n"))
+        #expect(other.errors.contains("is a TLSA record with the sha256 of a certificate, which tells no pin"))
+        #expect(other.status == 2)
+        for name in ["a b", "a\nb", "", "a..b", "x;y"] {
+            #expect(await pinctl("hash", "--as", "tlsa=\(name)", certificate).status == 2)
+        }
+    }
+
+    @Test("JSON Web Keys and SSH's public keys have the pin of the key they are")
+    func otherFormats() async throws {
+        let key = try TestKey(.p256)
+        let point = Array(try key.publicKeyDER.suffix(64))
+        let web =
+            "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"\(urlSafe(point[..<32]))\",\"y\":\"\(urlSafe(point[32...]))\"}"
+        #expect(await pins(try folder.add(web)) == [try key.pin])
+        #expect(await pins(try folder.add("{\"keys\": [\(web), \(web)]}")).count == 2)
+        let edwards = try TestKey(.ed25519)
+        let raw = Array(try edwards.publicKeyDER.suffix(32))
+        #expect(
+            await pins(try folder.add("{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"\(urlSafe(raw[...]))\"}")) == [
+                try edwards.pin
+            ])
+        let type = Array("ssh-ed25519".utf8)
+        let blob = [0, 0, 0, UInt8(type.count)] + type + [0, 0, 0, 32] + raw
+        #expect(await pins(try folder.add("ssh-ed25519 \(TestPEM.base64(blob)) me@home\n")) == [try edwards.pin])
+        for broken in [
+            "{\"kty\":\"oct\",\"k\":\"AAAA\"}", "{\"kty\":\"EC\"}", "{\"kty\":", "{}", "[]", "{\"domains\": []}",
+            "ssh-rsa AAAA", "ssh-ed25519 \(TestPEM.base64(Array(blob.dropLast())))",
+        ] {
+            let run = await pinctl("hash", try folder.add(broken))
+            #expect(run.status == 2)
+            #expect(run.output == "")
+        }
+    }
+
+    private func urlSafe(_ bytes: ArraySlice<UInt8>) -> String {
+        TestPEM.base64(Array(bytes)).replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    @Test("a folder stands for its files by name; what holds no key is told, and an empty one is an error")
+    func folders() async throws {
+        let certificates = try TestFolder()
+        #expect(await pinctl("hash", certificates.path).status == 2)
+        _ = try certificates.add(leaf.pemText, name: "b.pem")
+        _ = try certificates.add(root.pemText, name: "a.pem")
+        _ = try certificates.add("read me", name: "README")
+        _ = try certificates.add(leaf.pemText, name: ".hidden.pem")
+        try FileManager.default.createSymbolicLink(
+            atPath: certificates.path + "/zero", withDestinationPath: "/dev/zero")
+        let run = await pinctl("hash", certificates.path)
+        #expect(run.lines.map { String($0.prefix { $0 != " " }) } == [try root.key.pin, try leaf.key.pin])
+        #expect(run.errors.contains("README: passed over, it holds neither PEM nor DER"))
+        #expect(run.errors.contains("zero: passed over"))
+        #expect(run.status == 0)
+        // A link that leads to itself is no file of anything, and told.
+        try FileManager.default.createSymbolicLink(atPath: certificates.path + "/loop", withDestinationPath: "loop")
+        #expect(await pinctl("hash", certificates.path).status == 2)
+    }
+
+    @Test("selects, and says when there is nothing to select")
+    func selection() async throws {
+        let chain = try folder.add(leaf.pemText + root.pemText)
+        #expect(await pinctl("hash", "--leaf", chain).output == (try leaf.key.pin) + "\n")
+        #expect(await pinctl("hash", "--ca", chain).output == (try root.key.pin) + "\n")
+        #expect(await pinctl("hash", "--root", chain).output == (try root.key.pin) + "\n")
+        #expect(await pinctl("hash", "--index", "1", chain).output == (try root.key.pin) + "\n")
+        for words in [["--index", "2"], ["--index", "-1"], ["--leaf", "--ca"], ["--index", "x"]] {
+            #expect(await pinctl(["hash"] + words + [chain]).status == 2)
+        }
+        #expect(await pinctl("hash", "--leaf", try folder.add(root.pemText)).status == 2)
+    }
+
+    @Test("--expect exits with 1 unless a key has the pin, and says what was found")
+    func expectation() async throws {
+        let chain = try folder.add(leaf.pemText + root.pemText)
+        #expect(await pinctl("hash", "--expect", try root.key.pin, chain).status == 0)
+        #expect(await pinctl("hash", "--expect", strangePin, "--expect", try root.key.pin, chain).status == 0)
+        let run = await pinctl("hash", "-q", "--expect", strangePin, chain)
+        #expect(run.status == 1)
+        #expect(run.errors.contains("no key has the pin \(strangePin): found 2 keys, \(try leaf.key.pin)"))
+        #expect(await pinctl("hash", "--expect", try root.key.pin, "--leaf", chain).status == 1)
+        #expect(await pinctl("hash", "--expect", strangePin, "/no/such").status == 2)
+        #expect(await pinctl("hash", "--expect", "sha256/AAAA", chain).status == 2)
+    }
+
+    @Test("prints a pin once with --unique, and ends lines with NUL with -0")
+    func shapes() async throws {
+        let file = try folder.add(leaf.pemText + leaf.pemText + root.pemText)
+        #expect(await pinctl("hash", "--unique", file).lines.count == 2)
+        let run = await pinctl("hash", "-0", try folder.add(leaf.pemText))
+        #expect(run.output == (try leaf.key.pin) + "\0")
+    }
+
+    @Test(
+        "CB21, CL3: bytes that are nothing end with exit 2 and no pin",
+        arguments: [
+            [], [0x30], [0x30, 0x80], [0xFE, 0xED, 0xFE, 0xED], [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF, 2, 1, 3], [0x7B],
+        ])
+    func garbage(bytes: [UInt8]) async throws {
+        let run = await pinctl("hash", try folder.add(bytes))
+        #expect(run.status == 2)
+        #expect(run.output == "")
+        #expect(await pinctl("show", try folder.add(bytes, name: "x.pem")).status == 2)
+        #expect(await pinctl("hash", "/dev/zero").status == 2)
+    }
+
+    @Test("CB21: PKCS #12 and PKCS #7 cut short or changed anywhere never trap")
+    func mutations() async throws {
+        let chain = try folder.add(leaf.pemText)
+        let out = folder.path + "/m.p7b"
+        _ = try TestCommand.run(["openssl", "crl2pkcs7", "-nocrl", "-certfile", chain, "-outform", "DER", "-out", out])
+        let files = [
+            try Array(Data(contentsOf: URL(filePath: out))), try TestPKCS12.file(leaf, password: "open sesame"),
+        ]
+        for file in files {
+            for start in stride(from: 0, to: file.count, by: 37) {
+                var changed = file
+                changed[start] ^= 0x81
+                for bytes in [changed, Array(file.prefix(start))] {
+                    let run = await pinctl("hash", "--password-file", password, try folder.add(bytes))
+                    #expect([0, 2].contains(run.status))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import CertificateTrust
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+/// Rotations that took real apps off the air: the plan that could have been run before is red and says why, and green
+/// after the remedy.
+@Suite("Outages, planned for")
+struct PlanOutageTests {
+    private static let day: Int64 = 86_400
+    private let now = Int64(testTime.timeIntervalSince1970)
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    private func chain(_ certificates: TestCertificate...) throws -> String {
+        try folder.add(certificates.map(\.pemText).joined())
+    }
+
+    private func pin(_ key: TestKey, _ role: String) throws -> String {
+        #"{ "pin": "\#(try key.pin)", "role": "\#(role)" }"#
+    }
+
+    private func release(_ pins: String...) throws -> String { try folder.add(policyText([("api.test", pins)])) }
+
+    private func plan(_ new: String, _ anchors: [TestCertificate], _ release: String, _ words: String...) async throws
+        -> Run
+    {
+        let roots = try folder.add(anchors.map(\.pemText).joined())
+        return await pinctl(["plan", "--ca-file", roots, "--new", new, "--against", release] + words)
+    }
+
+    /// Red, with the reason; the remedy is green.
+    private func holds(
+        _ new: String, _ anchors: [TestCertificate], red: String, green: String, _ words: [String] = [], reason: String
+    ) async throws {
+        let roots = try folder.add(anchors.map(\.pemText).joined())
+        let base = ["plan", "--ca-file", roots, "--new", new] + words
+        let before = await pinctl(base + ["--against", red])
+        #expect(before.status == 1)
+        #expect(before.output.contains(reason), "\(before.output)")
+        let after = await pinctl(base + ["--against", green])
+        #expect(after.status == 0, "\(after.output)")
+    }
+
+    @Test("A content network moves from one authority to another: Cloudflare, Let's Encrypt to Google, 2026-07")
+    func authorityMoved() async throws {
+        let (old, new) = (try TestCertificate.root("E").intermediate("YE1"), try TestCertificate.root("G"))
+        let issuer = try new.intermediate("WE1")
+        let key = try TestKey()
+        let reissued = try issuer.leaf("api.test", key: key)
+        try await holds(
+            chain(reissued, issuer), [new], red: release(pin(old.key, "intermediate")),
+            green: release(pin(old.key, "intermediate"), pin(key, "leaf")), reason: "no pin is in the new chain")
+    }
+
+    @Test("An intermediate is replaced under the same root: CloudFront, Amazon M01 to M04, 2026-07")
+    func intermediateReplaced() async throws {
+        let root = try TestCertificate.root("Amazon Root")
+        let (old, new) = (try root.intermediate("M01"), try root.intermediate("M04"))
+        try await holds(
+            chain(new.leaf("api.test"), new), [root], red: release(pin(old.key, "intermediate")),
+            green: release(pin(old.key, "intermediate"), pin(root.key, "root")), reason: "no pin is in the new chain")
+    }
+
+    @Test("An authority issues from several intermediates at random: Let's Encrypt, since 2024")
+    func randomIntermediate() async throws {
+        let root = try TestCertificate.root("ISRG")
+        let all = try (10...14).map { try root.intermediate("R\($0)") }
+        let key = try TestKey()
+        let request = try folder.add(TestSigningRequest(TestName(.commonName("api.test")), key: key).pemText)
+        // Before anything is issued: the plan says what it depends on.
+        let pinned = try release(pin(all[0].key, "intermediate"), pin(all[1].key, "intermediate"))
+        let depends = try await plan(request, [root], pinned, "--current", chain(all[0].leaf("api.test"), all[0]))
+        #expect(depends.output.contains("survives only if issued under CN=R10 or sha256/"))
+        for issuer in all.dropFirst(2) {
+            try await holds(
+                chain(issuer.leaf("api.test", key: key), issuer), [root], red: pinned,
+                green: release(pin(all[0].key, "intermediate"), pin(root.key, "root")),
+                reason: "no pin is in the new chain")
+        }
+    }
+
+    @Test("A root ends, and its successor was cross-signed by it: DST Root CA X3, 2021-09-30")
+    func rootEnded() async throws {
+        let end = now + 30 * Self.day
+        let dst = try TestCertificate.root("DST Root CA X3") { $0.notAfter = end }
+        let isrg = try TestCertificate.root("ISRG Root X1")
+        let issuer = try isrg.intermediate("R3")
+        let crossSigned = try dst.crossSign(isrg) { $0.notAfter = end }
+        try await holds(
+            chain(issuer.leaf("api.test"), issuer, crossSigned), [dst, isrg], red: release(pin(dst.key, "root")),
+            green: release(pin(isrg.key, "root"), pin(dst.key, "root")), ["--fail-within", "100d"],
+            reason: "DST Root CA X3")
+    }
+
+    @Test("A cross-signed authority becomes a root of its own: AddTrust, 2020-05-30")
+    func crossSignatureEnded() async throws {
+        let addTrust = try TestCertificate.root("AddTrust")
+        let userTrust = try TestCertificate.root("USERTrust")
+        let issuer = try userTrust.intermediate("Issuer")
+        let crossSigned = try addTrust.crossSign(userTrust) { $0.notAfter = now + 30 * Self.day }
+        try await holds(
+            chain(issuer.leaf("api.test"), issuer, crossSigned), [addTrust, userTrust],
+            red: release(pin(userTrust.key, "intermediate"), pin(addTrust.key, "root")),
+            green: release(pin(userTrust.key, "ca"), pin(addTrust.key, "ca")), ["--fail-within", "100d"],
+            reason: "USERTrust, issued by AddTrust, ends")
+    }
+
+    @Test("A leaf is renewed every 45 days, each time with a new key")
+    func leafRekeyed() async throws {
+        let root = try TestCertificate.root("Root")
+        let issuer = try root.intermediate("Issuer")
+        let leaf = try issuer.leaf("api.test") { $0.notAfter = now + 45 * Self.day }
+        let words = ["--fail-within", "100d"]
+        // Before: all its life hangs on one key.
+        try await holds(
+            chain(leaf, issuer), [root], red: release(pin(leaf.key, "leaf")),
+            green: release(pin(leaf.key, "leaf"), pin(root.key, "root")), words, reason: "renew it with the same key")
+        // With the renewed certificate at hand.
+        try await holds(
+            chain(issuer.leaf("api.test"), issuer), [root], red: release(pin(leaf.key, "leaf")),
+            green: release(pin(leaf.key, "leaf"), pin(root.key, "root")), reason: "no pin is in the new chain")
+    }
+
+    @Test("A backup key was never made, and the only key is lost")
+    func backupNeverMade() async throws {
+        let root = try TestCertificate.root("Root")
+        let key = try TestKey()
+        let lost = try TestKey()
+        let new = try folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
+        try await holds(
+            new, [root], red: release(pin(lost, "leaf")), green: release(pin(lost, "leaf"), pin(key, "leaf")),
+            reason: "no pin is this key")
+    }
+
+    @Test("The day of a network security config's pin-set passes, and nobody is told that pinning is off")
+    func pinSetEnded() async throws {
+        let root = try TestCertificate.root("Root")
+        let leaf = try root.leaf("api.test")
+        let pins = [try leaf.key.pin, try root.key.pin]
+        try await holds(
+            chain(leaf), [root], red: folder.add(androidText(pins, expiration: "2027-02-01")),
+            green: folder.add(androidText(pins, expiration: "2028-02-01")), ["--fail-within", "100d"],
+            reason: "its pins are off then")
+    }
+}

@@ -1,0 +1,221 @@
+import CertificateTrust
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+/// Releases that are tags of real repositories, made here with the git that is installed; without one there is nothing
+/// to read, and the suite is skipped.
+@Suite("pinctl plan, against tags", .enabled(if: TestCommand.isPresent("git", "--version")))
+struct PlanTagTests {
+    let site: Site
+    let repository: String
+
+    init() throws {
+        site = try Site()
+        repository = site.folder.path + "/repository"
+        try git("init", "-q", repository)
+        try write("pins/pins.jsonc", policyText([("api.test", ["\"\(strangePin)\""])]))
+        try tag("v5.0")
+        try write("pins/pins.jsonc", policyText([("api.test", ["\"\(strangePin)\"", "\"\(try site.root.key.pin)\""])]))
+        try tag("v5.1", annotated: true)
+    }
+
+    private func git(_ words: String...) throws {
+        let identity = ["-c", "user.name=Test", "-c", "user.email=test@example.test"]
+        let result = try TestCommand.run(
+            ["git"] + identity + words, environment: ["LC_ALL=C", "HOME=\(site.folder.path)"])
+        try #require(result.status == 0, "\(words): \(result.text)")
+    }
+
+    private func write(_ path: String, _ text: String) throws {
+        let file = "\(repository)/\(path)"
+        let folder = file[..<(file.lastIndex(of: "/") ?? file.endIndex)]
+        _ = try TestCommand.run(["mkdir", "-p", String(folder)])
+        try Data(text.utf8).write(to: URL(filePath: file))
+    }
+
+    private func tag(_ name: String, annotated: Bool = false) throws {
+        try git("-C", repository, "add", "-A")
+        try git("-C", repository, "commit", "-q", "--allow-empty", "-m", name)
+        if annotated {
+            try git("-C", repository, "tag", "-a", "-m", name, name)
+        } else {
+            try git("-C", repository, "update-ref", "refs/tags/\(name)", "HEAD")
+        }
+    }
+
+    private func plan(_ source: String, in folder: String? = nil, _ words: String...) async -> Run {
+        await pinctl(
+            ["plan", "--ca-file", site.anchors, "--new", site.chain, "--repository", folder ?? repository, "--against"]
+                + [source] + words, variables: ["PATH": path, "HOME": site.folder.path])
+    }
+
+    private var path: String { ProcessInfo.processInfo.environment["PATH"] ?? "" }
+
+    private func verdicts(_ run: Run) throws -> [String] {
+        try run.decoded(as: PlanDocument.self).results.map { "\($0.release ?? "") \($0.verdict ?? "")" }
+    }
+
+    @Test("A policy is read as it was at each tag, light and annotated, and the work tree does not count")
+    func tags() async throws {
+        try write("pins/pins.jsonc", "not read")
+        let run = await plan("git:v5.*:pins/pins.jsonc", in: nil, "--json")
+        #expect(run.errors == "")
+        #expect(try verdicts(run) == ["v5.0 breaks", "v5.1 survives_only"])
+        #expect(run.status == 1)
+        #expect(try verdicts(await plan("git:v5.1:pins/pins.jsonc", in: repository + "/pins", "--json")).count == 1)
+    }
+
+    @Test("What a policy includes, and the files that it names, are read at the same tag")
+    func included() async throws {
+        try write("pins/roots.jsonc", #"{ "version": 1, "pins": { "r": "\#(try site.root.key.pin)" } }"#)
+        try write("pins/keys/leaf.pem", site.leaf.pemText)
+        try write("pins/root.pem", site.root.pemText)
+        try write(
+            "pins/pins.jsonc",
+            """
+            { "version": 1, "include": ["roots.jsonc"], "domains": [{ "host": "api.test",
+              "pins": ["r", { "file": "keys/leaf.pem" }], "anchors": { "files": ["root.pem"] } }] }
+            """)
+        try tag("v6.0")
+        for file in ["roots.jsonc", "keys/leaf.pem", "root.pem"] { try write("pins/\(file)", "other") }
+        let run = await plan("git:v6.0:pins/pins.jsonc", in: nil, "-v")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.contains("survives by CN=api.test (leaf), r (root)"))
+        try git("-C", repository, "rm", "-q", "-f", "--cached", "pins/roots.jsonc")
+        try git("-C", repository, "commit", "-q", "-m", "gone")
+        try git("-C", repository, "tag", "v6.1")
+        let gone = await plan("git:v6.1:pins/pins.jsonc")
+        #expect(gone.status == 2)
+        #expect(gone.errors.contains("v6.1: pins/pins.jsonc:1:"))
+        #expect(gone.errors.contains("\"roots.jsonc\" cannot be included: no such file"))
+    }
+
+    @Test("A path that some tags do not have is told; one that none has is exit 2")
+    func absent() async throws {
+        try write("new.jsonc", policyText([("api.test", ["\"\(try site.root.key.pin)\""])]))
+        try tag("v7.0")
+        let run = await plan("git:v*:new.jsonc", in: nil, "--json")
+        #expect(try verdicts(run) == ["v7.0 survives_only"])
+        #expect(run.errors.contains("new.jsonc is not at 2 of 3 tags, which are passed over: v5.0, v5.1"))
+        let none = await plan("git:v*:pins/none.jsonc")
+        #expect(none.status == 2)
+        #expect(none.errors.contains("pins/none.jsonc is at none of the 3 tags that match: check the path"))
+        let folder = await plan("git:v*:pins")
+        #expect(folder.status == 2)
+    }
+
+    @Test("Without git, repository or tag it is exit 2, and a shallow clone is named with its remedy")
+    func nothing() async throws {
+        let other = await plan("git:w*:pins/pins.jsonc")
+        #expect(other.status == 2)
+        #expect(other.errors.contains("no tag matches \"w*\": see git tag --list"))
+        let clone = site.folder.path + "/clone"
+        try git("clone", "-q", "--depth", "1", "--no-tags", "file://\(repository)", clone)
+        let shallow = await plan("git:v*:pins/pins.jsonc", in: clone)
+        #expect(shallow.status == 2)
+        #expect(shallow.errors.contains("the repository has no tags, and it is a shallow clone: fetch them"))
+        #expect(shallow.errors.contains("git fetch --tags, or set fetch-depth: 0"))
+        let bare = await plan("git:v*:pins/pins.jsonc", in: "/")
+        #expect(bare.status == 2)
+        #expect(bare.errors.contains("/ is in no repository that git can read"))
+        let missing = await pinctl(
+            ["plan", "--new", site.chain, "--against", "git:v*:x"], variables: ["PATH": ".:\(site.folder.path)"])
+        #expect(missing.status == 2)
+        #expect(missing.errors.contains("the program git is in no folder of PATH: install it"))
+    }
+
+    @Test("A hostile repository runs nothing, whatever its configuration and its attributes say")
+    func hostileRepository() async throws {
+        let mark = site.folder.path + "/ran"
+        let script = try site.folder.add(Array("#!/bin/sh\ntouch \(mark)\ncat\n".utf8), name: "run", mode: 0o700)
+        try write(".gitattributes", "*.jsonc diff=evil filter=evil\n")
+        try tag("v8.0")
+        let settings = [
+            "core.fsmonitor", "core.pager", "diff.evil.textconv", "filter.evil.smudge", "filter.evil.process",
+            "alias.cat-file", "alias.for-each-ref", "alias.rev-parse", "core.sshCommand", "core.editor",
+            "core.askPass", "gpg.program", "diff.external", "core.alternateRefsCommand", "pager.cat-file",
+            "pager.for-each-ref", "remote.origin.uploadpack",
+        ]
+        for name in settings {
+            try git("-C", repository, "config", name, name.hasPrefix("alias") ? "!\(script)" : script)
+        }
+        try git("-C", repository, "config", "core.hooksPath", site.folder.path)
+        let run = await plan("git:v8.*:pins/pins.jsonc", in: nil, "--json")
+        #expect(try verdicts(run) == ["v8.0 survives_only"])
+        #expect(!FileManager.default.fileExists(atPath: mark))
+
+        // A partial clone asks its remote for what it lacks, which may be any program.
+        let partial = site.folder.path + "/partial"
+        try git("-C", repository, "config", "uploadpack.allowFilter", "true")
+        for name in settings where name != "core.fsmonitor" { try git("-C", repository, "config", "--unset", name) }
+        try git("clone", "-q", "--filter=blob:none", "--no-checkout", "file://\(repository)", partial)
+        try git("-C", partial, "config", "remote.origin.url", "ext::\(script)")
+        try git("-C", partial, "config", "protocol.ext.allow", "always")
+        let lacking = await plan("git:v5.0:pins/pins.jsonc", in: partial)
+        #expect(lacking.status == 2)
+        #expect(!FileManager.default.fileExists(atPath: mark))
+    }
+
+    @Test("Names of tags and files that would be flags, patterns or control sequences are names")
+    func hostileNames() async throws {
+        for name in ["--upload-pack=touch", "-p", "a\u{1B}", "b c"] {
+            let result = try TestCommand.run(["git", "-C", repository, "update-ref", "refs/tags/\(name)", "HEAD"])
+            // git refuses some of them itself; a packed file takes what it refuses.
+            if result.status != 0 { continue }
+        }
+        let head = try TestCommand.run(["git", "-C", repository, "rev-parse", "HEAD"])
+        let object = String(decoding: head.output, as: UTF8.self).trimmed
+        try Data(
+            """
+            # pack-refs with: peeled fully-peeled sorted
+            \(object) refs/tags/--help
+            \(object) refs/tags/\u{202E}evil
+
+            """.utf8
+        ).write(to: URL(filePath: repository + "/.git/packed-refs"))
+        let run = await plan("git:*:pins/pins.jsonc", in: nil, "-v")
+        #expect(run.output.contains("--help"))
+        #expect(run.output.contains("\\u{202E}evil"))
+        #expect(!run.output.unicodeScalars.contains("\u{202E}"))
+        #expect(!run.output.contains("\u{1B}"))
+        for path in ["--textconv", "-p", "../pins/pins.jsonc", "pins/\npins.jsonc", "/etc/passwd"] {
+            let run = await plan("git:v5.1:\(path)")
+            #expect(run.status == 2, "\(path)")
+        }
+        #expect(await plan("git:--help:pins/pins.jsonc").status == 0)
+    }
+
+    @Test("A link at a tag is no file, and leads nowhere")
+    func link() async throws {
+        _ = try TestCommand.run(["ln", "-s", "/etc/passwd", repository + "/link.jsonc"])
+        try tag("v9.0")
+        let run = await plan("git:v9.0:link.jsonc")
+        #expect(run.status == 2)
+        #expect(run.errors.contains("v9.0: link.jsonc: no dialect is recognized"))
+    }
+
+    @Test("A thousand tags and fifty hosts are one run")
+    func many() async throws {
+        let hosts = (0..<50).map { "h\($0).test" }
+        try write("many.jsonc", policyText(hosts.map { ($0, ["\"\(strangePin)\""]) }))
+        try tag("m0")
+        let head = try TestCommand.run(["git", "-C", repository, "rev-parse", "HEAD"])
+        let object = String(decoding: head.output, as: UTF8.self).trimmed
+        let refs = (1..<1000).map { "\(object) refs/tags/m\($0)\n" }.sorted().joined()
+        try Data("# pack-refs with: peeled fully-peeled sorted\n\(refs)".utf8)
+            .write(to: URL(filePath: repository + "/.git/packed-refs"))
+        let leaf = try site.intermediate.issue(.server(hosts))
+        let chain = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        let run = await pinctl(
+            ["plan", "--ca-file", site.anchors, "--new", chain, "--repository", repository, "--against"]
+                + ["git:m*:many.jsonc", "--quiet"], variables: ["PATH": path])
+        #expect(run.status == 1)
+        #expect(run.errors == "")
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { String(prefix { !$0.isWhitespace }) }
+}

@@ -1,0 +1,343 @@
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+@Suite("pinctl plan")
+struct PlanTests {
+    let site: Site
+    let stranger: TestCertificate
+    /// A chain of other keys under the same root.
+    let renewed: String
+
+    init() throws {
+        site = try Site()
+        stranger = try TestCertificate.root("Other Root")
+        let next = try site.root.intermediate("Next Intermediate")
+        let leaf = try next.leaf("api.test", "pay.test")
+        renewed = try site.folder.add(leaf.pemText + next.pemText, name: "new.pem")
+    }
+
+    /// A release: rules for hosts, each with its pins.
+    private func release(_ name: String, _ rules: [(host: String, pins: [String])], _ more: String = "") throws
+        -> String
+    {
+        try site.folder.add(policyText(rules, more), name: name)
+    }
+
+    private func plan(_ words: String...) async -> Run {
+        await pinctl(["plan", "--ca-file", site.anchors] + words)
+    }
+
+    private func pin(_ certificate: TestCertificate) throws -> String { "\"\(try certificate.key.pin)\"" }
+
+    private func verdicts(_ run: Run) throws -> [String] {
+        try run.decoded(as: PlanDocument.self).results.map {
+            "\($0.release ?? "") \($0.host ?? "") \($0.verdict ?? "")"
+        }
+    }
+
+    @Test("The matrix says of every release and host what becomes of it, and what to do")
+    func matrix() async throws {
+        let old = try release(
+            "ios-5.0", [("api.test", [pin(site.leaf), "\"\(strangePin)\""]), ("pay.test", [pin(site.root)])])
+        let new = try release(
+            "ios-5.1", [("api.test", [pin(site.root), pin(stranger)]), ("pay.test", [pin(site.root)])])
+        let run = await plan("--new", renewed, "--against", old, "--against", new)
+        #expect(run.errors == "")
+        #expect(run.status == 1)
+        let width = old.count
+        #expect(run.lines[0].hasPrefix(String(repeating: " ", count: width) + "  api.test"))
+        #expect(run.lines.contains { $0.hasPrefix(old + "  BREAKS") && $0.hasSuffix("only CN=Test Root") })
+        #expect(run.lines.contains("BREAKS       \(old)  api.test  no pin is in the new chain"))
+        #expect(run.lines.contains { $0.contains("\(new)  api.test  survives only by CN=Test Root (root)") })
+        #expect(run.lines.contains("1 of 4 combinations breaks"))
+        #expect(run.lines.contains { $0.hasPrefix("safe from: when \(old) is retired, or if the leaf uses key ") })
+        #expect(run.lines.contains { $0.contains("CN=Test Root") && $0.contains("when \(old), \(new) are retired") })
+
+        let json = await plan("--new", renewed, "--against", old, "--against", new, "--json")
+        #expect(
+            try verdicts(json) == [
+                "\(old) api.test breaks", "\(old) pay.test survives_only", "\(new) api.test survives_only",
+                "\(new) pay.test survives_only",
+            ])
+        let document = try json.decoded(as: PlanDocument.self)
+        #expect(document.schema == "pinctl.plan/1")
+        #expect(document.summary.exitCode == 1)
+        #expect(document.summary.breaks == 1)
+    }
+
+    @Test("A matrix that does not fit is a list, the worst first")
+    func list() async throws {
+        let hosts = (1...6).map { "host-number-\($0).example.test" }
+        let leaf = try site.intermediate.issue(.server(hosts))
+        let chain = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        let file = try release(
+            "all",
+            try hosts.map { ($0, [$0.contains("3") ? "\"\(strangePin)\"" : try pin(site.root), try pin(stranger)]) })
+        let run = await plan("--new", chain, "--against", file)
+        #expect(run.status == 1)
+        #expect(run.lines[0].hasPrefix("BREAKS       \(file)  host-number-3.example.test  "))
+        #expect(run.lines[1].hasPrefix("survives     \(file)  host-number-1.example.test  survives only by "))
+    }
+
+    @Test("A key alone decides where leaf pins do, and depends on its issuer where authorities are pinned")
+    func keys() async throws {
+        let key = try TestKey()
+        let request = try site.folder.add(
+            TestSigningRequest(TestName(.commonName("api.test")), key: key).pemText, name: "backup.csr")
+        let file = try release(
+            "a", [("api.test", ["\"\(try key.pin)\"", pin(site.root)]), ("pay.test", [pin(site.root)])])
+        let leafOnly = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "pay.test", "pins": [
+              { "pin": \(try pin(site.leaf)), "role": "leaf" }, { "pin": "\(strangePin)", "role": "leaf" }] }] }
+            """, name: "b")
+        let run = await plan("--new", request, "--current", site.chain, "--against", file, "--against", leafOnly)
+        #expect(run.errors == "")
+        #expect(run.status == 1)
+        #expect(run.output.contains("depends      \(file)  pay.test  survives only if issued under CN=Test Root"))
+        #expect(run.output.contains("BREAKS       \(leafOnly)  pay.test  no pin is this key"))
+        let alone = await plan("--new", request, "--against", file, "--json")
+        #expect(try verdicts(alone) == ["\(file) api.test survives_only", "\(file) pay.test depends"])
+        #expect(alone.status == 0)
+        // The names that a request asks for are judged, and no others.
+        let named = try site.folder.add(
+            TestSigningRequest(
+                TestName(.commonName("x")), key: key,
+                extensions: [.init("2.5.29.17", TestDER.sequence(TestCertificate.GeneralName.dns("api.test").derBytes))]
+            ).pemText)
+        #expect(
+            try verdicts(await plan("--new", named, "--against", file, "--json")) == ["\(file) api.test survives_only"])
+        let publicKey = try site.folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
+        #expect(try verdicts(await plan("--new", publicKey, "--against", file, "--json")).count == 2)
+    }
+
+    @Test("Of an RSA and an ECDSA chain, clients get either: both have to survive")
+    func pair() async throws {
+        let rsa = try site.intermediate.leaf("api.test", key: .shared(.rsa2048))
+        let chain = try site.folder.add(rsa.pemText + site.intermediate.pemText)
+        let file = try release("a", [("api.test", [pin(site.leaf), "\"\(strangePin)\""])])
+        let one = await plan("--new", site.chain, "--against", file)
+        #expect(one.status == 0)
+        let both = await plan("--new", site.chain, "--new", chain, "--against", file)
+        #expect(both.status == 1)
+        #expect(both.output.contains("no pin is in the new chain with \(chain); the others survive"))
+    }
+
+    @Test("Every store and every path is judged: clients of each build their own")
+    func stores() async throws {
+        let crossSigned = try stranger.crossSign(site.root)
+        let chain = try site.folder.add(site.leaf.pemText + site.intermediate.pemText + crossSigned.pemText)
+        let other = try site.folder.add(stranger.pemText)
+        let file = try release("a", [("api.test", [pin(stranger), "\"\(strangePin)\""])])
+        let words = ["plan", "--new", chain, "--against", file]
+        let both = await pinctl(words + ["--store", "new=\(site.anchors)", "--store", "old=\(other)"])
+        #expect(both.status == 1)
+        #expect(both.output.contains("no pin is in the new chain under new with \(chain); the others survive"))
+        // One store with both roots: this project's clients find the path that matches, other systems may not.
+        let mixed = ["--store", "all=\(site.anchors)", "--store", "all=\(other)"]
+        let own = await pinctl(words + mixed)
+        #expect(own.status == 0)
+        #expect(own.output.contains("survives only on the path to Other Root, which its clients find"))
+        let config = try site.folder.add(androidText([try stranger.key.pin, strangePin]))
+        let android = await pinctl(["plan", "--new", chain, "--against", config] + mixed)
+        #expect(android.status == 1)
+        #expect(android.output.contains("no pin is in the new chain on the path to Test Root"))
+        // Trusted under none: exit 4, and its pins are not judged.
+        let untrusted = await pinctl(
+            words + ["--store", "x=\(try site.folder.add(TestCertificate.root("X").pemText))"])
+        #expect(untrusted.status == 4)
+        #expect(untrusted.output.contains("not trusted"))
+        // A rule's own roots are used for that rule.
+        _ = try site.folder.add(site.root.pemText, name: "own.pem")
+        let anchored = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "pins": [\(try pin(site.root)), "\(strangePin)"],
+              "anchors": { "files": ["own.pem"] } }] }
+            """)
+        #expect(await pinctl(["plan", "--new", chain, "--against", anchored, "--store", "old=\(other)"]).status == 0)
+    }
+
+    @Test("What ends within a time is told with the day and the reason, and makes exit code 1")
+    func ends() async throws {
+        let rule = #""expires": "2027-01-31", "onExpiry": "fail","#
+        let file = try site.policy("\(try pin(site.root)), \"\(strangePin)\"", rule: rule)
+        let fine = await plan("--new", site.chain, "--against", file)
+        #expect(fine.status == 0)
+        let soon = await plan("--new", site.chain, "--against", file, "--fail-within", "12w")
+        #expect(soon.status == 1)
+        #expect(soon.output.contains("until 2027-02-01"))
+        #expect(soon.output.contains("its rule ends"))
+        #expect(await plan("--new", site.chain, "--against", file, "--fail-within", "70d").status == 0)
+        let config = try site.folder.add(androidText([try site.root.key.pin, strangePin], expiration: "2027-01-31"))
+        let off = await plan("--new", site.chain, "--against", config, "--fail-within", "100d")
+        #expect(off.status == 1)
+        #expect(off.output.contains("its rule ends, and its pins are off then"))
+        let later = await plan("--new", site.chain, "--against", config, "--at", "2027-03-01")
+        #expect(later.status == 0)
+        #expect(later.output.contains("pinning off since 2027-01-31"))
+        let wrong = await plan("--new", site.chain, "--against", config, "--fail-within", "soon")
+        #expect(wrong.status == 2)
+        #expect(wrong.errors.contains("\"soon\" is no period: write 100d for days"))
+    }
+
+    @Test("Without --against the policy's own releases are judged, and the policy itself")
+    func ownReleases() async throws {
+        _ = try release("old.jsonc", [("api.test", [pin(stranger), "\"\(strangePin)\""])])
+        let policy = try release(
+            "pins.jsonc", [("api.test", [pin(site.root), "\"\(strangePin)\""])], #""releases": ["old.jsonc"],"#)
+        let run = await pinctl(
+            "plan", "--ca-file", site.anchors, "--new", site.chain, "--json", variables: ["PINCTL_POLICY": policy])
+        #expect(
+            try verdicts(run) == ["\(site.folder.path)/old.jsonc api.test breaks", "\(policy) api.test survives_only"])
+        let broken = await plan("--new", renewed, "--policy", try release("own.jsonc", [("api.test", [pin(stranger)])]))
+        #expect(broken.status == 1)
+        #expect(broken.output.contains("own.jsonc has not shipped: pin sha256/"))
+        #expect(broken.errors.contains("names no \"releases\", so it alone is judged"))
+    }
+
+    @Test("Every dialect is a release, judged as its own system does; a folder is all of its files")
+    func dialects() async throws {
+        let folder = site.folder.path + "/releases"
+        _ = try TestCommand.run(["mkdir", folder])
+        let pins = [try site.root.key.pin, strangePin]
+        _ = try site.folder.add(androidText(pins), name: "releases/android.xml")
+        _ = try site.folder.add("not pins at all\n", name: "releases/README")
+        let policy = try release("p.jsonc", [("api.test", pins.map { #"{ "pin": "\#($0)", "role": "ca" }"# })])
+        for dialect in ["apple", "trustkit", "okhttp", "hpkp", "tlsa"] {
+            let run = await pinctl(
+                "export", "--to", dialect, "--lossy", "--output", "\(folder)/\(dialect)", policy)
+            #expect(run.status == 0, "\(dialect): \(run.errors)")
+        }
+        _ = try site.folder.add(
+            (try site.leaf.key.pin).replacing("sha256/", with: "sha256//"), name: "releases/curl")
+        let run = await plan("--new", site.chain, "--against", folder, "--json")
+        #expect(run.errors.contains("README is in no dialect that is recognized, and passed over"))
+        let found = try verdicts(run)
+        #expect(found.count == 7)
+        #expect(found.allSatisfy { $0.hasSuffix(" survives_only") || $0.hasSuffix(" survives") }, "\(found)")
+        let moved = await plan(
+            "--new", try site.folder.add(stranger.leaf("api.test").pemText + stranger.pemText), "--ca-file",
+            try site.folder.add(stranger.pemText), "--against", folder, "--json")
+        #expect(try verdicts(moved).allSatisfy { $0.hasSuffix(" breaks") })
+        #expect(moved.status == 1)
+    }
+
+    @Test("Shares of releases that break are summed, and a name that no release has is refused")
+    func shares() async throws {
+        let file = try release("a", [("api.test", ["\"\(strangePin)\""])])
+        let run = await plan("--new", site.chain, "--against", file, "--share", "\(file)=2.5%")
+        #expect(run.output.contains("1 of 1 combinations breaks, 2.5 % of users have a release that breaks"))
+        let wrong = await plan("--new", site.chain, "--against", file, "--share", "b=2%")
+        #expect(wrong.status == 2)
+        #expect(wrong.errors.contains("--share knows no \"b\""))
+    }
+
+    @Test("Reports hold an entry for each release and host")
+    func reports() async throws {
+        let file = try release("a", [("api.test", ["\"\(strangePin)\""]), ("pay.test", [pin(site.root)])])
+        for format in ["junit", "sarif", "markdown", "html", "prometheus", "json"] {
+            let path = "\(site.folder.path)/report.\(format)"
+            let run = await plan("--new", renewed, "--against", file, "--report", "\(format)=\(path)")
+            #expect(run.status == 1, "\(format): \(run.errors)")
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            // Metrics are by release alone.
+            #expect(text.contains(format == "prometheus" ? "breaks" : "api.test"), "\(format): \(text)")
+        }
+    }
+
+    @Test(
+        "What cannot be used is exit 2 and says what to do",
+        arguments: [
+            (["--against", "a"], "--new is missing"),
+            (["--new", "CHAIN", "--against", "/no/such/file"], "no such file"),
+            (["--new", "CHAIN", "--against", "git:v*"], "write git:TAGGLOB:PATH"),
+            (["--new", "ROOT", "--against", "POLICY"], "its certificate is an authority's"),
+            (["--new", "CHAIN", "--against", "OTHER"], "no release has a rule for a name of"),
+            (["--new", "CHAIN", "--against", "ROOT"], "no dialect is recognized"),
+        ])
+    func unusable(_ words: [String], _ message: String) async throws {
+        let files = [
+            "CHAIN": site.chain, "ROOT": site.anchors,
+            "POLICY": try release("p", [("api.test", ["\"\(strangePin)\""])]),
+            "OTHER": try release("o", [("other.test", ["\"\(strangePin)\""])]),
+        ]
+        let run = await pinctl(["plan"] + words.map { files[$0] ?? $0 })
+        #expect(run.status == 2)
+        #expect(run.errors.contains(message), "\(run.errors)")
+    }
+
+    @Test("The chain of today keeps its pins until the new one is served")
+    func timeline() async throws {
+        let file = try release("a", [("api.test", [pin(site.intermediate), pin(site.root), pin(stranger)])])
+        let cross = try stranger.intermediate("I")
+        let new = try site.folder.add(cross.leaf("api.test").pemText + cross.pemText)
+        let both = try site.folder.add(site.root.pemText + stranger.pemText)
+        let run = await pinctl(
+            "plan", "--ca-file", both, "--new", new, "--current",
+            try site.folder.add(site.leaf.pemText + site.intermediate.pemText), "--against", file)
+        #expect(run.status == 0)
+        #expect(run.output.contains("when each pin and its key can go:"))
+        #expect(
+            run.lines.contains { $0.contains("CN=Other Root") && $0.contains("when \(file) is retired (api.test)") })
+        #expect(run.lines.contains { $0.contains("CN=Test Root") && $0.hasSuffix("now: nothing needs it") })
+    }
+
+    @Test("A wildcard certificate is judged for the hosts of rules that it covers, and for its own pattern")
+    func wildcard() async throws {
+        let leaf = try site.intermediate.leaf("*.test.example")
+        let chain = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        let file = try release(
+            "a", [("api.test.example", ["\"\(strangePin)\""]), ("b.c.test.example", [pin(site.root)])])
+        #expect(
+            try verdicts(await plan("--new", chain, "--against", file, "--json")) == ["\(file) api.test.example breaks"]
+        )
+        let below = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "test.example", "subdomains": true, "pins": ["\(strangePin)"] }] }
+            """)
+        #expect(
+            try verdicts(await plan("--new", chain, "--against", below, "--json")) == ["\(below) *.test.example breaks"]
+        )
+    }
+}
+
+/// The parts of the JSON document that tests look at.
+struct PlanDocument: Decodable {
+    struct Result: Decodable {
+        let release: String?
+        let host: String?
+        let verdict: String?
+        let until: String?
+    }
+
+    struct Summary: Decodable {
+        let exitCode: Int
+        let breaks: Int?
+    }
+
+    let schema: String
+    let results: [Result]
+    let summary: Summary
+}
+
+/// A policy file with a rule for each host; pins are JSON already.
+func policyText(_ rules: [(host: String, pins: [String])], _ more: String = "") -> String {
+    let domains = rules.map { #"{ "host": "\#($0.host)", "pins": [\#($0.pins.joined(separator: ", "))] }"# }
+    return #"{ "version": 1, \#(more) "domains": [\#(domains.joined(separator: ",\n"))] }"#
+}
+
+/// A network security config for `api.test`.
+func androidText(_ pins: [String], expiration: String? = nil) -> String {
+    """
+    <network-security-config>
+      <domain-config>
+        <domain>api.test</domain>
+        <pin-set\(expiration.map { " expiration=\"\($0)\"" } ?? "")>
+          \(pins.map { "<pin digest=\"SHA-256\">\($0.dropFirst("sha256/".count))</pin>" }.joined(separator: "\n      "))
+        </pin-set>
+      </domain-config>
+    </network-security-config>
+    """
+}

@@ -1,0 +1,238 @@
+import CertificatePinning
+import CertificateTrust
+import TLSTransport
+import TestPKI
+import Testing
+
+@testable import PinctlCommands
+
+/// What servers are asked, and how long that may take.
+@Suite struct ProbeTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    private func probe(_ flags: String...) throws -> ServerProbe {
+        let command = try #require(CommandDefinition.named("check"))
+        return try ServerProbe(Arguments(flags, for: command))
+    }
+
+    private func failure(_ probe: Probe) -> String {
+        if case .failure(let error) = probe.outcome { error.description } else { "" }
+    }
+
+    @Test("the protocols of --starttls, of targets and of the policy are the same")
+    func protocols() {
+        #expect(StartTLSProtocol.allCases.map(\.rawValue) == CheckSettings.startTLSProtocols)
+    }
+
+    @Test("what asks servers takes every flag for it", arguments: ["check", "init", "explain"])
+    func flags(name: String) throws {
+        let command = try #require(CommandDefinition.named(name))
+        #expect(Flag.probing.allSatisfy(command.allFlags.contains))
+        let letters = command.allFlags.compactMap(\.short)
+        #expect(Set(letters).count == letters.count)
+        #expect(Set(command.allFlags.map(\.long)).count == command.allFlags.count)
+    }
+
+    @Test(
+        "a value that is none is a usage error",
+        arguments: [
+            (["--keys=dsa"], "--keys knows no \"dsa\""),
+            (["--starttls=https"], "--starttls knows no \"https\""),
+            (["--jobs=0"], "--jobs: \"0\" is none: give a number from 1 to 100000"),
+            (["--retries=-1"], "--retries: \"-1\" is none"), (["--rate=0"], "--rate: \"0\" is none"),
+            (["--min-tls=1.1"], "--min-tls knows no \"1.1\""),
+            (["--min-tls=1.3", "--max-tls=1.2"], "--min-tls is newer than --max-tls"),
+            (["--ipv4", "--ipv6"], "--ipv4 and --ipv6 exclude each other"), (["--sni=192.0.2.1"], "is no DNS name"),
+            (["--resolve=a.test:443"], "is no HOST:PORT:ADDRESS"), (["--resolve=a.test:443:b.test"], "is no HOST:PORT"),
+            (["--resolve=a.test:443:::1", "--resolve=A.test:443:192.0.2.1"], "a.test:443 is given twice"),
+            (["--proxy=socks5://127.0.0.1:1"], "is no HTTP proxy"), (["--proxy=http://127.0.0.1"], "has no port"),
+            (["--proxy=http://u:p@127.0.0.1:1"], "a login does not stand in the URL"),
+            (["--proxy=http://127.0.0.1:1", "--all-addresses"], "exclude each other"),
+            (["--proxy-login=x"], "--proxy is missing"), (["--key=x"], "--cert is missing"),
+            (["--cert=/no/such/file"], "/no/such/file"),
+        ])
+    func usage(flags: [String], message: String) async {
+        let run = await pinctl(["check"] + flags + ["--pin", strangePin, "api.test"])
+        #expect(run.status == 2 && run.errors.contains(message), "\(run.errors)")
+    }
+
+    @Test("--resolve leads to an address, and the name stays the target's")
+    func resolve() async throws {
+        try await site.serve { server in
+            let run = await pinctl(
+                "check", "--ca-file", site.anchors, "--pin", (try site.leaf.key.pin), "--resolve",
+                "api.test:443:127.0.0.1", "--resolve", "api.test:\(server.port):127.0.0.1", "api.test:\(server.port)")
+            #expect(run.status == 0, "\(run.errors)\(run.output)")
+            #expect(await server.ended()[0].serverName == "api.test")
+        }
+    }
+
+    @Test("--sni is told to the server and verified by nobody", arguments: ["none", "other.test"])
+    func sni(name: String) async throws {
+        try await site.serve { server in
+            let run = await pinctl(
+                "check", "--ca-file", site.anchors, "--pin", (try site.leaf.key.pin), "--sni", name, server.target())
+            #expect(run.status == 0, "\(run.output)")
+            #expect(await server.ended()[0].serverName == (name == "none" ? nil : name))
+        }
+    }
+
+    @Test(
+        "a kind of key that a server does not have is told apart, or passed over beside another",
+        arguments: [TestKey.Kind.p256, .rsa2048], ["1.2", "1.3"])
+    func keys(kind: TestKey.Kind, version: String) async throws {
+        let leaf = try site.intermediate.leaf("api.test", key: try .shared(kind))
+        let (own, other): (Probe.Key, Probe.Key) = kind == .p256 ? (.ecdsa, .rsa) : (.rsa, .ecdsa)
+        try await site.serve([leaf, site.intermediate]) { server in
+            let target = try Target(server.target())
+            let probe = try probe("--max-tls=\(version)", "--timeout=60")
+            let both = await probe.probes(of: target, keys: .both)
+            #expect(both.map(\.key) == [own])
+            let served = try both[0].outcome.get()
+            #expect(
+                served.version == "TLSv\(version)" && served.cipherSuite.hasPrefix(version == "1.3" ? "TLS_" : "ECDHE"))
+            let missing = await probe.probes(of: target, keys: other == .rsa ? .rsa : .ecdsa)
+            #expect(failure(missing[0]).contains("has no \(other.rawValue.uppercased()) key"))
+            let any = await probe.probes(of: target)
+            #expect(any.count == 1 && any[0].key == nil)
+        }
+    }
+
+    @Test("a server with a key of another kind still is asked for it by both")
+    func otherKind() async throws {
+        let leaf = try site.intermediate.leaf("api.test", key: try .shared(.ed25519))
+        try await site.serve([leaf, site.intermediate]) { server in
+            let both = await (try probe("--timeout=60")).probes(of: try Target(server.target()), keys: .both)
+            #expect(both.map(\.key) == [nil])
+            #expect(throws: Never.self) { try both[0].outcome.get() }
+        }
+    }
+
+    @Test("every address of a host is asked, and each is its own probe")
+    func addresses() async throws {
+        // localhost has one address or two, by the machine's hosts file; the literal has one.
+        try await site.serve { server in
+            let target = try Target("api.test:443@localhost:\(server.port)")
+            let four = await (try probe("-4", "--all-addresses", "--timeout=60")).probes(of: target)
+            #expect(four.map(\.address) == ["127.0.0.1:\(server.port)"])
+            let all = await (try probe("--timeout=60", "--retries=0")).probes(of: target, allAddresses: true)
+            #expect(all.contains { $0.address == "127.0.0.1:\(server.port)" })
+            #expect(Set(all.map(\.address)).count == all.count)
+            let six = await (try probe("-6", "--timeout=60")).probes(of: try Target("api.test:443@127.0.0.1"))
+            #expect(failure(six[0]).contains("the other family"))
+        }
+    }
+
+    @Test("only where nobody answers it is tried again")
+    func retries() async throws {
+        let dead = try DeadPort(.refusing)
+        let target = try Target("api.test:443@127.0.0.1:\(dead.port)")
+        #expect(await (try probe("--timeout=60")).probes(of: target)[0].tries == 3)
+        #expect(await (try probe("--timeout=60", "--retries=0")).probes(of: target)[0].tries == 1)
+        // The limit of the whole goes before.
+        #expect(await (try probe("--timeout=0.05", "--retries=100")).probes(of: target)[0].tries < 5)
+        try await LoopbackServer(chain: [site.leaf], .closeAfterAccept).run { server in
+            let probe = await (try probe("--timeout=60")).probes(of: try Target(server.target()))[0]
+            #expect(probe.tries == 1)
+            #expect(await server.ended().count == 1)
+        }
+    }
+
+    @Test("connections begin no faster than --rate")
+    func rate() async throws {
+        let rate = ConnectionRate(perSecond: 50)
+        let start = ContinuousClock.now
+        var waited = Duration.zero
+        for _ in 0..<6 { waited += await rate.turn() }
+        // Never sooner; later it may always be.
+        #expect(.now - start >= .milliseconds(99) && waited >= .milliseconds(80))
+    }
+
+    @Test("the time for a target holds wherever a server stalls", arguments: stalls.indices)
+    func bounded(index: Int) async throws {
+        let (_, script, scheme) = stalls[index]
+        try await LoopbackServer(plain: script).run { server in
+            let target = try Target((scheme.map { $0 + "://" } ?? "") + server.target())
+            let probes = await (try probe("--timeout=0.3")).probes(of: target, keys: .both, allAddresses: true)
+            #expect(probes.count == 1 && failure(probes[0]).contains("took longer than 0.3 seconds"), "\(probes)")
+        }
+    }
+
+    @Test("the time for a target holds while a proxy stalls", arguments: [true, false])
+    func proxyStalls(drips: Bool) async throws {
+        let script = LoopbackServer.Script.handle { connection in
+            while drips {
+                try connection.write([0x48])
+                connection.pause(.milliseconds(50))
+            }
+            while try connection.read() != nil {}
+        }
+        try await LoopbackServer(plain: script).run { server in
+            let probes = await (try probe("--timeout=0.3", "--proxy=http://127.0.0.1:\(server.port)"))
+                .probes(of: try Target("api.test:443"))
+            #expect(probes.count == 1 && !failure(probes[0]).isEmpty)
+        }
+    }
+
+    @Test("a proxy makes the tunnel, with a login from a file, and sees no name of it in a message")
+    func proxy() async throws {
+        let login = try site.folder.add("reader:secret\r\n")
+        try await site.serve { origin in
+            let script = LoopbackServer.Script.proxy(to: ["api.test:443": origin.port]) { request in
+                request.fields.contains { $0.contains("Basic cmVhZGVyOnNlY3JldA==") }
+                    ? .tunnel(after: .established) : .respond(.init("407 Proxy Authentication Required"))
+            }
+            try await LoopbackServer(plain: script).run { proxy in
+                let flags = [
+                    "--ca-file", site.anchors, "--pin", (try site.leaf.key.pin),
+                    "--proxy", "http://127.0.0.1:\(proxy.port)",
+                ]
+                let run = await pinctl(["check", "api.test"] + flags)
+                #expect(run.status == 3 && run.output.contains("it wants a login (407)"), "\(run.output)")
+                let good = await pinctl(["check", "api.test", "--proxy-login", login] + flags)
+                #expect(good.status == 0, "\(good.output)")
+                #expect(!(run.output + run.errors + good.output + good.errors).contains("secret"))
+            }
+        }
+    }
+}
+
+/// Where a server may stop to answer, and what it does then.
+private let stalls: [(String, LoopbackServer.Script, String?)] = [
+    ("smtp silent", .handle { while try $0.read() != nil {} }, "smtp"),
+    (
+        "smtp half way",
+        .handle { connection in
+            try connection.write(Array("220 x\r\n".utf8))
+            while try connection.read() != nil {}
+        }, "smtp"
+    ),
+    (
+        "smtp drips",
+        .handle { connection in
+            while true {
+                try connection.write([0x32])
+                connection.pause(.milliseconds(50))
+            }
+        }, "smtp"
+    ),
+    (
+        "postgres, then no TLS",
+        .handle { connection in
+            try connection.write([0x53])
+            while try connection.read() != nil {}
+        }, "postgres"
+    ),
+    ("no handshake", .handle { while try $0.read() != nil {} }, nil),
+    (
+        "a handshake in drops",
+        .handle { connection in
+            for byte: UInt8 in [22, 3, 3, 0x40, 0] + [UInt8](repeating: 2, count: 10_000) {
+                try connection.write([byte])
+                connection.pause(.milliseconds(50))
+            }
+        }, nil
+    ),
+]

@@ -1,0 +1,128 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@testable import PinctlCommands
+
+@Suite("--report")
+struct ReportFileTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    /// A policy with an error and two warnings.
+    private func policy() throws -> String {
+        try site.folder.add(
+            """
+            { "version": 1, "domains": [ { "host": "api.test", "pins": [
+            "cert-sha256/lrzsBiZJdvN0YHeazyjFp8/o/Cq4RqP/O4FwL3fCMXY=", "\(strangePin)" ] } ] }
+            """, name: "pins.jsonc")
+    }
+
+    private func contents(_ name: String) throws -> String {
+        String(decoding: try Data(contentsOf: URL(filePath: "\(site.folder.path)/\(name)")), as: UTF8.self)
+    }
+
+    private var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: site.folder.path).sorted() }
+    }
+
+    @Test("writes several at once, over what is there, and leaves nothing beside")
+    func several() async throws {
+        let file = try policy()
+        _ = try site.folder.add("old", name: "r.xml")
+        let before = try names
+        let reports = [
+            "junit=r.xml", "sarif=r.sarif", "html=r.html", "prometheus=r.prom", "json=r.json", "markdown=r.md",
+        ]
+        let run = await pinctl(
+            ["lint", file] + reports.flatMap { ["--report", $0.replacing("=", with: "=\(site.folder.path)/")] })
+        #expect(run.errors == "")
+        #expect(run.lines.last == "1 linted: errors 0, warnings 2")
+        #expect(try names == (before + ["r.html", "r.json", "r.md", "r.prom", "r.sarif"]).sorted())
+        #expect(try contents("r.xml").contains("<testsuite name=\"\(file)\" tests=\"2\" failures=\"0\" errors=\"0\""))
+        #expect(try contents("r.sarif").contains("\"startLine\":2,\"startColumn\":1"))
+        #expect(try contents("r.prom").contains("rule=\"P022\"} 1\n"))
+        #expect(try contents("r.json") == (await pinctl("lint", file, "--json")).output)
+    }
+
+    @Test("a report on standard output stands there alone, in place of the text")
+    func standardOutput() async throws {
+        let file = try policy()
+        let run = await pinctl("lint", file, "--report", "junit=-")
+        #expect(run.output.hasPrefix("<?xml "))
+        #expect(run.output.hasSuffix("</testsuites>\n"))
+        #expect(run.status == 0)
+        for form in ["--json", "--ndjson"] {
+            let refused = await pinctl("lint", file, form, "--report", "junit=-")
+            #expect(refused.errors.contains("standard output holds the JSON already"))
+            #expect(refused.status == 2)
+        }
+    }
+
+    @Test(
+        "refuses before the work what it could not write after it",
+        arguments: [
+            ("xunit=r.xml", "knows no \"xunit\""), ("junit", "names no file"), ("junit=", "names no file"),
+            ("junit=/no/such/folder/r.xml", "its folder does not exist"), ("junit=/tmp", "is a folder"),
+            ("junit=/dev/null/r.xml", "is no folder"),
+        ])
+    func refused(_ value: String, _ reason: String) async throws {
+        let run = await pinctl("lint", try policy(), "--report", value)
+        #expect(run.errors.contains("pinctl: --report"))
+        #expect(run.errors.contains(reason))
+        #expect(run.output == "")
+        #expect(run.status == 2)
+    }
+
+    @Test("refuses two reports in one file")
+    func twice() async throws {
+        let run = await pinctl("lint", try policy(), "--report", "junit=/tmp/r", "--report", "html=/tmp/r")
+        #expect(run.errors.contains("two reports go to /tmp/r"))
+        #expect(run.status == 2)
+    }
+
+    @Test("a full disk is exit code 2, and the text is there all the same")
+    func fullDisk() async throws {
+        let run = await pinctl("lint", try policy(), "--report", "junit=/dev/full")
+        #expect(run.lines.last == "1 linted: errors 0, warnings 2")
+        #expect(run.errors == "pinctl: --report junit=/dev/full: the disk is full: make room, or name another place\n")
+        #expect(run.status == 2)
+    }
+
+    @Test("writes where a symbolic link leads, and keeps the link")
+    func link() async throws {
+        let target = try site.folder.add("old", name: "target.xml")
+        let link = site.folder.path + "/link.xml"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        #expect(await pinctl("lint", try policy(), "--report", "junit=\(link)").status == 0)
+        #expect(try contents("target.xml").hasPrefix("<?xml "))
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
+    }
+
+    @Test("in a job of GitHub, remarks go to standard error and the summary to its file")
+    func github() async throws {
+        let file = try policy()
+        let summary = try site.folder.add("before\n", name: "summary.md")
+        let variables = ["GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary]
+        let run = await pinctl("lint", file, "--json", variables: variables)
+        #expect(run.output == (await pinctl("lint", file, "--json")).output)
+        let lines = run.errors.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.hasPrefix("::warning file=\(file),line=") })
+        #expect(try contents("summary.md").hasPrefix("before\n## pinctl lint: good\n"))
+        let silent = await pinctl("lint", file, "--annotations", "none", variables: variables)
+        #expect(silent.errors == "")
+        let asked = await pinctl("lint", file, "--annotations", "github")
+        #expect(asked.errors.hasPrefix("::warning "))
+        #expect(await pinctl("lint", file, "--annotations", "gitlab").status == 2)
+    }
+
+    @Test("a file that cannot be read is an error in every report")
+    func unreadable() async throws {
+        let run = await pinctl("lint", "/no/such.jsonc", "--report", "junit=-")
+        #expect(run.output.contains("errors=\"1\""))
+        #expect(run.output.contains("<error type=\"bad_input\" message=\"/no/such.jsonc: no such file"))
+        #expect(run.status == 2)
+    }
+}

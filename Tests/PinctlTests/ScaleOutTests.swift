@@ -1,0 +1,105 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+/// The program under the engines that start many of it, and over lists that no memory holds.
+@Suite("check at scale")
+struct ScaleOutTests {
+    let site: Site
+
+    init() throws {
+        site = try Site()
+        _ = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try site.root.key.pin)"] }] }
+            """, name: "pins.jsonc")
+    }
+
+    private func shell(_ script: String, patience: Int = 120) async throws -> Run {
+        try await PinctlTests.shell(
+            "export PINCTL_POLICY=pins.jsonc SSL_CERT_FILE=root.pem; " + script, in: site.folder, patience: patience)
+    }
+
+    @Test("two thousand servers in one run stay under 64 MiB")
+    func memory() async throws {
+        try await site.serve { server in
+            let script = """
+                for n in {1..2000}; do echo "api.test:$n@127.0.0.1:\(server.port)"; done > targets
+                python3 - <<'END'
+                import resource, subprocess
+                run = subprocess.run(["pinctl", "check", "--at", "2026-11-20", "--ndjson", "--timeout", "100", "--targets", "targets"],
+                    stdout=subprocess.PIPE)
+                lines = run.stdout.splitlines()
+                print(run.returncode, len(lines), sum(b'"verdict":"ok"' in line for line in lines),
+                    resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 64 * 1024)
+                END
+                """
+            let run = try await shell(script)
+            #expect(run.output == "0 2001 2000 True\n", "\(run.errors)")
+        }
+    }
+
+    @Test("memory does not grow with the list")
+    func flat() async throws {
+        let run = try await shell(
+            """
+            python3 - <<'END'
+            import os, resource, subprocess
+            def peak(count):
+                reader = subprocess.Popen(["pinctl", "check", "--at", "2026-11-20", "--ndjson", "--targets", "-"], stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE)
+                if os.fork() == 0:
+                    reader.stdout.close()
+                    for n in range(count): reader.stdin.write(b"h%d.example.test\\n" % n)
+                    reader.stdin.close()
+                    os._exit(0)
+                reader.stdin.close()
+                lines = sum(1 for _ in reader.stdout)
+                _, status, usage = os.wait4(reader.pid, 0)
+                reader.returncode = 0
+                assert lines == count + 1 and os.waitstatus_to_exitcode(status) == 1, (lines, status)
+                return usage.ru_maxrss
+            few, many = peak(2_000), peak(60_000)
+            print(many < few + 8 * 1024, few, many)
+            END
+            """)
+        #expect(run.output.hasPrefix("True "), "\(run.output) \(run.errors)")
+    }
+
+    @Test("results come while the list is still being written")
+    func slowInput() async throws {
+        let run = try await shell(
+            """
+            mkfifo lines
+            pinctl check --at 2026-11-20 --ndjson --targets lines > out & exec 3> lines
+            echo a.test >&3
+            while ! grep -q '"target":"a.test:443"' out; do sleep 0.05; done
+            echo b.test >&3; exec 3>&-; wait $!; echo $? $(wc -l < out)
+            """)
+        #expect(run.output == "1 3\n", "\(run.errors)")
+    }
+
+    @Test("is a map from lines to lines under xargs -P")
+    func xargs() async throws {
+        try await site.serve { server in
+            let run = try await shell(
+                """
+                for n in {1..200}; do echo "api.test:$n@127.0.0.1:\(server.port)"; done |
+                    xargs -P 4 -n 25 pinctl check --at 2026-11-20 --ndjson --timeout 100 > out; echo $?
+                grep -c '"verdict":"ok"' out; grep -c '"type":"summary"' out
+                """)
+            #expect(run.output == "0\n200\n8\n", "\(run.errors)")
+        }
+    }
+
+    @Test("an empty list is no list, except for the part of one that an engine gives out")
+    func emptyPart() async throws {
+        let run = try await shell(
+            """
+            : > none; pinctl check --targets none; echo $?
+            pinctl check --at 2026-11-20 --ndjson --targets - < none | grep -c '"checked":0'
+            """)
+        #expect(run.errors == "pinctl: --targets: nothing to check in none: give at least one target\n")
+        #expect(run.output.hasSuffix("2\n1\n"))
+    }
+}

@@ -1,0 +1,157 @@
+import TestPKI
+import Testing
+
+/// What somebody reads at three in the morning: verdict, facts, cause, what to do, word for word.
+@Suite("The screens of check")
+struct ScreenTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    /// A policy whose pins have names, the rule on line 4.
+    private func policy(_ pins: String, _ names: String) throws -> String {
+        try site.folder.add(
+            """
+            { "version": 1,
+              "pins": { \(pins) },
+              "domains": [
+                { "host": "api.test", "pins": [\(names)] } ] }
+            """)
+    }
+
+    private func screen(
+        _ policy: String, by chain: [TestCertificate]? = nil, _ words: [String]? = nil,
+        variables: [String: String] = [:]
+    ) async throws -> (run: Run, subject: String) {
+        var result: (Run, String)?
+        try await site.serve(chain) { server in
+            let roots = words ?? ["--ca-file", site.anchors]
+            let run = await pinctl(["check", "--policy", policy] + roots + [server.target()], variables: variables)
+            result = (run, "api.test:\(server.port) via 127.0.0.1:\(server.port)")
+        }
+        return try #require(result)
+    }
+
+    private static let since = "since 2026-01-01, until 2036-01-01 (3329 d)"
+    private static let stranger = "  if they are not: somebody stands between you and the server; do not pin them"
+
+    @Test("a rotated authority")
+    func rotatedAuthority() async throws {
+        let (old, backup) = (try TestKey(), try TestKey())
+        let policy = try policy(
+            """
+            "le-ye1": { "pin": "\(old.pin)", "role": "root" },
+            "backup-27": { "pin": "\(backup.pin)", "role": "leaf", "backup": true }
+            """, "\"le-ye1\", \"backup-27\"")
+        let (run, subject) = try await screen(policy)
+        let (leaf, intermediate, root) = (try site.leaf.key.pin, try site.intermediate.key.pin, try site.root.key.pin)
+        #expect(
+            run.lines == [
+                "FAIL  \(subject)  pin mismatch: 0 of 2 pins match (policy \(policy):5:5)",
+                "  served, and trusted                                                pinned",
+                "  leaf          \(leaf)  \(try old.pin)  root          le-ye1     not served",
+                "  intermediate  \(intermediate)  \(try backup.pin)  leaf          backup-27  backup, not served",
+                "  root          \(root)",
+                "  leaf          CN=api.test, \(Self.since), served",
+                "  intermediate  CN=Test Intermediate, \(Self.since), served",
+                "  root          CN=Test Root, \(Self.since), store",
+                "  cause: the authority changed: le-ye1 -> CN=Test Root: have the certificate issued by a pinned authority "
+                    + "or for a backup key, then ship the pin of its new root, \(root)",
+                "  if the served keys are yours: serve a pinned key (backup: backup-27) again, or pin one of the keys "
+                    + "served and ship that first",
+                Self.stranger, "1 checked: 1 failed",
+            ])
+        #expect(run.status == 1)
+    }
+
+    @Test("a leaf with another key")
+    func rekeyedLeaf() async throws {
+        let old = try TestKey()
+        let policy = try policy("\"api-2026\": { \"pin\": \"\(old.pin)\", \"role\": \"leaf\" }", "\"api-2026\"")
+        let (run, subject) = try await screen(policy)
+        let (leaf, intermediate, root) = (try site.leaf.key.pin, try site.intermediate.key.pin, try site.root.key.pin)
+        #expect(
+            run.lines == [
+                "FAIL  \(subject)  pin mismatch: 0 of 1 pins match (policy \(policy):4:5)",
+                "  served, and trusted                                                pinned",
+                "  leaf          \(leaf)  \(try old.pin)  leaf          api-2026  not served",
+                "  intermediate  \(intermediate)", "  root          \(root)",
+                "  leaf          CN=api.test, \(Self.since), served",
+                "  intermediate  CN=Test Intermediate, \(Self.since), served",
+                "  root          CN=Test Root, \(Self.since), store",
+                "  cause: the server has another key, in a certificate since 2026-01-01: if the key is yours, serve a "
+                    + "pinned one or a backup again and renew with the same key from then on, or ship \(leaf)",
+                "  if the served keys are yours: serve a pinned key again, or pin one of the keys served and ship that "
+                    + "first", Self.stranger, "1 checked: 1 failed",
+            ])
+        #expect(run.status == 1)
+    }
+
+    @Test("an inspecting proxy whose root a company has installed beside the system's")
+    func inspection() async throws {
+        let proxy = try TestCertificate.root("Company Inspection")
+        let forged = try proxy.leaf("api.test")
+        let company = try site.folder.add(proxy.pemText)
+        let policy = try policy(
+            "\"our-root\": { \"pin\": \"\(site.root.key.pin)\", \"role\": \"root\" }", "\"our-root\"")
+        let (run, subject) = try await screen(
+            policy, by: [forged], ["--ca-file", company, "--system-roots"], variables: ["SSL_CERT_FILE": site.anchors])
+        let cause =
+            "  cause: the chain leads to CN=Company Inspection, which is no root of the system: an authority of your own, "
+            + "or somebody between who signs certificates himself: trust its root for this host if it is yours; if it is "
+            + "not, do not pin that key, and look for who stands between"
+        #expect(
+            run.lines == [
+                "FAIL  \(subject)  pin mismatch: 0 of 1 pins match (policy \(policy):4:5)",
+                "  served, and trusted                                                pinned",
+                "  leaf          \(try forged.key.pin)  \(try site.root.key.pin)  root          our-root  not served",
+                "  root          \(try proxy.key.pin)", "  leaf          CN=api.test, \(Self.since), served",
+                "  root          CN=Company Inspection, \(Self.since), store", cause,
+                "  if the served keys are yours: serve a pinned key again, or pin one of the keys served and ship that "
+                    + "first", Self.stranger, "1 checked: 1 failed",
+            ])
+        #expect(run.status == 1)
+        // Where its root is not installed nothing is pinned or not: the chain is not trusted.
+        let (unknown, _) = try await screen(policy, by: [forged])
+        #expect(unknown.lines[0].contains("  not trusted ["))
+        #expect(unknown.lines[1].hasPrefix("  cause: the server sends no certificate of its issuer, CN=Company"))
+        #expect(unknown.lines[2] == cause)
+        #expect(unknown.status == 4)
+    }
+
+    @Test("a match on the backup alone")
+    func backupOnly() async throws {
+        let old = try TestKey()
+        let policy = try policy(
+            """
+            "pay-2026": { "pin": "\(old.pin)", "role": "leaf" },
+            "backup-27": { "pin": "\(site.leaf.key.pin)", "role": "leaf", "backup": true }
+            """, "\"pay-2026\", \"backup-27\"")
+        let (run, subject) = try await screen(policy)
+        #expect(
+            run.lines == [
+                "ok*   \(subject)  matched backup-27 (leaf), a backup only: pin the key after it as the next backup",
+                "  warning: only backups match: backup-27: make the next backup key now, and ship its pin",
+                "1 checked: 1 ok (1 with a warning)",
+            ])
+        #expect(run.status == 0)
+    }
+
+    @Test("a match on one of two paths")
+    func onePathOfTwo() async throws {
+        let other = try TestCertificate.root("Other Root")
+        let cross = try other.crossSign(site.intermediate)
+        let roots = try site.folder.add(site.root.pemText + other.pemText)
+        let policy = try policy(
+            "\"our-root\": { \"pin\": \"\(site.root.key.pin)\", \"role\": \"root\" }", "\"our-root\"")
+        let (run, subject) = try await screen(
+            policy, by: [site.leaf, site.intermediate, cross], ["--ca-file", roots])
+        #expect(
+            run.lines == [
+                "ok*   \(subject)  matched our-root (root)",
+                "  warning: matched on 1 of 2 trust paths: clients that anchor at CN=Other Root would fail: pin a key that "
+                    + "is on every path", "1 checked: 1 ok (1 with a warning)",
+            ])
+        #expect(run.status == 0)
+    }
+}

@@ -1,0 +1,168 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@Suite("pinctl show")
+struct ShowTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    struct Document: Decodable {
+        struct Row: Decodable {
+            let role: String
+            let pin: String
+            let source: String
+            let names: [String]
+        }
+        struct Result: Decodable {
+            let verdict: String?
+            let trusted: Bool?
+            let chain: [Row]?
+            let otherPaths: [[[String: String]]]?
+            let error: String?
+            let pem: String?
+        }
+        struct Summary: Decodable { let exitCode: Int32 }
+        let results: [Result]
+        let summary: Summary
+    }
+
+    @Test("puts a chain in order, whatever the order of the file")
+    func order() async throws {
+        let file = try site.folder.add(site.root.pemText + site.intermediate.pemText + site.leaf.pemText, name: "c.pem")
+        let run = await pinctl("show", "--ca-file", site.anchors, file)
+        #expect(run.lines[0] == "\(file)  3 certificates  trusted  for no name (give --host)")
+        let rows = run.lines.filter { $0.contains("sha256/") }
+        #expect(rows.map { $0.split(separator: " ")[0] } == ["leaf", "intermediate", "root"])
+        #expect(
+            rows.map { String($0.split(separator: " ")[1]) } == [
+                try site.leaf.key.pin, try site.intermediate.key.pin, try site.root.key.pin,
+            ])
+        #expect(run.lines.contains { $0.contains("for api.test") && $0.contains("by CN=Test Intermediate") })
+        #expect(run.status == 0)
+    }
+
+    @Test("a file's chain is judged for --host alone")
+    func host() async throws {
+        #expect(await pinctl("show", "--ca-file", site.anchors, "--host", "api.test", site.chain).status == 0)
+        let wrong = await pinctl("show", "--ca-file", site.anchors, "--host", "www.test", site.chain)
+        #expect(wrong.lines[0].hasSuffix("not trusted [name-mismatch]  not for www.test"))
+        // The path that there is for the other name is told all the same.
+        #expect(wrong.lines.contains { $0.contains("  root ") && $0.contains("store") })
+        #expect(wrong.status == 4)
+        let unknown = await pinctl(
+            "show", "--ca-file", try site.folder.add(TestCertificate.root("Other").pemText), site.chain)
+        #expect(unknown.lines[0].contains("not trusted [unknown-issuer]"))
+        #expect(unknown.status == 0)
+    }
+
+    @Test("tells every other path to an anchor")
+    func otherPaths() async throws {
+        let other = try TestCertificate.root("Other Root")
+        let cross = try other.crossSign(site.root)
+        let anchors = try site.folder.add(site.root.pemText + other.pemText)
+        let chain = try site.folder.add(site.leaf.pemText + site.intermediate.pemText + cross.pemText, name: "x.pem")
+        let run = await pinctl("show", "--ca-file", anchors, chain)
+        #expect(run.lines.contains { $0.contains("other path: ") && $0.contains("Other Root") })
+        let json = try await pinctl("show", "--ca-file", anchors, "--json", chain).decoded(as: Document.self)
+        #expect(json.results[0].otherPaths?.count == 1)
+        #expect(json.results[0].otherPaths?[0].last?["pin"] == (try other.key.pin))
+    }
+
+    @Test("shows a server, and the source of each certificate")
+    func server() async throws {
+        try await site.serve { server in
+            let run = await pinctl("show", "--ca-file", site.anchors, server.target())
+            #expect(run.lines[0].contains("  TLSv1.3  EC P-256 key  trusted  name ok"))
+            let rows = run.lines.filter { $0.contains("sha256/") }
+            #expect(rows.map { $0.contains(" served ") } == [true, true, false])
+            #expect(rows.last?.contains(" store ") == true)
+            #expect(run.status == 0)
+            let wrong = await pinctl("show", "--ca-file", site.anchors, server.target("www.test"))
+            #expect(wrong.lines[0].hasSuffix("not trusted [name-mismatch]  not for this name"))
+            #expect(wrong.status == 4)
+            let json = try await pinctl("show", "--json", server.target()).decoded(as: Document.self)
+            #expect(json.results[0].verdict == "untrusted")
+            #expect(json.summary.exitCode == 4)
+            for ended in await server.ended(1) { #expect(ended.applicationBytes.isEmpty) }
+        }
+        let run = await pinctl("show", "api.test:1@127.0.0.1")
+        #expect(run.lines[0].hasPrefix("??  "))
+        #expect(run.status == 3)
+    }
+
+    @Test("--pem prints what openssl s_client -showcerts does, trusted or not")
+    func parity() async throws {
+        try await site.serve { server in
+            let run = await pinctl("show", "--pem", server.target())
+            #expect(run.status == 4)
+            let peer = try await shell(
+                "timeout 20 openssl s_client -connect \(server.address):\(server.port) -servername api.test -showcerts "
+                    + "</dev/null 2>/dev/null | sed -n '/-----BEGIN CERT/,/-----END CERT/p'")
+            #expect(run.output == site.leaf.pemText + site.intermediate.pemText)
+            #expect(peer.output == run.output)
+        }
+    }
+
+    @Test("CL3: --save writes new files inside the folder alone, and says what it does not write")
+    func saving() async throws {
+        let folder = try TestFolder()
+        try await site.serve { server in
+            for form in [[], ["--der"]] {
+                let words = ["show", "--ca-file", site.anchors, "--save", folder.path, "--keys", "ecdsa"] + form
+                #expect(await pinctl(words + [server.target()]).status == 0)
+                #expect(await pinctl(words + [server.target()]).status == 0)
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+            #expect(names == ["0.der", "0.pem", "1.der", "1.pem"].map { "api.test_\(server.port)_ecdsa_\($0)" })
+            let pin = await pinctl("hash", folder.path + "/" + names[0])
+            #expect(pin.output.hasPrefix(try site.leaf.key.pin))
+        }
+        let file = try site.folder.add(site.leaf.pemText, name: "..%2f-x y;.pem")
+        #expect(await pinctl("show", "--save", folder.path, file).status == 0)
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/_..%2f-x y;.pem_0.pem") == false)
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/_.._2f-x_y_.pem_0.pem"))
+        _ = try folder.add("mine", name: "chain.pem_0.pem")
+        let run = await pinctl("show", "--save", folder.path, site.chain)
+        #expect(run.errors.contains("chain.pem_0.pem: exists already"))
+        #expect(run.status == 2)
+        #expect(await pinctl("show", "--save", "/no/such", site.chain).status == 2)
+    }
+
+    @Test("a bare word that is a file and could be a server is refused with both spellings")
+    func ambiguous() async throws {
+        _ = try site.folder.add(site.leaf.pemText, name: "api.test")
+        _ = try site.folder.add(site.leaf.pemText, name: "leaf.pem")
+        let both = try await shell("pinctl show api.test", in: site.folder)
+        #expect(both.errors.contains("is a file, and could be a server: write ./api.test or https://api.test"))
+        #expect(both.status == 2)
+        #expect(try await shell("pinctl show ./api.test leaf.pem - < leaf.pem", in: site.folder).status == 0)
+        #expect(await pinctl("show", "no.such.file.pem").errors.contains("no such file"))
+        #expect(await pinctl("show", "a b").errors.contains("is no file, and as a server: "))
+    }
+
+    @Test("tells keys and requests beside a chain, and bundles as they stand")
+    func others() async throws {
+        let request = try TestSigningRequest("csr.test", key: site.leaf.key)
+        let file = try site.folder.add(site.leaf.pemText + request.pemText + (try site.leaf.key.privateKeyPEM))
+        let run = await pinctl("show", "--ca-file", site.anchors, file)
+        #expect(run.lines[0].contains("  1 certificate, 1 CSR, 1 private key  "))
+        #expect(run.lines.filter { $0.contains((try? site.leaf.key.pin) ?? "-") }.count == 3)
+        let bundle = try site.folder.add(site.root.pemText + TestCertificate.root("Other").pemText)
+        #expect(await pinctl("show", bundle).lines[0].hasSuffix("2 certificates  no chain, so none is verified"))
+        let broken = try site.folder.add(site.leaf.pemText + site.root.pemText.replacing("\nMII", with: "\n!II"))
+        let told = await pinctl("show", "--json", broken)
+        #expect(told.status == 2)
+        #expect(try told.decoded(as: Document.self).summary.exitCode == 2)
+    }
+
+    @Test("CL1: names that would act on a terminal are escaped")
+    func hostile() async throws {
+        let hostile = try TestCertificate.root("\u{1B}[2J\u{202E}moc\u{7}")
+        for words in [["show"], ["show", "--json"]] {
+            let run = await pinctl(words + [try site.folder.add(hostile.pemText)])
+            #expect(run.output.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) || $0 == "\n" })
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import TLSTransport
+import Testing
+
+/// The words to a SOCKS proxy, without one.
+@Suite struct SOCKSTests {
+    /// Runs a handshake against replies, one for each thing that is sent; returns what was sent.
+    private func run(_ handshake: SOCKSHandshake, _ replies: [[UInt8]]) throws(SOCKSError) -> [[UInt8]] {
+        var handshake = handshake
+        var replies = replies[...]
+        var sent: [[UInt8]] = []
+        while true {
+            switch try handshake.next() {
+            case .send(let bytes): sent.append(bytes)
+            case .done: return sent
+            case .wantsInput:
+                guard let reply = replies.popFirst() else { throw .truncatedReply }
+                handshake.receive(reply)
+            }
+        }
+    }
+
+    private static let login = SOCKSHandshake.Login(user: "me", password: "word")
+    private static let granted5: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+    private static let granted4: [UInt8] = [0, 90, 0, 0, 0, 0, 0, 0]
+
+    struct Row: Sendable {
+        var version = SOCKSHandshake.Version.socks5
+        var destination = SOCKSHandshake.Destination.name("a.test")
+        var login: SOCKSHandshake.Login?
+        let replies: [[UInt8]]
+        let sent: [[UInt8]]
+    }
+
+    @Test(
+        "What is sent, by the documents",
+        arguments: [
+            Row(
+                replies: [[5, 0], granted5],
+                sent: [[5, 1, 0], [5, 1, 0, 3, 6] + Array("a.test".utf8) + [1, 187]]),
+            // curl's test 719: a name of 255 bytes goes whole.
+            Row(
+                destination: .name(String(repeating: "A", count: 255)), replies: [[5, 0], granted5],
+                sent: [[5, 1, 0], [5, 1, 0, 3, 255] + [UInt8](repeating: 65, count: 255) + [1, 187]]),
+            Row(
+                destination: .ipv4([127, 0, 0, 1]), replies: [[5, 0], granted5],
+                sent: [[5, 1, 0], [5, 1, 0, 1, 127, 0, 0, 1, 1, 187]]),
+            Row(
+                destination: .ipv6([UInt8](repeating: 7, count: 16)),
+                replies: [[5, 0], [5, 0, 0, 4] + [UInt8](repeating: 0, count: 18)],
+                sent: [[5, 1, 0], [5, 1, 0, 4] + [UInt8](repeating: 7, count: 16) + [1, 187]]),
+            Row(
+                login: login, replies: [[5, 2], [1, 0], [5, 0, 0, 3, 1, 120, 0, 80]],
+                sent: [
+                    [5, 2, 0, 2], [1, 2] + Array("me".utf8) + [4] + Array("word".utf8),
+                    [5, 1, 0, 3, 6] + Array("a.test".utf8) + [1, 187],
+                ]),
+            // A proxy that wants no login gets none.
+            Row(
+                login: login, replies: [[5, 0], granted5],
+                sent: [[5, 2, 0, 2], [5, 1, 0, 3, 6] + Array("a.test".utf8) + [1, 187]]),
+            // Replies in pieces.
+            Row(
+                replies: [[5], [0], [5, 0, 0], [1, 0, 0, 0, 0, 0], [0]],
+                sent: [[5, 1, 0], [5, 1, 0, 3, 6] + Array("a.test".utf8) + [1, 187]]),
+            Row(
+                version: .socks4a, replies: [granted4],
+                sent: [[4, 1, 1, 187, 0, 0, 0, 1, 0] + Array("a.test".utf8) + [0]]),
+            Row(
+                version: .socks4a, login: login, replies: [granted4],
+                sent: [[4, 1, 1, 187, 0, 0, 0, 1] + Array("me".utf8) + [0] + Array("a.test".utf8) + [0]]),
+            Row(
+                version: .socks4a, destination: .ipv4([10, 1, 2, 3]), replies: [granted4],
+                sent: [[4, 1, 1, 187, 10, 1, 2, 3, 0]]),
+        ])
+    func words(row: Row) throws {
+        let handshake = try SOCKSHandshake(row.version, to: row.destination, port: 443, login: row.login)
+        #expect(try run(handshake, row.replies) == row.sent)
+    }
+
+    struct Refusal: Sendable {
+        var version = SOCKSHandshake.Version.socks5
+        var login: SOCKSHandshake.Login?
+        let replies: [[UInt8]]
+        let error: SOCKSError
+    }
+
+    @Test(
+        "HA19: a proxy that refuses, breaks off or speaks otherwise has connected nobody",
+        arguments: [
+            // A method that was not offered: a password where there is none, GSSAPI.
+            Refusal(replies: [[5, 2]], error: .foreignMethod(2)),
+            Refusal(login: login, replies: [[5, 1]], error: .foreignMethod(1)),
+            Refusal(replies: [[5, 255]], error: .noMethod(hadLogin: false)),
+            Refusal(login: login, replies: [[5, 255]], error: .noMethod(hadLogin: true)),
+            Refusal(login: login, replies: [[5, 2], [1, 1]], error: .refusedLogin),
+            Refusal(
+                login: login, replies: [[5, 2], [5, 0]], error: .malformedReply("it answers the login in version 5")),
+            Refusal(replies: [[4, 0]], error: .malformedReply("it answers in version 4")),
+            Refusal(
+                replies: [Array("HTTP/1.1 400".utf8)], error: .malformedReply("it sends 12 bytes where 2 are its reply")
+            ),
+            Refusal(replies: [[5, 0], [5, 5]], error: .refused(SOCKSRefusal(rawValue: 5))),
+            Refusal(replies: [[5, 0], [5, 77, 0, 1]], error: .refused(SOCKSRefusal(rawValue: 77))),
+            Refusal(replies: [[5, 0], [4, 0]], error: .malformedReply("it answers in version 4")),
+            Refusal(
+                replies: [[5, 0], [5, 0, 0, 9, 0]], error: .malformedReply("it answers with an address of kind 9")),
+            Refusal(replies: [[5, 0], [5, 0, 1, 1, 0]], error: .malformedReply("its reserved byte is 1")),
+            Refusal(replies: [[5, 0], Array(granted5.dropLast())], error: .truncatedReply),
+            Refusal(replies: [[5]], error: .truncatedReply),
+            Refusal(
+                replies: [[5, 0], granted5 + [22, 3, 1]],
+                error: .malformedReply("it sends 13 bytes where 10 are its reply")),
+            Refusal(version: .socks4a, replies: [[0, 91, 0, 0, 0, 0, 0, 0]], error: .refused(.general)),
+            Refusal(version: .socks4a, replies: [[0, 93, 0, 0, 0, 0, 0, 0]], error: .refusedLogin),
+            Refusal(
+                version: .socks4a, replies: [[4, 90, 0, 0, 0, 0, 0, 0]],
+                error: .malformedReply("its reply begins with 4")),
+            Refusal(version: .socks4a, replies: [[0, 90, 0, 0, 0, 0, 0]], error: .truncatedReply),
+            Refusal(
+                version: .socks4a, replies: [granted4 + [0]],
+                error: .malformedReply("it sends 9 bytes where 8 are its reply")),
+        ])
+    func refusals(row: Refusal) throws {
+        let handshake = try SOCKSHandshake(row.version, to: .name("a.test"), port: 443, login: row.login)
+        #expect(throws: row.error) { try run(handshake, row.replies) }
+    }
+
+    @Test(
+        "HA19: a name over 255 bytes is refused before anything is sent, and never cut or resolved here (CVE-2023-38545)"
+    )
+    func longNames() {
+        for version in [SOCKSHandshake.Version.socks5, .socks4a] {
+            for count in [0, 256, 10_000] {
+                #expect(throws: SOCKSError.unusableHost(byteCount: count)) {
+                    try SOCKSHandshake(version, to: .name(String(repeating: "a", count: count)), port: 1)
+                }
+            }
+        }
+    }
+
+    @Test("What the protocol cannot carry is refused before anything is sent")
+    func unusable() {
+        let long = String(repeating: "x", count: 256)
+        for login in [("", "p"), (long, "p"), ("u", long)] {
+            #expect(throws: SOCKSError.unusableLogin) {
+                try SOCKSHandshake(
+                    .socks5, to: .name("a"), port: 1, login: .init(user: login.0, password: login.1))
+            }
+        }
+        #expect(throws: SOCKSError.unusableLogin) {
+            try SOCKSHandshake(.socks4a, to: .name("a"), port: 1, login: .init(user: "a\0b", password: ""))
+        }
+        for address in [SOCKSHandshake.Destination.ipv6([UInt8](repeating: 0, count: 16)), .ipv4([0, 0, 0, 9])] {
+            #expect(throws: SOCKSError.unusableAddress) { try SOCKSHandshake(.socks4a, to: address, port: 1) }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import CertificateTrust
+import TLSTransport
+import TestPKI
+import Testing
+
+/// What a server makes of a certificate that it is shown and that nothing follows.
+@Suite struct ShowIdentityTests {
+    let site: Site
+    let identity: ClientIdentity
+
+    init() throws {
+        site = try Site()
+        let root = try TestCertificate.root("Client Root")
+        let client = try root.leaf("client")
+        identity = try ClientIdentity(pem: Array((client.pemText + client.key.privateKeyPEM).utf8))
+    }
+
+    @Test(
+        "a server that asks for none is told of none",
+        arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
+    func notAsked(version: LoopbackServer.TLSVersion) async throws {
+        let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
+        try await server.run { server in
+            let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
+            let (outcome, staple) = try await pending.show(identity, patience: .milliseconds(50))
+            #expect(outcome == .notAsked && staple == nil)
+            #expect(await server.ended()[0].applicationBytes.isEmpty)
+        }
+    }
+
+    // TLS 1.3 says it behind the handshake, which is over for the client by then.
+    @Test(
+        "a server that does not take it says so, and one that takes any says nothing",
+        arguments: [LoopbackServer.TLSVersion.tls12, .tls13], [true, false])
+    func asked(version: LoopbackServer.TLSVersion, isTaken: Bool) async throws {
+        let roots = isTaken ? [] : [try TestCertificate.root("Another Root")]
+        let server = try LoopbackServer(chain: site.chain) {
+            $0.protocolVersions = version...version
+            $0.clientAuthentication = .init(roots: roots, isRequired: true)
+        }
+        try await server.run { server in
+            let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
+            // A refusal comes long before; consent costs the whole of it.
+            let (outcome, _) = try await pending.show(identity, patience: isTaken ? .milliseconds(50) : .seconds(60))
+            if isTaken {
+                #expect(outcome == .taken)
+            } else if case .refused(let error) = outcome {
+                #expect(error.identityRefusal(wasShown: true) == .rejected)
+            } else {
+                Issue.record("\(outcome)")
+            }
+            #expect(await server.ended()[0].applicationBytes.isEmpty)
+        }
+    }
+
+    @Test("no stapled response is none", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
+    func noStaple(version: LoopbackServer.TLSVersion) async throws {
+        let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
+        try await server.run { server in
+            let pending = try await Transport.shared.dial(
+                try site.endpoint(on: server), options: .with { $0.requestsStaple = true })
+            #expect(try await pending.staple() == nil)
+            let record = await server.ended()[0]
+            #expect(!record.handshakeCompleted && record.applicationBytes.isEmpty)
+        }
+    }
+}
