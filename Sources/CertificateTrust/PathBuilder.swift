@@ -60,6 +60,15 @@ struct PathBuilder {
         return walk(&path, &judge)
     }
 
+    /// Whether no search could visit another path than this one: by names alone, each certificate has the issuer that
+    /// it has there, and no other.
+    func isOnlyWay(_ path: [X509Certificate]) -> Bool {
+        path.indices.allSatisfy { index in
+            let issuers = issuers(of: path[index]).map(\.0).filter { $0 != path[index] }
+            return issuers == (index + 1 < path.count ? [path[index + 1]] : [])
+        }
+    }
+
     private mutating func walk<Judge: PathJudge>(_ path: inout [X509Certificate], _ judge: inout Judge) -> Outcome {
         guard let current = path.last else { return .exhausted }
         if path.count > longestWalk.count { longestWalk = path }

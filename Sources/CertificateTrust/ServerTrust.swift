@@ -61,6 +61,17 @@ public final class ServerTrust: Sendable {
         return paths
     }
 
+    /// Every valid path as of `time`, where this one is known to be valid: nothing is verified again when the names of
+    /// the issuers leave no other way.
+    package func allPaths(
+        beside path: VerifiedPath, at time: Date, limit: Int
+    ) throws(TrustError) -> [VerifiedPath] {
+        let builder = PathBuilder(
+            leaf: presented.leaf, intermediates: presented.intermediates, store: store,
+            time: Int64(time.timeIntervalSince1970.rounded(.down)))
+        return builder.isOnlyWay(path.certificates) ? [path] : try allPaths(at: time, limit: limit)
+    }
+
     /// The evaluation, with what it cost.
     func evaluation(
         at time: Date, accepting: (VerifiedPath) -> Bool = { _ in true }, tracing: (TrustAttempt) -> Void = { _ in }

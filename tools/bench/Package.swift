@@ -17,6 +17,8 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(name: "hash-c", linkerSettings: [.linkedLibrary("crypto")]),
         .executableTarget(name: "runner"),
+        // A network that is far away.
+        .executableTarget(name: "delay"),
         // The same requests through this project's URLSession and through Foundation's.
         .executableTarget(
             name: "client", dependencies: [.product(name: "PinnedNetworking", package: "pinctl")],

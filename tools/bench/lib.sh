@@ -111,3 +111,50 @@ END
     tail "$folder/nginx.log" >&2
     return 1
 }
+
+# mint_endpoints COUNT: makes in this folder, behind mint_server, a certificate and key for each of 127.0.1.1 and so on;
+# they are good for the same host of 127.0.2 and for the names below bench.test too.
+mint_endpoints() {
+    local number
+    for ((number = 1; number <= $1; number++)); do
+        run_quietly openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "endpoint$number.key"
+        signed "/CN=127.0.1.$number" "endpoint$number.key" endpoint.pem \
+            "subjectAltName=IP:127.0.1.$number,IP:127.0.2.$number,DNS:*.bench.test\n$as_server"
+        cat endpoint.pem intermediate.pem >"endpoint$number.pem"
+    done
+}
+
+# start_endpoints COUNT: serves 127.0.1.1 and so on, an https server each, with what mint_endpoints made. Sets nginx and
+# port.
+start_endpoints() {
+    local folder=$PWD attempt number wait
+    for attempt in {1..20}; do
+        port=$((RANDOM % 20000 + 10000))
+        {
+            printf '%s\n' "worker_processes 1;" "daemon off;" "master_process off;" "pid $folder/nginx.pid;" \
+                "error_log $folder/nginx.log;" "events { worker_connections 4096; }" "http {" "access_log off;" \
+                "client_body_temp_path $folder/nginx-body;" "proxy_temp_path $folder/nginx-proxy;" \
+                "fastcgi_temp_path $folder/nginx-fastcgi;" "uwsgi_temp_path $folder/nginx-uwsgi;" \
+                "scgi_temp_path $folder/nginx-scgi;" "ssl_protocols TLSv1.2 TLSv1.3;" "ssl_session_cache off;" \
+                "ssl_session_tickets off;" "root $folder;"
+            for ((number = 1; number <= $1; number++)); do
+                printf '%s\n' "server {" "listen 127.0.1.$number:$port ssl backlog=1024;" \
+                    "ssl_certificate $folder/endpoint$number.pem;" \
+                    "ssl_certificate_key $folder/endpoint$number.key;" "return 200 hello; }"
+            done
+            printf '}\n'
+        } >nginx.conf
+        rm -f nginx.pid
+        (ulimit -n 8192 && exec /usr/sbin/nginx -c "$folder/nginx.conf" -e "$folder/nginx.log" -p "$folder") &
+        nginx=$!
+        for ((wait = 0; wait < 100; wait++)); do
+            [[ -s $folder/nginx.pid ]] && return
+            kill -0 "$nginx" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill "$nginx" 2>/dev/null || true
+        wait "$nginx" || true
+    done
+    tail "$folder/nginx.log" >&2
+    return 1
+}

@@ -56,7 +56,7 @@ struct CheckWarnings: Sendable {
                 let cause = PinFailureCause.onlyBackup(matches.map(\.pin))
                 warnings.append(CheckWarning(kind: .backupOnly, text: "\(cause.finding): \(cause.remedy)"))
             }
-            warnings += paths(of: trust, rule, port: port, expecting: expectation, at: time)
+            warnings += paths(of: trust, beside: path, rule, port: port, expecting: expectation, at: time)
         }
         warnings += underStores(trust, port: port, expecting: expectation, at: time)
         warnings += expiring(on: path, at: time)
@@ -92,11 +92,14 @@ struct CheckWarnings: Sendable {
 
     /// Valid paths without a match: clients take whichever their roots lead to.
     private func paths(
-        of trust: ServerTrust, _ rule: PinningRule, port: UInt16, expecting expectation: Expectation, at time: Date
+        of trust: ServerTrust, beside path: VerifiedPath, _ rule: PinningRule, port: UInt16,
+        expecting expectation: Expectation, at time: Date
     ) -> [CheckWarning] {
         guard case .pins(let policy) = expectation else { return [] }
         let claim = rule.anchors.map { trust.replacingStore($0) } ?? trust
-        guard let paths = try? claim.allPaths(at: time, limit: Self.pathLimit), paths.count > 1 else { return [] }
+        guard let paths = try? claim.allPaths(beside: path, at: time, limit: Self.pathLimit), paths.count > 1 else {
+            return []
+        }
         let failing = paths.filter { path in
             if case .matched = policy.decide(path, port: Int(port), at: time) { false } else { true }
         }

@@ -34,6 +34,11 @@ do {
             runner: arguments[6], client: arguments[7], strippedClient: arguments[8],
             foundationClient: arguments[9])
         finish(try measure(field))
+    case "probes" where (8...9).contains(arguments.count):
+        let field = try ProbeField(
+            folder: arguments[2], port: arguments[3], count: Int(arguments[4]) ?? 0, runner: arguments[5],
+            delay: arguments[6], pinctl: arguments[7])
+        finish(try measure(field, sslyze: arguments.dropFirst(8).first))
     default:
         print("bench: see tools/bench/run, which starts it")
         exit(2)
@@ -91,5 +96,15 @@ private func measure(_ field: ClientField) throws -> Report {
     try newConnections(field, &report)
     try pinsOfHandshake(field, &report)
     try streams(field, &report)
+    return report
+}
+
+private func measure(_ field: ProbeField, sslyze: String?) throws -> Report {
+    var report = Report()
+    for anchors in ["anchors.pem", "root.pem"] { try manyServers(field, anchors: anchors, &report) }
+    try oneServer(field, &report)
+    try farServers(field, &report)
+    try manyTargets(field, &report)
+    try scanners(field, sslyze: sslyze, &report)
     return report
 }
