@@ -18,8 +18,8 @@ extension Flag {
         "exit-zero", "end with 0 where it would be 1, 3 or 4; the summary of JSON says what was found")
     static let baseline = Flag(
         "baseline", value: .file("FILE"), "what failed in the same way in FILE, JSON of an earlier run, does not count",
-        details: "A failure is the same when target, key, verdict and causes are, with the authority it is about; "
-            + "whatever else fails counts. What does not fail any more is told.")
+        details: "A failure is the same when target, verdict and causes are, with the authority it is about and the "
+            + "key that fails; whatever else fails counts. What does not fail any more is told.")
     static let maxUnreachable = Flag(
         "max-unreachable", value: .text("N%"), "accept that so many targets, or N without %, are not reached (0)",
         details: "A run in which no target is reached fails whatever is given.")
