@@ -2,7 +2,7 @@ import CertificatePinning
 
 extension CommandDefinition {
     static let check = CommandDefinition(
-        name: "check", summary: "connect to servers, verify their chains, judge their pins", operands: "[TARGET…]",
+        name: "check", summary: "connect to servers, verify their chains, judge their pins", operands: "[TARGET|FILE…]",
         operandCount: 0...Int.max,
         flags: [.policy, .pin, .targets, .files, .caFile, .systemRoots, .store, .profile, .at] + Flag.probing
             + [.warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable, .report, .annotations],
@@ -11,7 +11,7 @@ extension CommandDefinition {
             "targets). Without one, every host of the policy is checked, at the targets of its rule's",
             "\"check\" where it has some. The policy is that of --policy, else of the environment",
             "variable PINCTL_POLICY, else pins/pins.jsonc.",
-            "The connection is closed at the server's certificate; no byte of a request is sent.",
+            "With --files the operands are files. The connection is closed at the server's certificate; no byte of a request is sent.",
             "With --store a chain is held against the roots of other clients too: what would fail",
             "there is a warning. Of several failures for one cause the first is told in full, and",
             "the end counts them. --ndjson answers each line of --targets with its lines, in order,",
@@ -21,6 +21,13 @@ extension CommandDefinition {
         examples: [
             ("every host of pins/pins.jsonc", "pinctl check"),
             ("one server, by a policy", "pinctl check --policy pins.jsonc api.example.com"),
+            ("certificates and requests before they are deployed", "pinctl check --files certs"),
+            ("in a pipeline, for whoever reads the results", "pinctl check --report junit=pins.xml"),
+            (
+                "a long list, while nobody minds a host that is down",
+                "pinctl check --targets hosts.txt --max-unreachable 2%"
+            ),
+            ("what is new since yesterday", "pinctl check --baseline yesterday.json"),
             (
                 "one server, by a pin",
                 "pinctl check api.example.com --pin sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="
