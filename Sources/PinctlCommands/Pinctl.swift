@@ -11,6 +11,7 @@ package enum Pinctl {
             flags.contains(Flag.json.dashed) ? .json : flags.contains(Flag.ndjson.dashed) ? .ndjson : .text
         var console = Console(
             schema: "pinctl.\(name ?? "usage")/1", format: format, output: output, diagnostics: diagnostics)
+        console.isReadByRunner = environment.variables()["GITHUB_ACTIONS"] == "true"
         do throws(UsageError) {
             try await run(words, in: environment, &console)
         } catch {

@@ -57,6 +57,29 @@ struct PlanTagTests {
         try run.decoded(as: PlanDocument.self).results.map { "\($0.release ?? "") \($0.verdict ?? "")" }
     }
 
+    @Test("P5: a release whose tag has no readable name is not passed over")
+    func foreignTagName() async throws {
+        let script = "cd \(repository)/.git/refs/tags && cp v5.1 $'v5.2\\xff'"
+        try #require(try await shell(script).status == 0)
+        let run = await plan("git:v5.*:pins/pins.jsonc")
+        #expect(run.errors.contains("the tag v5.2\u{FFFD} has a name that is not UTF-8"))
+        #expect(run.status == 2)
+        #expect(await plan("git:v5.1:pins/pins.jsonc").status == 0)
+    }
+
+    @Test("P5: a file that a tag has and the clone has not is not passed over")
+    func damagedClone() async throws {
+        let script = """
+            cd \(repository) && object=$(git rev-parse v5.0:pins/pins.jsonc) &&
+            rm -f .git/objects/${object:0:2}/${object:2}
+            """
+        try #require(try await shell(script).status == 0)
+        let run = await plan("git:v5.*:pins/pins.jsonc")
+        #expect(run.errors.hasPrefix("pinctl: v5.0: pins/pins.jsonc: "))
+        #expect(!run.errors.contains("passed over"))
+        #expect(run.status == 2)
+    }
+
     @Test("A policy is read as it was at each tag, light and annotated, and the work tree does not count")
     func tags() async throws {
         try write("pins/pins.jsonc", "not read")

@@ -15,8 +15,14 @@ struct Baseline: Sendable {
         }
     }
 
-    /// What was behind the failures of each place; its addresses may differ.
-    private var known: [Place: Set<String>] = [:]
+    /// What was behind a failure, and the key that failed.
+    private struct Failure: Hashable {
+        let text: String
+        let key: String?
+    }
+
+    /// The failures of each place; its addresses may differ.
+    private var known: [Place: Set<Failure>] = [:]
 
     /// Reads a document; a failure in it must say what is behind it.
     init(file: String) throws(UsageError) {
@@ -44,7 +50,8 @@ struct Baseline: Sendable {
             guard let failure = result["failure"]?.string else {
                 throw refuse("line \(result.position.line) does not say what failed: \(Self.origin)")
             }
-            known[Place(target, key: result["key"]?.string), default: []].insert(failure)
+            known[Place(target, key: result["key"]?.string), default: []].insert(
+                Failure(text: failure, key: result["failing_key"]?.string))
         }
     }
 
@@ -52,7 +59,8 @@ struct Baseline: Sendable {
 
     /// Whether this failure is known.
     func knows(_ result: CheckResult) -> Bool {
-        guard let failure = result.failure else { return false }
+        guard let text = result.failure else { return false }
+        let failure = Failure(text: text, key: result.failingKey)
         return known[Place(result.text.subject, key: result.key?.rawValue)]?.contains(failure) == true
     }
 

@@ -97,9 +97,13 @@ struct Check: Sendable {
                         let (told, outcome) = Self.tell(result, &gate, &groups, &console)
                         if keepsResults { report.entries.append(ReportEntry(told, outcome)) }
                     }
-                    for problem in problems { console.problem(problem, .badInput) }
+                    for problem in problems {
+                        console.problem(problem, .badInput)
+                        if keepsResults { report.entries.append(ReportEntry(problem: problem, [])) }
+                    }
                 case .problem(let message, let members):
                     console.problem(message, .badInput, members: members)
+                    if keepsResults { report.entries.append(ReportEntry(problem: message, members)) }
                 }
                 console.flush()
                 guard showsProgress, ContinuousClock.now - start > .milliseconds(300) else { return }

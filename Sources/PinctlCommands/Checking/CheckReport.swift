@@ -16,6 +16,15 @@ extension ReportEntry {
     }
 }
 
+extension ReportEntry {
+    /// What could not be read, as the element of the JSON document: a report without it would tell of a good run.
+    init(problem message: String, _ members: [(String, JSON)]) {
+        self.init(
+            outcome: .badInput, subject: message, verdict: ExitCode.badInput.word, finding: message,
+            json: .object(members + [("error", .string(message))]))
+    }
+}
+
 extension VerdictText {
     fileprivate var reportedChain: [ReportCertificate] {
         guard let path = verdict.path else { return [] }

@@ -21,6 +21,14 @@ struct CheckResult: Sendable {
         if case .unreachable = text.verdict { text.verdict.word.rawValue } else { text.failureKey?.text }
     }
 
+    /// The key that failed, which baselines compare too: another one that fails in the same way is news, and may be that
+    /// of somebody in between. Nil where none was seen.
+    var failingKey: String? {
+        guard failure != nil else { return nil }
+        if case .keyStrange(let key, _) = text.verdict { return key.description }
+        return text.presented.first?.spkiFingerprint.description
+    }
+
     /// The element of the JSON document.
     var json: JSON {
         var members: [(String, JSON)] = [("type", "check"), ("target", .string(text.subject))]
@@ -32,6 +40,7 @@ struct CheckResult: Sendable {
         if let duration { members.append(("duration_ms", .integer(duration.milliseconds))) }
         if text.isKnown { members.append(("known", true)) }
         if let failure { members.append(("failure", .string(failure))) }
+        if let failingKey { members.append(("failing_key", .string(failingKey))) }
         return text.json(members)
     }
 }

@@ -19,14 +19,20 @@ struct FileCheck: Sendable {
 
     /// The results for one file, and what could not be read in it.
     func results(of path: String, isNamed: Bool) -> (results: [CheckResult], problems: [String]) {
-        let content = Self.content(of: path, isNamed: isNamed)
+        var content = Self.content(of: path, isNamed: isNamed)
         let leaves = content.certificates.filter { !$0.certificate.isCertificateAuthority }
         let others = content.certificates.map(\.certificate)
         var results: [CheckResult] = []
         for (index, leaf) in leaves {
             let title = leaves.count > 1 ? "\(path)[\(index)]" : path
             let chain = PresentedChain(leaf: leaf, intermediates: others.filter { $0 != leaf })
-            results += self.results(of: chain, title)
+            let (claims, isCut) = claims(of: leaf)
+            results += self.results(of: chain, by: claims, title)
+            if isCut {
+                content.problems.append(
+                    "\(title): is for more than \(Self.nameLimit) hosts of the policy, and those behind them are not "
+                        + "judged: check the servers, or a policy with fewer of the hosts")
+            }
         }
         // An authority's certificate alone is its key.
         var keys = content.keys.map { ($0.index, $0.material.fingerprint, $0.material.subject, PinRole.leaf) }
@@ -77,8 +83,7 @@ struct FileCheck: Sendable {
 // MARK: - Chains
 
 extension FileCheck {
-    private func results(of chain: PresentedChain, _ title: String) -> [CheckResult] {
-        let claims = claims(of: chain.leaf)
+    private func results(of chain: PresentedChain, by claims: [Claim], _ title: String) -> [CheckResult] {
         guard !claims.isEmpty else { return [uncovered(title, chain.leaf.subject)] }
         return claims.map { claim in
             CheckResult(
@@ -92,28 +97,34 @@ extension FileCheck {
     /// A host that a certificate is for, with a port at which its rule holds.
     private typealias Claim = (name: ServerName, port: UInt16, expectation: Expectation)
 
-    /// Every host of the policy that a certificate is for; of pins given by themselves any.
-    private func claims(of leaf: X509Certificate) -> [Claim] {
+    /// Every host of the policy that a certificate is for, up to a limit, and whether there are more; of pins given by
+    /// themselves any.
+    private func claims(of leaf: X509Certificate) -> ([Claim], isCut: Bool) {
         let entries = leaf.subjectAlternativeNames
         let named = entries.prefix(Self.nameLimit).compactMap(Self.host)
         guard case .policy(let file) = source else {
             guard let name = named.first,
                 let expectation = try? source.expectation(for: Endpoint(name: name, port: 443))
-            else { return [] }
-            return [(name, 443, expectation)]
+            else { return ([], false) }
+            return ([(name, 443, expectation)], false)
         }
+        let rest = entries.dropFirst(Self.nameLimit).compactMap(Self.host)
         var claims: [Claim] = []
-        for rule in file.policy.rules where claims.count < Self.nameLimit {
+        for rule in file.policy.rules {
             var hosts = entries.contains { rule.host.matches($0) } ? [rule.host] : []
-            if rule.includesSubdomains { hosts += named.filter { $0.isSubdomain(of: rule.host) } }
+            if rule.includesSubdomains {
+                hosts += named.filter { $0.isSubdomain(of: rule.host) }
+                if rest.contains(where: { $0.isSubdomain(of: rule.host) }) { return (claims, true) }
+            }
             guard let port = UInt16(exactly: rule.ports?.min() ?? 443) else { continue }
             for name in hosts where !claims.contains(where: { $0.name == name && $0.port == port }) {
                 // The rule of a name nearer to it decides about it.
                 guard file.policy.rule(for: name, port: Int(port))?.location == rule.location else { continue }
+                guard claims.count < Self.nameLimit else { return (claims, true) }
                 claims.append((name, port, .pins(file.policy)))
             }
         }
-        return claims
+        return (claims, false)
     }
 
     /// A name that an entry covers: of a wildcard one of the many.

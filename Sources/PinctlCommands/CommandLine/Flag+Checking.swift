@@ -19,9 +19,9 @@ extension Flag {
         details: "The summary of JSON still says what was found. Wrong usage and unreadable input stay exit code 2.")
     static let baseline = Flag(
         "baseline", value: .file("FILE"), "pass over what failed in the same way in FILE, the --json of an earlier run",
-        details: "A failure is the same when target, key, verdict and causes are, with the authority it is about; "
-            + "whatever else fails counts. What does not fail any more is told. --report json=FILE writes such a FILE too."
-    )
+        details: "A failure is the same when target, verdict and causes are, with the authority it is about and the "
+            + "key that fails; whatever else fails counts. What does not fail any more is told. --report json=FILE "
+            + "writes such a FILE too.")
     static let maxUnreachable = Flag(
         "max-unreachable", value: .text("N%"), "accept that N% of the targets, or N of them, are not reached (0)",
         details: "A run in which no target is reached fails whatever is given.")

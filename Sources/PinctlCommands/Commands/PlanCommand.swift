@@ -43,8 +43,9 @@ extension CommandDefinition {
             let shares = try arguments.shares()
             let named = try arguments.plannedHosts()
             let reports = try arguments.reports(in: environment, &console)
-            let releases = try arguments.releases(in: environment, shares, &console)
-            guard !releases.isEmpty else { return }
+            let (releases, problems) = try arguments.releases(in: environment, shares, &console)
+            var report = Report(command: "plan", time: now, policy: arguments[.policy], entries: problems)
+            guard !releases.isEmpty else { return reports.write(report, &console) }
             let hosts = named.isEmpty ? Plan.hosts(for: candidates, in: releases) : named
             guard !hosts.isEmpty else {
                 throw .unusable([
@@ -78,8 +79,7 @@ extension CommandDefinition {
             let remedy = PlanRemedy(
                 releases: releases, cells: cells, names: plan.names, leaf: candidates.map(\.leafFingerprint))
             console.text(remedy.lines)
-            var report = Report(command: "plan", time: now, policy: arguments[.policy])
-            if !reports.isEmpty { report.entries = cells.map { $0.entry(releases, hosts) } }
+            if !reports.isEmpty { report.entries += cells.map { $0.entry(releases, hosts) } }
             report.closing = tally.line
             let isShort = timeline.entries.count <= 8
             if isShort || arguments.has(.timeline) || arguments.has(.verbose) { console.text(timeline.lines) }
@@ -139,13 +139,16 @@ extension PlanCell {
         let until = end.map { "; until \($0.date.rfc3339): \($0.why)" } ?? ""
         return ReportEntry(
             outcome: outcome, subject: releases[release].name, variant: hosts[host].title,
-            verdict: end == nil ? standing.rawValue : "ends", finding: finding + until, json: json(releases, hosts))
+            verdict: word, finding: finding + until, json: json(releases, hosts))
     }
+
+    /// The verdict of JSON and reports, of which the exit code is that.
+    private var word: String { end == nil ? standing.rawValue : "ends" }
 
     fileprivate func json(_ releases: [Release], _ hosts: [PlannedHost]) -> JSON {
         var members: [(String, JSON)] = [
             ("release", .string(releases[release].name)), ("host", .string(hosts[host].title)),
-            ("verdict", .string(standing.rawValue)), ("finding", .string(finding)),
+            ("verdict", .string(word)), ("finding", .string(finding)),
             ("matched", .array(matched.map { .string($0.description) })),
             ("needs", .array(essential.map { .string($0.description) })),
         ]
@@ -192,7 +195,7 @@ extension Arguments {
     /// What was shipped: `--against`, else what the policy says was, and itself.
     fileprivate func releases(
         in environment: CommandEnvironment, _ shares: [(name: String, share: Double)], _ console: inout Console
-    ) throws(UsageError) -> [Release] {
+    ) throws(UsageError) -> ([Release], problems: [ReportEntry]) {
         let sources = all(.against)
         let hosts = all(.plannedHost)
         let host = hosts.count == 1 ? hosts[0] : nil
@@ -221,7 +224,7 @@ extension Arguments {
             for source in sources { reader.read(source, &console) }
         }
         try reader.assign(shares)
-        return reader.releases
+        return (reader.releases, reader.problems)
     }
 
     private func plannedPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {

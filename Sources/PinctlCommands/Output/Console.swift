@@ -27,6 +27,8 @@ package struct Console {
     private var elementCount = 0
     /// Whether the verdicts of text have colour.
     var isColored = false
+    /// Whether the runner of a job reads along (`GITHUB_ACTIONS`), which takes some texts for its commands.
+    var isReadByRunner = false
     /// What stands behind each line of the results.
     private var lineEnd = "\n"
     private var summary: [(String, JSON)] = []
@@ -83,7 +85,7 @@ package struct Console {
     /// Says something on standard error that is no problem of its own.
     mutating func note(_ message: String) {
         output.flush()
-        diagnostics.write("pinctl: \(visibleText(message))\n")
+        diagnostics.write("pinctl: \(visible(message))\n")
         diagnostics.flush()
     }
 
@@ -95,10 +97,21 @@ package struct Console {
     private mutating func text(_ lines: [String], isColored: Bool) {
         guard format == .text else { return }
         for (index, line) in lines.enumerated() {
-            let line = visibleText(line)
+            let line = visible(line)
             // The verdict stands in the first line.
             output.write((isColored && index == 0 ? VerdictColor.colored(line) : line) + lineEnd)
         }
+    }
+
+    /// A line in which nothing acts on the terminal, or on the runner of a job: that one obeys `##[` anywhere in a line,
+    /// and `::` at the beginning, whoever wrote it.
+    private func visible(_ line: String) -> String {
+        let line = visibleText(line)
+        guard isReadByRunner, line.contains("##[") || line.contains("::") else { return line }
+        let parts = line.split(separator: "##[", omittingEmptySubsequences: false).joined(separator: "#\\u{23}[")
+        let start = parts.prefix { $0 == " " }
+        let rest = parts.dropFirst(start.count)
+        return rest.hasPrefix("::") ? "\(start)\\u{3A}\(rest.dropFirst())" : parts
     }
 
     /// Prints a file that was asked for, or an element of the document's `results`. Its tabs stay, nothing else that

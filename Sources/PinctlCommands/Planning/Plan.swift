@@ -163,15 +163,23 @@ extension Plan {
         let ports = [443] + Set(named.map(\.port)).subtracting([443]).sorted()
         var hosts = named.filter { host in candidates.contains { $0.covers(host.name) } }
         for entry in candidates.flatMap(\.names) {
-            // The hosts of rules stand for the names of a wildcard, where there are some.
-            guard let (name, pattern) = ServerName.named(entry), !hosts.contains(where: { $0.name.matches(entry) }),
-                let port = ports.first(where: { port in
-                    releases.contains { !$0.rule(for: name, port: port).rules.isEmpty }
-                })
-            else { continue }
-            hosts.append(PlannedHost(name: name, port: port, pattern: pattern))
+            guard let (name, pattern) = ServerName.named(entry) else { continue }
+            // Hosts of rules stand for the names of a wildcard, and one port for others, where the same rules decide.
+            var judged = Set(
+                hosts.filter { pattern == nil ? $0.name == name : $0.name.matches(entry) }
+                    .map { rules(of: releases, for: $0.name, $0.port) })
+            for port in ports {
+                let rules = rules(of: releases, for: name, port)
+                guard rules.contains(where: { !$0.isEmpty }), judged.insert(rules).inserted else { continue }
+                hosts.append(PlannedHost(name: name, port: port, pattern: pattern))
+            }
         }
         return hosts.sorted { $0.title < $1.title }
+    }
+
+    /// The places of the rules that decide about a host, in each release.
+    private static func rules(of releases: [Release], for name: ServerName, _ port: Int) -> [[PolicyLocation?]] {
+        releases.map { $0.rule(for: name, port: port).rules.map(\.location) }
     }
 }
 

@@ -12,6 +12,8 @@ struct ReleaseReader {
     let host: String?
     private var files: TaggedFiles?
     private(set) var releases: [Release] = []
+    /// What could not be read, for reports.
+    private(set) var problems: [ReportEntry] = []
 
     init(repository: String, variables: [String: String], host: String?) {
         self.repository = repository
@@ -31,9 +33,15 @@ struct ReleaseReader {
             }
         } catch {
             for message in error.messages {
-                console.problem(message, .badInput, members: [("source", .string(source))])
+                tell(message, source, &console)
             }
         }
+    }
+
+    private mutating func tell(_ message: String, _ source: String, _ console: inout Console) {
+        let members: [(String, JSON)] = [("source", .string(source))]
+        console.problem(message, .badInput, members: members)
+        problems.append(ReportEntry(problem: message, members))
     }
 
     /// Adds the policy of the work tree.
@@ -69,7 +77,7 @@ struct ReleaseReader {
                 if error.isNoSuchFile {
                     absent.append(tag.name)
                 } else {
-                    console.problem("\(tag.name): \(path): \(error)", .badInput, members: [("source", .string(source))])
+                    tell("\(tag.name): \(path): \(error)", source, &console)
                 }
                 continue
             }
@@ -81,7 +89,7 @@ struct ReleaseReader {
                 try append(taken ? "\(tag.name):\(path)" : tag.name, path, bytes, in: folder)
             } catch {
                 for message in error.messages {
-                    console.problem("\(tag.name): \(message)", .badInput, members: [("source", .string(source))])
+                    tell("\(tag.name): \(message)", source, &console)
                 }
             }
         }

@@ -17,6 +17,9 @@ final class LineReader: @unchecked Sendable {
     /// Bytes of a line: names have 253, addresses fewer.
     static let maximumLength = 4_096
 
+    /// Bytes behind which no line end is looked for any more: what has lines is no such file.
+    private static let endlessLength = 1 << 20
+
     private var paths: ArraySlice<String>
     private var file: InputFile?
     private var path = ""
@@ -24,6 +27,8 @@ final class LineReader: @unchecked Sendable {
     /// The beginning of a line, without the rest that is not read yet.
     private var partial: [UInt8] = []
     private var isTooLong = false
+    /// Bytes of the line so far that were passed over.
+    private var skipped = 0
     private var buffer = [UInt8](repeating: 0, count: 16 << 10)
 
     /// `-` is standard input.
@@ -57,13 +62,19 @@ final class LineReader: @unchecked Sendable {
                 let count = try file?.read(into: &buffer) ?? 0
                 if count > 0 {
                     split(count, into: &lines)
+                    guard skipped > Self.endlessLength else { continue }
+                    (isTooLong, skipped) = (false, 0)
+                    file = nil
+                    lines.append(
+                        .failure(
+                            file: path, "a line has more than \(Self.endlessLength) bytes: give one target a line"))
                 } else {
                     if !partial.isEmpty || isTooLong { endLine(&lines) }
                     file = nil
                 }
             } catch {
                 partial = []
-                isTooLong = false
+                (isTooLong, skipped) = (false, 0)
                 file = nil
                 lines.append(.failure(file: path, "\(error)"))
             }
@@ -75,10 +86,11 @@ final class LineReader: @unchecked Sendable {
         var start = 0
         while start < count {
             let end = buffer[start..<count].firstIndex(of: UInt8(ascii: "\n")) ?? count
-            if partial.count + end - start > Self.maximumLength {
+            if isTooLong || partial.count + end - start > Self.maximumLength {
                 isTooLong = true
+                skipped += end - start
                 partial = []
-            } else if !isTooLong {
+            } else {
                 partial += buffer[start..<end]
             }
             if end < count { endLine(&lines) }
@@ -94,5 +106,6 @@ final class LineReader: @unchecked Sendable {
                 : .text(String(decoding: partial, as: UTF8.self), file: path, number: number))
         partial.removeAll(keepingCapacity: true)
         isTooLong = false
+        skipped = 0
     }
 }

@@ -35,7 +35,8 @@ final class TaggedFiles {
         environment =
             ["HOME", "XDG_CONFIG_HOME", "PATH"].compactMap { name in variables[name].map { "\(name)=\($0)" } } + [
                 "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
-                "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
+                "GIT_NO_LAZY_FETCH=1", "GIT_LITERAL_PATHSPECS=1",
+                "GIT_ALLOW_PROTOCOL=none",
             ]
         let answer = try run("rev-parse", "--git-dir")
         guard answer.status == 0 else { throw .noRepository(folder: folder, answer.complaint) }
@@ -50,11 +51,13 @@ final class TaggedFiles {
         var hasAny = false
         for line in answer.output.split(separator: UInt8(ascii: "\n")) {
             let parts = line.split(separator: 0, maxSplits: 1)
-            // A name that is not UTF-8 would be told as another one.
-            guard parts.count == 2, let name = String(validating: parts[1], as: UTF8.self) else { continue }
+            guard parts.count == 2 else { continue }
+            // Such a name would be told as another one, and a release without it would be passed over.
+            let name = String(decoding: parts[1], as: UTF8.self)
             hasAny = true
             let short = String(name.dropFirst("refs/tags/".count))
             if PinctlCommands.matches(short, glob: glob) {
+                guard name.utf8.elementsEqual(parts[1]) else { throw .foreignName(short) }
                 all.append(Tag(name: short, object: String(decoding: parts[0], as: UTF8.self)))
             }
         }
@@ -77,7 +80,8 @@ final class TaggedFiles {
             return try object("\(tag.object):\(path)", limit: min(limit, Self.maximumSize))
         } catch {
             switch error {
-            case .missing: throw failure(ENOENT)
+            // The path may be there, and the object it names not: in a clone that is partial or damaged.
+            case .missing: throw failure(isListed(path, at: tag) ? EIO : ENOENT)
             case .folder: throw InputFileError(path: path, reason: .directory)
             case .tooLarge(let limit): throw InputFileError(path: path, reason: .tooLarge(limit: limit))
             default:
@@ -85,6 +89,12 @@ final class TaggedFiles {
                 throw failure(EIO)
             }
         }
+    }
+
+    /// Whether a tag's trees name a path, or cannot be read themselves.
+    private func isListed(_ path: String, at tag: Tag) -> Bool {
+        guard let answer = try? run("ls-tree", "--full-tree", tag.object, "--", path) else { return true }
+        return answer.status != 0 || !answer.output.isEmpty
     }
 
     private func object(_ name: String, limit: Int) throws(TaggedFilesError) -> [UInt8] {
@@ -156,6 +166,7 @@ enum TaggedFilesError: Error, Hashable {
     case noGit
     case noRepository(folder: String, String)
     case noTag(glob: String, hasTags: Bool, isShallow: Bool)
+    case foreignName(String)
     case missing
     case folder
     case tooLarge(limit: Int)
@@ -174,6 +185,7 @@ extension TaggedFilesError: CustomStringConvertible {
                 + (isShallow || !hasTags
                     ? ": fetch them with git fetch --tags, or set fetch-depth: 0 where a CI job checks out"
                     : ": see git tag --list")
+        case .foreignName(let name): "the tag \(name) has a name that is not UTF-8: give it another one"
         case .missing: "no such file"
         case .folder: "is a folder"
         case .tooLarge(let limit): "larger than \(limit) bytes, the most that is read"

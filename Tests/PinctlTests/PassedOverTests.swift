@@ -1,0 +1,179 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+/// Attacks on what a gate says by its exit code and its reports: nothing that was asked for may be left out in silence.
+@Suite("Nothing is passed over")
+struct PassedOverTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    private func check(_ words: [String], variables: [String: String] = [:]) async -> Run {
+        await pinctl(["check", "--ca-file", site.anchors] + words, variables: variables)
+    }
+
+    private func contents(_ name: String) throws -> String {
+        String(decoding: try Data(contentsOf: URL(filePath: "\(site.folder.path)/\(name)")), as: UTF8.self)
+    }
+
+    private func plan(_ words: String...) async -> Run {
+        await pinctl(["plan", "--ca-file", site.anchors] + words)
+    }
+
+    /// A chain for these names below the site's root.
+    private func chain(_ names: [String]) throws -> String {
+        try site.folder.add(site.intermediate.issue(.server(names)).pemText + site.intermediate.pemText)
+    }
+
+    @Test("P5: a baseline that knows a mismatch does not know the same mismatch of another key")
+    func baselineOtherKey() async throws {
+        var earlier = ""
+        try await site.serve { server in
+            earlier = await check(["--json", "--pin", strangePin, "api.test:1@127.0.0.1:\(server.port)"]).output
+        }
+        // Both are below the same authority, and one is as wrong as the other.
+        let rows: [(TestCertificate, Int32)] = [(try site.intermediate.leaf("api.test"), 1), (site.leaf, 0)]
+        for (leaf, status) in rows {
+            try await site.serve([leaf, site.intermediate]) { server in
+                let port = "127.0.0.1:\(server.port)"
+                let file = try site.folder.add(earlier.replacing(/127\.0\.0\.1:[0-9]+/, with: port))
+                #expect(await check(["--baseline", file, "--pin", strangePin, "api.test:1@\(port)"]).status == status)
+            }
+        }
+    }
+
+    @Test("P5: a baseline that knows one wrong key in a file does not know another one")
+    func baselineOtherFileKey() async throws {
+        let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")
+        let file = try site.folder.add(TestPEM.block("PUBLIC KEY", TestKey().publicKeyDER))
+        let words = ["--files", file, "--policy", policy]
+        let first = await check(words + ["--json"])
+        #expect(first.status == 1)
+        let baseline = ["--baseline", try site.folder.add(first.output)]
+        #expect(await check(words + baseline).status == 0)
+        try Data(TestPEM.block("PUBLIC KEY", TestKey().publicKeyDER).utf8).write(to: URL(filePath: file))
+        #expect(await check(words + baseline).status == 1)
+    }
+
+    @Test("CB18: a certificate for more hosts than are judged is told, and no success")
+    func manyHosts() async throws {
+        let hosts = (0...200).map { "h\($0).test" }
+        let rules = try hosts.map { host in
+            (host, [host == "h200.test" ? "\"\(strangePin)\"" : "\"\(try site.root.key.pin)\""])
+        }
+        let policy = try site.folder.add(policyText(rules))
+        let file = try chain(hosts)
+        let run = await check(["--files", file, "--policy", policy])
+        #expect(run.lines.last == "200 checked: 200 ok")
+        #expect(run.errors.hasPrefix("pinctl: \(file): is for more than 200 hosts of the policy, "))
+        #expect(run.status == 2)
+        let fewer = await check(["--files", try chain(Array(hosts.dropFirst())), "--policy", policy])
+        #expect(fewer.lines.last == "200 checked: 199 ok, 1 failed")
+        #expect(fewer.errors == "")
+        #expect(fewer.status == 1)
+    }
+
+    @Test("CB18: names below a rule's host that stand behind those that are judged are told too")
+    func manyNames() async throws {
+        let policy = try site.policy(
+            "\"\(try site.root.key.pin)\"", rule: "\"subdomains\": true,", host: "example.test")
+        let others = (0..<200).map { "h\($0).test" }
+        let run = await check(["--files", try chain(others + ["a.example.test"]), "--policy", policy])
+        #expect(run.errors.contains("is for more than 200 hosts of the policy"))
+        #expect(run.status == 2)
+    }
+
+    @Test("P5: a plan judges the other names of a wildcard beside a host that has a rule of its own")
+    func wildcardBesideHost() async throws {
+        let release = try site.folder.add(
+            """
+            { "version": 1, "domains": [
+              { "host": "www.ex.test", "pins": ["\(try site.root.key.pin)", "\(strangePin)"] },
+              { "host": "ex.test", "subdomains": true, "pins": ["\(strangePin)"] }] }
+            """)
+        let run = await plan("--new", try chain(["*.ex.test"]), "--against", release, "--json")
+        let results = try run.decoded(as: PlanDocument.self).results
+        #expect(
+            results.map { "\($0.host ?? "") \($0.verdict ?? "")" } == ["*.ex.test breaks", "www.ex.test survives_only"])
+        #expect(run.status == 1)
+    }
+
+    @Test("P5: a plan judges a name at each port where another rule decides")
+    func otherPort() async throws {
+        let release = try site.folder.add(
+            """
+            { "version": 1, "domains": [
+              { "host": "ex.test", "subdomains": true, "ports": [443], "pins": ["\(try site.root.key.pin)"] },
+              { "host": "ex.test", "subdomains": true, "ports": [8443, 9443], "pins": ["\(strangePin)"] }] }
+            """)
+        let run = await plan("--new", try chain(["api.ex.test"]), "--against", release, "--json")
+        let results = try run.decoded(as: PlanDocument.self).results
+        #expect(
+            results.map { "\($0.host ?? "") \($0.verdict ?? "")" } == [
+                "api.ex.test survives_only", "api.ex.test:8443 breaks",
+            ])
+        #expect(run.status == 1)
+    }
+
+    @Test("CL5: the verdict of a plan's JSON is a failure where the exit code is one")
+    func planVerdict() async throws {
+        let release = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "expires": "2026-12-01", "onExpiry": "fail",
+              "pins": ["\(try site.root.key.pin)", "\(strangePin)"] }] }
+            """)
+        let run = await plan("--new", site.chain, "--against", release, "--fail-within", "100d", "--json")
+        #expect(try run.decoded(as: PlanDocument.self).results.map(\.verdict) == ["ends"])
+        #expect(run.status == 1)
+    }
+
+    @Test("CL4: what could not be read is an error of every report", arguments: ["check", "check --files", "plan"])
+    func reports(command: String) async throws {
+        let list = try site.folder.add("gopher://a.test\n", name: "list.txt")
+        let strange = try site.folder.add("nothing of ours", name: "strange.pem")
+        let words =
+            switch command {
+            case "check": ["check", "--pin", strangePin, "--targets", list]
+            case "check --files": ["check", "--pin", strangePin, "--files", strange]
+            default: ["plan", "--new", site.chain, "--against", strange]
+            }
+        let folder = site.folder.path
+        let run = await pinctl(
+            words + [
+                "--ca-file", site.anchors, "--report", "junit=\(folder)/r.xml", "--report", "json=\(folder)/r.json",
+            ])
+        #expect(run.status == 2)
+        #expect(
+            try contents("r.xml").contains(
+                "<testsuites name=\"pinctl \(words[0])\" tests=\"1\" failures=\"0\" errors=\"1\""))
+        #expect(try contents("r.xml").contains("<error type=\"bad_input\""))
+        #expect(try contents("r.json").contains("\"error\":"))
+        let message = try #require(run.errors.split(separator: "\n").first).dropFirst("pinctl: ".count)
+        #expect(try contents("r.xml").contains(message.split(separator: "\"").first ?? ""))
+    }
+
+    @Test("CL3: a list without line ends is given up, and no other list for it", .timeLimit(.minutes(1)))
+    func endlessLine() async throws {
+        let list = try site.folder.add("gopher://a.test\n", name: "list.txt")
+        let run = await check(["--pin", strangePin, "--targets", "/dev/zero", "--targets", list])
+        #expect(run.errors.hasPrefix("pinctl: /dev/zero: a line has more than 1048576 bytes: give one target a line\n"))
+        #expect(run.errors.contains("list.txt:1: "))
+        #expect(run.status == 2)
+    }
+
+    @Test("CL2: what a server says is no command to the runner of a job")
+    func runnerCommands() async throws {
+        let folder = try site.folder.add("::error::x\nx##[stop-commands]x\n", name: "list.txt")
+        var settings = TestCertificate.Settings.server(["api.test"])
+        settings.subject = TestName(.commonName("x##[error]y"))
+        let leaf = try site.intermediate.issue(settings)
+        try await site.serve([leaf, site.intermediate]) { server in
+            let words = ["--pin", strangePin, "--targets", folder, "--annotations", "none", server.target()]
+            let run = await check(words, variables: ["GITHUB_ACTIONS": "true"])
+            #expect(run.output.contains(#"CN=x#\u{23}[error]y"#))
+            #expect(!(run.output + run.errors).contains("##["))
+            #expect(await check(words).output.contains("CN=x##[error]y"))
+        }
+    }
+}
