@@ -9,8 +9,8 @@ extension CommandDefinition {
         name: "plan", summary: "say whether shipped apps survive a new certificate", operands: "",
         operandCount: 0...0,
         flags: [
-            .newInput, .against, .repository, .policy, .plannedHost, .caFile, .store, .profile, .at, .failWithin,
-            .currentInput, .timeline, .share, .verbose, .report, .annotations,
+            .newInput, .passwordFile, .passwordDescriptor, .against, .repository, .policy, .plannedHost, .caFile,
+            .store, .profile, .at, .failWithin, .currentInput, .timeline, .share, .verbose, .report, .annotations,
         ],
         notes: [
             "INPUT is a chain, leaf first, as servers are to show it; a request or a key where no",
@@ -20,22 +20,34 @@ extension CommandDefinition {
             "Exit code 1: something breaks, or will within --fail-within; 4: the chain is not trusted.",
         ],
         examples: [
-            ("do the releases that are out survive this chain", "pinctl plan --new new-chain.pem --against 'git:v*:pins/pins.jsonc'"),
-            ("on devices with other roots too", "pinctl plan --new new-chain.pem --store old=old-roots.pem --store new=new-roots.pem"),
-            ("before it is issued, by the request", "pinctl plan --new backup.csr --against app/network_security_config.xml"),
+            (
+                "do the releases that are out survive this chain",
+                "pinctl plan --new new-chain.pem --against 'git:v*:pins/pins.jsonc'"
+            ),
+            (
+                "on devices with other roots too",
+                "pinctl plan --new new-chain.pem --store old=old-roots.pem --store new=new-roots.pem"
+            ),
+            (
+                "before it is issued, by the request",
+                "pinctl plan --new backup.csr --against app/network_security_config.xml"
+            ),
             ("fail while there is time", "pinctl plan --new chain.pem --fail-within 100d"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let candidates = try arguments.chains(.newInput)
+            let reader = InputReader(password: try arguments.password())
+            let candidates = try arguments.chains(.newInput, reader)
             guard !candidates.isEmpty else { throw .missingFlag(.newInput) }
-            let current = try arguments.chains(.currentInput)
+            let current = try arguments.chains(.currentInput, reader)
             let now = try arguments.time(in: environment)
             let limit = try arguments.period(.failWithin).map { now + $0 }
             let shares = try arguments.shares()
             let named = try arguments.plannedHosts()
             let reports = try arguments.reports(in: environment, &console)
-            let releases = try arguments.releases(in: environment, shares, &console)
-            guard !releases.isEmpty else { return }
+            var report = Report(command: "plan", time: now, policy: arguments[.policy])
+            let (releases, unread) = try arguments.releases(in: environment, shares, &console)
+            report.entries = unread
+            guard !releases.isEmpty else { return reports.write(report, &console) }
             let hosts = named.isEmpty ? Plan.hosts(for: candidates, in: releases) : named
             guard !hosts.isEmpty else {
                 throw .unusable([
@@ -69,8 +81,7 @@ extension CommandDefinition {
             let remedy = PlanRemedy(
                 releases: releases, cells: cells, names: plan.names, leaf: candidates.map(\.leafFingerprint))
             console.text(remedy.lines)
-            var report = Report(command: "plan", time: now, policy: arguments[.policy])
-            if !reports.isEmpty { report.entries = cells.map { $0.entry(releases, hosts) } }
+            if !reports.isEmpty { report.entries += cells.map { $0.entry(releases, hosts) } }
             report.closing = tally.line
             let isShort = timeline.entries.count <= 8
             if isShort || arguments.has(.timeline) || arguments.has(.verbose) { console.text(timeline.lines) }
@@ -147,9 +158,9 @@ extension PlanCell {
 
 extension Arguments {
     /// The chains and keys of the files that a flag names.
-    fileprivate func chains(_ flag: Flag) throws(UsageError) -> [NewChain] {
+    fileprivate func chains(_ flag: Flag, _ reader: InputReader) throws(UsageError) -> [NewChain] {
         var chains: [NewChain] = []
-        for path in all(flag) { chains += try NewChain.read(path) }
+        for path in all(flag) { chains += try NewChain.read(path, reader) }
         return chains
     }
 
@@ -183,7 +194,7 @@ extension Arguments {
     /// What was shipped: `--against`, else what the policy says was, and itself.
     fileprivate func releases(
         in environment: CommandEnvironment, _ shares: [(name: String, share: Double)], _ console: inout Console
-    ) throws(UsageError) -> [Release] {
+    ) throws(UsageError) -> (releases: [Release], unread: [ReportEntry]) {
         let sources = all(.against)
         let hosts = all(.plannedHost)
         let host = hosts.count == 1 ? hosts[0] : nil
@@ -212,7 +223,7 @@ extension Arguments {
             for source in sources { reader.read(source, &console) }
         }
         try reader.assign(shares)
-        return reader.releases
+        return (reader.releases, reader.unread)
     }
 
     private func plannedPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {
