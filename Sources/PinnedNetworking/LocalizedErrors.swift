@@ -21,6 +21,11 @@ extension PinningError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
+extension PinningExpiryError: LocalizedError {
+    /// The error's description.
+    public var errorDescription: String? { description }
+}
+
 extension ServerNameError: LocalizedError {
     /// The error's description.
     public var errorDescription: String? { description }

@@ -91,7 +91,7 @@ struct InitSourceTests {
         }
         #expect(result.contains("\"host\": \"api.test\""))
         #expect(result.contains("x-backup-slot"))
-        #expect(result.contains("//") == !isStrict)
+        #expect(result.contains("// ") == !isStrict)
         let lint = await pinctl("lint", file)
         #expect(lint.lines.contains { $0.contains("P020") })
         #expect(!lint.output.contains("P005"))

@@ -70,8 +70,17 @@ enum ServerTrustRefusal: Error {
     case rejected(ServerName)
     /// A delegate answered with no credential, with one of another kind, or with the trust of another challenge.
     case foreignCredential(ServerName)
-    /// The chain is not trusted, or the policy refuses it.
-    case refused(PinningError, ServerName, port: Int)
+    /// The chain is not trusted, or the policy refuses it; with what may be behind it.
+    case refused(PinningError, ServerName, port: Int, PinDiagnosis? = nil)
+}
+
+extension ServerTrustRefusal {
+    /// The same with what may be behind pins that do not match: the chain as it was sent is looked at for it.
+    func explained(_ trust: ServerTrust, by policy: PinningPolicy?) -> ServerTrustRefusal {
+        guard let policy, case .refused(.mismatch(let mismatch), let name, let port, nil) = self else { return self }
+        let diagnosis = PinDiagnosis(of: trust, port: port, by: policy, at: Date())
+        return .refused(.mismatch(mismatch), name, port: port, diagnosis)
+    }
 }
 
 extension ServerTrustRefusal: CustomStringConvertible {
@@ -83,8 +92,9 @@ extension ServerTrustRefusal: CustomStringConvertible {
             "a delegate answered the server trust challenge of \(name) with something else than its own trust: answer "
                 + ".performDefaultHandling to methods that you do not mean, and URLCredential(trust:) of "
                 + "protectionSpace.serverTrust to accept the server"
-        case .refused(.untrusted(let error), let name, let port): "\(name) port \(port) is not trusted: \(error)"
-        case .refused(let error, _, _): error.description
+        case .refused(.untrusted(let error), let name, let port, _): "\(name) port \(port) is not trusted: \(error)"
+        case .refused(let error, _, _, let diagnosis):
+            ([error.description] + (diagnosis?.causes.map(\.description) ?? [])).joined(separator: "\n")
         }
     }
 }

@@ -6,10 +6,10 @@ public final class URLCredential: Sendable {
         case none
         /// As long as the storage lives.
         case forSession
-        /// For every later run. For now like ``forSession``.
+        /// For every later run: a password is kept in the storage's file, if it has one.
         case permanent
         /// For every later run, on all of a user's devices; there is nothing here that carries it to another, so it
-        /// stays on this one, and is removed only with ``NSURLCredentialStorageRemoveSynchronizableCredentials``.
+        /// stays on this one, like ``permanent``, and is removed only with ``NSURLCredentialStorageRemoveSynchronizableCredentials``.
         case synchronizable
     }
 

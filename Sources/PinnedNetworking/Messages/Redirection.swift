@@ -22,7 +22,7 @@ enum Redirection {
             || [301, 302].contains(head.statusCode) && target.method == "POST"
         {
             next.httpMethod = "GET"
-            next.httpBody = nil
+            next.content = nil
             next.removeFields { describesContent($0) }
         }
 
@@ -32,7 +32,7 @@ enum Redirection {
         let staysWithin = origin == target.origin
         if !staysWithin {
             // Whoever was asked first would decide who else reads it.
-            guard next.httpBody == nil else { throw .bodyToOtherOrigin(HTTPExcerpt(origin.description)) }
+            guard next.content == nil else { throw .bodyToOtherOrigin(HTTPExcerpt(origin.description)) }
             next.removeFields { field in credentialNames.contains { field.isNamed($0) } }
         }
         next.url = next.url.flatMap { url in

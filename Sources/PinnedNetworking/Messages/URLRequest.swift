@@ -1,3 +1,4 @@
+public import Foundation
 import HTTPMessages
 
 /// A request for a URL.
@@ -8,8 +9,8 @@ import HTTPMessages
 public struct URLRequest: Sendable, Hashable {
     /// What is requested, over `https` or `http`.
     public var url: URL?
-    /// The body; nil for none.
-    public var httpBody: Data?
+    /// What is sent, whatever it comes from.
+    var content: RequestBody?
 
     private var method = "GET"
     private(set) var fields: [HTTPField] = []
@@ -37,6 +38,19 @@ public struct URLRequest: Sendable, Hashable {
             let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT"]
             method = known.first { HTTPField.foldedName($0) == HTTPField.foldedName(given) } ?? given
         }
+    }
+
+    /// The body; nil for none, and for one that comes from a stream. One takes the place of the other.
+    public var httpBody: Data? {
+        get { content?.data }
+        set { content = newValue.map { .data($0) } }
+    }
+
+    /// The body as a stream that has not been opened; nil for none. It is the request's from then on, and can be sent
+    /// once: a delegate is asked for another (``URLSessionTaskDelegate/urlSession(_:needNewBodyStreamForTask:)``).
+    public var httpBodyStream: InputStream? {
+        get { if case .stream(let body?) = content { body.stream } else { nil } }
+        set { content = newValue.map { .stream(BodyStream($0)) } }
     }
 
     /// Seconds without progress after which the request fails; 60 unless set.
@@ -79,9 +93,9 @@ public struct URLRequest: Sendable, Hashable {
     }
 
     /// The same with this body, or without one.
-    func with(body: Data?) -> URLRequest {
+    func with(body: RequestBody?) -> URLRequest {
         var request = self
-        request.httpBody = body
+        request.content = body
         return request
     }
 

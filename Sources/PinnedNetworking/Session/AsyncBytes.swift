@@ -53,14 +53,15 @@ extension URLSession {
             /// The next bytes, at least one; nil at the end.
             @usableFromInline
             func read() async throws -> ArraySlice<UInt8>? {
-                let transfer = transfer
+                let session = transfer.session
                 do {
-                    let next = try await task.limit.run { try await transfer.nextPart() }
-                    task.limit.progress(to: .reader)
-                    if next == nil { task.complete(with: nil) }
+                    let next = try await session.nextPart(of: transfer, task)
+                    if next == nil, task.complete(with: nil) { await session.ended(task) }
                     return next
                 } catch {
-                    throw transfer.session.fail(task, error)
+                    let error = session.fail(task, error)
+                    await session.ended(task)
+                    throw error
                 }
             }
         }

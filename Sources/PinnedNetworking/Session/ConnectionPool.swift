@@ -188,6 +188,7 @@ final class PooledConnection {
     let proxy: JudgedServer?
     /// The credential that opened the proxy's tunnel.
     let proxyCredential: URLCredential?
+    let isProxied: Bool
     /// The task that it was opened for.
     let taskIdentifier: Int
     let generation: Int
@@ -199,12 +200,13 @@ final class PooledConnection {
 
     nonisolated init(
         _ connection: any RequestConnection, origin: JudgedServer?, proxy: JudgedServer?,
-        proxyCredential: URLCredential?, taskIdentifier: Int, generation: Int
+        proxyCredential: URLCredential?, isProxied: Bool, taskIdentifier: Int, generation: Int
     ) {
         self.connection = connection
         self.origin = origin
         self.proxy = proxy
         self.proxyCredential = proxyCredential
+        self.isProxied = isProxied
         self.taskIdentifier = taskIdentifier
         self.generation = generation
     }

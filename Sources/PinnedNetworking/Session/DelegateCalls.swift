@@ -1,3 +1,5 @@
+import CertificateTrust
+
 // How delegates are asked and told about a task: on the session's queue, the task's own delegate before the session's,
 // and past the methods that stand for missing ones.
 
@@ -42,12 +44,14 @@ extension URLSession {
         return isImplemented(value) ? value : nil
     }
 
-    /// Calls a method that answers nothing, and returns behind it.
+    /// Calls a method that answers nothing, and returns behind it. With a `notice`, nobody is troubled who is known not to
+    /// want it.
     func tell<Delegate: Sendable>(
         about task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?,
-        _ call: @escaping @Sendable (Delegate) -> Void
+        of notice: UnimplementedNotices.Notice? = nil, _ call: @escaping @Sendable (Delegate) -> Void
     ) async {
         for delegate in delegates(of: task, cast) {
+            if let notice, UnimplementedNotices.contains(notice, of: delegate as AnyObject) { continue }
             _ = task.takeUnimplementedMark()
             await onDelegateQueue { call(delegate) }
             if !task.takeUnimplementedMark() { return }
@@ -69,5 +73,30 @@ extension URLSession {
     ) -> [Delegate] {
         let own: (any URLSessionDelegate)? = task.delegate
         return [own, delegate].compactMap { $0 }.compactMap(cast)
+    }
+}
+
+/// The methods without an answer that types of delegates are known not to implement: what is told often is to cost
+/// those nothing who do not listen. Only the methods that stand for missing ones say so, of the object they are called on.
+enum UnimplementedNotices {
+    enum Notice: Hashable {
+        case metrics, sentBody, wroteData
+    }
+
+    private struct Entry: Hashable {
+        let type: ObjectIdentifier
+        let notice: Notice
+    }
+
+    private static let entries = Locked<Set<Entry>>([])
+
+    static func contains(_ notice: Notice, of delegate: AnyObject) -> Bool {
+        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), notice: notice)
+        return entries.withLock { $0.contains(entry) }
+    }
+
+    static func insert(_ notice: Notice, of delegate: AnyObject) {
+        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), notice: notice)
+        _ = entries.withLock { $0.insert(entry) }
     }
 }

@@ -151,6 +151,8 @@ struct JudgedServer: Sendable {
     let approval: Approval
     /// Whether the session's delegate answered for every task, so that the next one asks nobody.
     let isJudgedForSession: Bool
+    /// Seconds that it took.
+    let judgingTime: TimeInterval
     /// When the rule that decided ends.
     private let end: Date?
 
@@ -160,6 +162,7 @@ struct JudgedServer: Sendable {
         self.approval = approval
         isJudgedForSession = judgement.isForSession
         end = judgement.end
+        judgingTime = judgement.time
     }
 
     /// A path that was valid when the connection was made can end while it is kept, and so can the rule that accepted it.

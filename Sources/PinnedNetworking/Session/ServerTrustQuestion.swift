@@ -1,3 +1,4 @@
+import CertificatePinning
 import TLSTransport
 
 /// The question whether a server is the one it says it is, asked of the delegates and judged by the policy.
@@ -18,6 +19,8 @@ struct ServerTrustQuestion: Sendable {
         /// When the rule that decided ends, which ends the verdict too.
         let end: Date?
         let answer: ChallengeAnswer
+        /// Seconds that verifying the chain and finding the pins took.
+        let time: TimeInterval
 
         /// Who accepted the server.
         func acceptance(for task: URLSessionTask) -> Approval.Acceptance {
@@ -45,12 +48,17 @@ struct ServerTrustQuestion: Sendable {
         task.limit.progress(to: .handshake)
         do throws(ServerTrustRefusal) {
             let now = Date()
+            let start = ContinuousClock.now
             let verdict = try ServerTrustVerdict(trust, port: Int(port), answer: answer, policy: policy, at: now)
+            let time = (ContinuousClock.now - start) / .seconds(1)
             log(verdict)
+            if case .verified(_, .forgiven(let mismatch)) = verdict { report(mismatch, at: now) }
             tell(ServerTrustDecision.Outcome(verdict))
             let end = policy?.nextExpiry(for: trust.name, port: Int(port), after: now)
-            return Judgement(trust: trust, verdict: verdict, end: end, answer: answer)
+            return Judgement(trust: trust, verdict: verdict, end: end, answer: answer, time: time)
         } catch {
+            if case .refused(.mismatch(let mismatch), _, _, _) = error { report(mismatch, at: Date()) }
+            let error = error.explained(trust, by: policy)
             tell(ServerTrustDecision.Outcome(error))
             throw error
         }
@@ -70,6 +78,14 @@ struct ServerTrustQuestion: Sendable {
             ServerTrustDecision(
                 host: trust.name, port: Int(port), isProxy: proxyType != nil, connection: connection,
                 taskIdentifier: task.taskIdentifier, outcome: outcome))
+    }
+
+    private func report(_ mismatch: PinMismatch, at time: Date) {
+        // A reused connection was reported when it was made.
+        guard connection != .reused, !mismatch.rule.reports.isEmpty, let sink = session.settings.reportSink else {
+            return
+        }
+        sink.take(PinFailureReport(mismatch, served: trust.presented.certificates.map(\.derBytes), at: time))
     }
 
     private func log(_ verdict: ServerTrustVerdict) {
@@ -102,7 +118,7 @@ extension ServerTrustDecision.Outcome {
     }
 
     fileprivate init(_ refusal: ServerTrustRefusal) {
-        if case .refused(let error, _, _) = refusal {
+        if case .refused(let error, _, _, _) = refusal {
             self = .refused(error, reason: refusal.description)
         } else {
             self = .refused(nil, reason: refusal.description)

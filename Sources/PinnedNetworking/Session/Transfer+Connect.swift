@@ -50,6 +50,8 @@ extension Transfer {
 
     private func open(_ place: ConnectionPool.Place, _ judges: Judges) async throws -> PooledConnection {
         let generation = session.pool.currentGeneration
+        task.note { $0.connectStart = Date() }
+        defer { task.note { $0.connectEnd = Date() } }
         var options = task.limit.dialOptions
         options.minimumVersion = session.settings.minimumTLS == .TLSv13 ? .tls13 : .tls12
         task.limit.progress(to: .certificate)
@@ -70,17 +72,18 @@ extension Transfer {
         }
         guard let judge = judges.origin else {
             return PooledConnection(
-                bare.cleartext(), origin: nil, proxy: proxy, proxyCredential: nil,
+                bare.cleartext(), origin: nil, proxy: proxy, proxyCredential: nil, isProxied: place.proxy != nil,
                 taskIdentifier: task.taskIdentifier, generation: generation)
         }
+        task.note { $0.secureStart = Date() }
         let stored = session.pool.takeSession(place) { judge.holds($0) }
         let pending = try await bare.secure(as: place.origin.name, options: options, resuming: stored)
         var origin: JudgedServer?
         let connection = try await judge.accept(pending, as: &origin)
         return PooledConnection(
             connection, origin: origin, proxy: proxy,
-            proxyCredential: place.proxy == nil ? nil : proxyLogin?.accepted, taskIdentifier: task.taskIdentifier,
-            generation: generation)
+            proxyCredential: place.proxy == nil ? nil : proxyLogin?.accepted, isProxied: place.proxy != nil,
+            taskIdentifier: task.taskIdentifier, generation: generation)
     }
 
     /// TCP to a proxy, and TLS where the proxy has it.
@@ -139,6 +142,21 @@ extension Transfer {
                 login = nil
             }
         }
+    }
+}
+
+extension TransactionRecord {
+    /// Notes what a request goes over.
+    @TransportActor
+    mutating func note(_ connection: PooledConnection) {
+        note(address: connection.connection.remoteAddress)
+        isReused = connection.isReused
+        isProxied = connection.isProxied
+        guard let verified = connection.connection as? VerifiedConnection else { return }
+        version = verified.negotiated.version == "TLSv1.3" ? .TLSv13 : .TLSv12
+        cipherSuite = verified.negotiated.cipherSuite
+        isResumed = verified.negotiated.isResumed
+        if !isReused { trustDuration = connection.origin?.judgingTime }
     }
 }
 

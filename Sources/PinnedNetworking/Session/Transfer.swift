@@ -24,6 +24,14 @@ final class Transfer {
     private var hasAnswered = false
     private var isReading = false
     private var sending: Task<Void, any Error>?
+    /// The body as it goes with the next request; nil without one.
+    private var body: RequestBodyReader?
+    /// Why the body could not be read to its end.
+    private var bodyFailure: RequestBodyError?
+    /// What the delegates are being told of the body.
+    private var telling: Task<Void, Never>?
+    /// The stream that was given last.
+    private var bodyStream: BodyStream?
 
     /// What the body has to prove of the server, when the header alone did not (RFC 7616, section 3.5).
     var bodyProof: AuthenticationOutcome.BodyProof?
@@ -40,8 +48,6 @@ final class Transfer {
     var originLogin: AuthenticationExchange?
     var proxyLogin: AuthenticationExchange?
 
-    /// Bytes of a request's body that are sent with its header, and pieces of a longer one.
-    private static let bodyPart = 64 * 1024
     /// From this size on a body waits for the server's word (`Expect: 100-continue`; RFC 9110, section 10.1.1).
     private static let expectationSize = 1024 * 1024
     /// How long it waits: a server need not give it.
@@ -82,6 +88,7 @@ final class Transfer {
                     continue
                 }
                 if try await logIn(head, response) { continue }
+                await telling?.value
                 if hasOmittedBody, head.statusCode != 401, head.statusCode != 407 {
                     // Nobody asked for a login, so this answers a request that was never meant.
                     mayOmitBody = false
@@ -93,6 +100,7 @@ final class Transfer {
                     continue
                 }
                 task.status.withLock { $0.response = response }
+                task.note { $0.response = response }
                 return response
             }
         } catch {
@@ -111,6 +119,7 @@ final class Transfer {
             throw error
         }
         guard !parts.isEmpty else {
+            task.note { $0.responseEnd = Date() }
             try bodyProof?.check(provenBody)
             return nil
         }
@@ -123,7 +132,7 @@ final class Transfer {
             }
             provenBody += part
         }
-        task.status.withLock { $0.bytesReceived += Int64(part.count) }
+        task.noteReceived(part.count)
         return part
     }
 
@@ -180,6 +189,7 @@ final class Transfer {
         let target = try RequestTarget(next)
         try await discardBody()
         redirectCount += 1
+        task.status.withLock { $0.redirectCount += 1 }
         if target.origin != self.target.origin { originLogin = nil }
         request = next
         self.target = target
@@ -192,10 +202,13 @@ final class Transfer {
     private func send() async throws -> HTTPResponseHead {
         while true {
             let place = place
+            task.beginTransaction(request)
+            body = try await nextBody()
             // A request that cannot be sent needs no connection.
             _ = try requestHead([])
             task.limit.progress(to: .connection)
             let connection = try await connect(to: place)
+            task.note { $0.note(connection) }
             lease = (connection, place)
             // There is nothing to read before something was sent.
             (parts, head, hasEnded, hasAnswered) = ([], nil, true, false)
@@ -212,11 +225,13 @@ final class Transfer {
             hasEnded = false
             do {
                 return try await send(sent, on: connection)
+            } catch  where bodyFailure != nil {
+                throw bodyFailure ?? error
             } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
                 // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
                 // nothing (RFC 9110, section 9.2.2).
                 let reason = error as? TransportError
-                guard connection.isReused, target.isIdempotent, !hasAnswered, reason != .cancelled else {
+                guard connection.isReused, target.isIdempotent, !hasAnswered, canRepeatBody, reason != .cancelled else {
                     let shown = connection.origin?.approval.identity ?? .none
                     throw reason.flatMap { IdentityRefused($0, shown: shown) } ?? error
                 }
@@ -226,17 +241,30 @@ final class Transfer {
     }
 
     private func send(_ head: HTTPRequestHead, on connection: PooledConnection) async throws -> HTTPResponseHead {
-        let body = hasOmittedBody ? Data() : request.httpBody ?? Data()
+        let body = hasOmittedBody ? nil : body
         exchange = HTTPExchange(head)
+        bodyFailure = nil
         task.limit.progress(to: .sending)
-        if body.count <= Self.bodyPart {
-            try await connection.connection.send(body.isEmpty ? head.bytes : head.bytes + body)
-            if !body.isEmpty { task.status.withLock { $0.bytesSent = Int64(body.count) } }
-            exchange?.requestBodyWasSent()
-        } else {
-            task.status.withLock { $0.bytesSent = 0 }
+        task.status.withLock { status in
+            status.bytesSent = 0
+            status.bytesExpectedToSend = body.map { Int64($0.length ?? -1) }
+        }
+        task.note { record in
+            record.requestStart = Date()
+            record.headerBytesSent = Int64(head.bytes.count)
+        }
+        let whole = body == nil ? Data() : request.httpBody ?? Data()
+        if let body, body.length.map({ $0 > RequestBody.part }) ?? true || whole.isEmpty && body.length != 0 {
             try await connection.connection.send(head.bytes)
             startSending(body, on: connection.connection)
+        } else {
+            try await connection.connection.send(whole.isEmpty ? head.bytes : head.bytes + whole)
+            if !whole.isEmpty {
+                task.noteSent(whole.count, framed: whole.count)
+                tellSent(whole.count)
+            }
+            exchange?.requestBodyWasSent()
+            task.note { $0.requestEnd = Date() }
         }
         while true {
             if let head = self.head { return head }
@@ -245,13 +273,19 @@ final class Transfer {
     }
 
     private var expectsContinue: Bool {
-        mayExpect && request.httpBody.map { $0.count >= Self.expectationSize } ?? false
+        // A stream can be sent once, so that it is not to be wasted on a refusal.
+        mayExpect && body.map { $0.length.map { $0 >= Self.expectationSize } ?? true } ?? false
+    }
+
+    private var framing: HTTPRequestHead.Body {
+        guard let body else { return .none }
+        return hasOmittedBody ? .length(0) : body.length.map { .length($0) } ?? .chunked
     }
 
     private func requestHead(_ credentials: [HTTPField]) throws -> HTTPRequestHead {
         try HTTPRequestHead(
             method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
-            origin: target.origin, body: request.httpBody.map { .length(hasOmittedBody ? 0 : $0.count) } ?? .none,
+            origin: target.origin, body: framing,
             expectsContinue: expectsContinue && !hasOmittedBody, fields: request.fields, credentials: credentials)
     }
 
@@ -273,7 +307,8 @@ final class Transfer {
                 connection.login = login
                 sentLogin = login
                 let isFirst = !login.progress.hasProvenUser
-                hasOmittedBody = isFirst && mayOmitBody && request.httpBody.map { $0.count > Self.bodyPart } ?? false
+                hasOmittedBody =
+                    isFirst && mayOmitBody && body.map { $0.length.map { $0 > RequestBody.part } ?? true } ?? false
             case .impossible: return nil
             }
         }
@@ -292,21 +327,76 @@ final class Transfer {
         return nil
     }
 
-    /// Sends a long body beside the reading of the response, which may come before all of it is sent.
-    private func startSending(_ body: Data, on connection: any RequestConnection) {
+    /// Whether the body can be sent once more: a stream only while nothing was read of it.
+    private var canRepeatBody: Bool { bodyStream?.isUntouched ?? true }
+
+    /// The body for the next time that the request is sent; nil without one.
+    private func nextBody() async throws -> RequestBodyReader? {
+        switch request.content {
+        case nil: return nil
+        case .data(let data): return RequestBodyReader(data)
+        case .file(let url): return try RequestBodyReader(file: url)
+        case .stream(let first):
+            if bodyStream == nil { bodyStream = first }
+            if let bodyStream, bodyStream.isUntouched { return RequestBodyReader(bodyStream) }
+            task.limit.progress(to: .login)
+            let (session, task) = (session, task)
+            let stream: BodyStream?? = try await session.ask(about: task) {
+                $0 as? any URLSessionTaskDelegate
+            } completion: { delegate, handler in
+                delegate.urlSession(session, task: task) { handler($0.map { BodyStream($0) }) }
+            } async: { delegate in
+                await delegate.urlSession(session, needNewBodyStreamForTask: task).map { BodyStream($0) }
+            }
+            guard let stream = stream ?? nil else { throw RequestBodyError.noStream }
+            bodyStream = stream
+            return RequestBodyReader(stream)
+        }
+    }
+
+    /// Sends a body beside the reading of the response, which may come before all of it is sent.
+    private func startSending(_ body: RequestBodyReader, on connection: any RequestConnection) {
         let task = task
         sending = Task { @TransportActor [weak self] in
-            try await self?.waitForGoAhead()
-            var rest = body
-            // A final response that came first makes the rest useless.
-            while !rest.isEmpty, self?.exchange?.wantsRequestBody == true {
-                let part = Array(rest.prefix(Self.bodyPart))
-                rest = rest.dropFirst(part.count)
-                try await connection.send(part)
-                task.status.withLock { $0.bytesSent += Int64(part.count) }
-                task.limit.progress(to: rest.isEmpty ? .response : .sending)
+            do {
+                try await self?.waitForGoAhead()
+                // A final response that came first makes the rest useless.
+                while self?.exchange?.wantsRequestBody == true {
+                    let part = try await body.next()
+                    // Another request may have the connection by now.
+                    try Task.checkCancellation()
+                    guard self?.exchange?.wantsRequestBody == true else { return }
+                    let framed = body.length == nil ? part.isEmpty ? HTTPChunk.last : HTTPChunk.encoded(part) : part
+                    if !framed.isEmpty { try await connection.send(framed) }
+                    task.noteSent(part.count, framed: framed.count)
+                    guard !part.isEmpty else {
+                        self?.exchange?.requestBodyWasSent()
+                        task.note { $0.requestEnd = Date() }
+                        return task.limit.progress(to: .response)
+                    }
+                    task.limit.progress(to: .sending)
+                    self?.tellSent(part.count)
+                }
+            } catch let error as RequestBodyError {
+                self?.bodyFailure = error
+                // Ends the waiting for an answer, which would be one to half a request.
+                await connection.close()
             }
-            if rest.isEmpty { self?.exchange?.requestBodyWasSent() }
+        }
+    }
+
+    /// Tells how far the body has been sent; in order, since the delegates' queue is one.
+    private func tellSent(_ count: Int) {
+        guard task.delegate != nil || session.delegate != nil else { return }
+        let (session, task) = (session, task)
+        let (total, expected) = (task.countOfBytesSent, task.countOfBytesExpectedToSend)
+        telling = Task { [telling] in
+            await telling?.value
+            await session.tell(about: task, URLSession.asTaskDelegate, of: .sentBody) { delegate in
+                delegate.urlSession(
+                    session, task: task, didSendBodyData: Int64(count), totalBytesSent: total,
+                    totalBytesExpectedToSend: expected)
+            }
         }
     }
 
@@ -331,7 +421,9 @@ final class Transfer {
         exchange?.receive(bytes)
         while let event = try exchange?.next() {
             switch event {
-            case .head(let head): self.head = head
+            case .head(let head):
+                self.head = head
+                task.note { $0.responseStart = Date() }
             case .body(let part): parts.append(part)
             case .goAhead: break
             case .end(let isReusable): return await end(lease.connection, lease.place, isReusable)

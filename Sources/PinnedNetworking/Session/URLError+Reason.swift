@@ -13,7 +13,7 @@ extension URLError {
     init(_ reason: any Error, url: URL?) {
         var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
         if let url = url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
-        if case ServerTrustRefusal.refused(let refusal, _, _) = (reason as? ProxyTrustRefusal)?.refusal ?? reason {
+        if case ServerTrustRefusal.refused(let refusal, _, _, _) = (reason as? ProxyTrustRefusal)?.refusal ?? reason {
             information[Self.pinDecisionKey] = refusal.decision
         }
         self.init(Code(reason), userInfo: information)
@@ -51,9 +51,11 @@ extension URLError.Code {
             self = reason.refusal == .missing ? .clientCertificateRequired : .clientCertificateRejected
         case is ClientIdentityError: self = .clientCertificateRejected
         case let reason as AuthenticationError: self.init(reason)
+        case let reason as RequestBodyError: self = reason.code
+        case let reason as DownloadError: self = reason.code
         case ConnectionLoginError.cancelled: self = .cancelled
         case is TrustStoreError: self = .secureConnectionFailed
-        case is CancelledChallenge, is CancellationError: self = .cancelled
+        case is CancelledChallenge, is CancellationError, is InvalidSessionError: self = .cancelled
         default: self = .unknown
         }
     }
@@ -91,7 +93,7 @@ extension URLError.Code {
     private init(_ reason: ServerTrustRefusal) {
         switch reason {
         case .cancelled: self = .cancelled
-        case .refused(.untrusted(.untrusted(let finding)), _, _):
+        case .refused(.untrusted(.untrusted(let finding)), _, _, _):
             switch finding.rule {
             case .expired: self = .serverCertificateHasBadDate
             case .notYetValid: self = .serverCertificateNotYetValid

@@ -32,8 +32,8 @@ public final class URLSession: Sendable {
         case allow
     }
 
-    /// Asked about every task; held as long as the session lives.
-    public let delegate: (any URLSessionDelegate)?
+    /// Asked about every task; held until the session is invalidated, else as long as it lives.
+    public var delegate: (any URLSessionDelegate)? { sessionDelegate.withLock { $0 } }
     /// Where delegate methods with a completion handler are called.
     public let delegateQueue: OperationQueue
     /// Anything that helps to tell sessions apart.
@@ -50,6 +50,8 @@ public final class URLSession: Sendable {
     private let currentTrust: Locked<SessionTrust>
     private let label = Locked<String?>(nil)
     private let taskCount = Atomic(0)
+    let registry = Locked(SessionTasks())
+    let sessionDelegate: Locked<(any URLSessionDelegate)?>
 
     /// A session without a delegate.
     public convenience init(configuration: URLSessionConfiguration) {
@@ -63,7 +65,7 @@ public final class URLSession: Sendable {
         settings = configuration.snapshot
         pool = ConnectionPool(limit: settings.connectionsPerHost)
         currentTrust = Locked(settings.trust)
-        self.delegate = delegate
+        sessionDelegate = Locked(delegate)
         if let delegateQueue {
             self.delegateQueue = delegateQueue
         } else {
@@ -130,13 +132,6 @@ public final class URLSession: Sendable {
         try await collect(makeTask(URLSessionDataTask.self, request, delegate: delegate))
     }
 
-    /// Sends a request with this body; else as ``data(for:delegate:)``.
-    public func upload(
-        for request: URLRequest, from bodyData: Data, delegate: (any URLSessionTaskDelegate)? = nil
-    ) async throws -> (Data, URLResponse) {
-        try await collect(makeTask(URLSessionUploadTask.self, request.with(body: bodyData), delegate: delegate))
-    }
-
     /// Fetches a URL byte by byte; see ``bytes(for:delegate:)``.
     public func bytes(
         from url: URL, delegate: (any URLSessionTaskDelegate)? = nil
@@ -150,8 +145,14 @@ public final class URLSession: Sendable {
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
         let task = makeTask(URLSessionDataTask.self, request, delegate: delegate)
-        let (transfer, response) = try await begin(task)
-        return (AsyncBytes(task: task, transfer: transfer), response)
+        do {
+            let (transfer, response) = try await begin(task)
+            return (AsyncBytes(task: task, transfer: transfer), response)
+        } catch {
+            let error = fail(task, error)
+            await ended(task)
+            throw error
+        }
     }
 
     // MARK: Tasks
@@ -180,63 +181,68 @@ public final class URLSession: Sendable {
         makeTask(URLSessionDataTask.self, request) { self.collect($0, completionHandler) }
     }
 
-    /// A task that sends a body; its response goes to the delegate.
-    public func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
-        makeTask(URLSessionUploadTask.self, request.with(body: bodyData)) { self.deliver($0) }
-    }
-
-    /// A task that sends a body; what comes back goes to the handler: once, on the delegates' queue.
-    public func uploadTask(
-        with request: URLRequest, from bodyData: Data?,
-        completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
-    ) -> URLSessionUploadTask {
-        makeTask(URLSessionUploadTask.self, request.with(body: bodyData)) { self.collect($0, completionHandler) }
-    }
-
     // MARK: Work
 
     /// The most that a body may have that is collected in memory, in bytes: the server decides how much it sends.
     static let collectedBodyLimit = 1 << 30
 
-    private func makeTask<Made: URLSessionTask>(
+    func makeTask<Made: URLSessionTask>(
         _ type: Made.Type, _ request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil,
         start: (@Sendable (URLSessionTask) -> Void)? = nil
     ) -> Made {
         let limit = WorkLimit(
             requestTimeout: request.ownTimeoutInterval ?? settings.requestTimeout,
             resourceTimeout: settings.resourceTimeout)
-        return Made(
+        let task = Made(
             taskIdentifier: taskCount.add(1, ordering: .relaxed).newValue, originalRequest: request,
             delegate: delegate, limit: limit, start: start)
-    }
-
-    /// Sends the request and returns when the response's header has come.
-    private func begin(_ task: URLSessionTask) async throws -> (Transfer, HTTPURLResponse) {
-        do {
-            let transfer = try Transfer(task, of: self)
-            let response = try await task.limit.run { try await transfer.begin() }
-            task.limit.progress(to: .reader)
-            return (transfer, response)
-        } catch {
-            throw fail(task, error)
+        let isInvalid = registry.withLock { tasks in
+            if !tasks.isInvalid { tasks.add(task) }
+            return tasks.isInvalid
         }
+        if isInvalid { task.status.withLock { $0.refusal = URLError(InvalidSessionError(), url: request.url) } }
+        return task
     }
 
-    private func collect(_ task: URLSessionTask) async throws -> (Data, URLResponse) {
+    /// Sends the request and returns when the response's header has come. Whoever calls it ends the task.
+    func begin(_ task: URLSessionTask) async throws -> (Transfer, HTTPURLResponse) {
+        if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
+        let transfer = try Transfer(task, of: self)
+        let response = try await task.limit.run { try await transfer.begin() }
+        task.limit.progress(to: .reader)
+        return (transfer, response)
+    }
+
+    /// The next piece of the body, when the task is not suspended; nil at the end.
+    func nextPart(of transfer: Transfer, _ task: URLSessionTask) async throws -> ArraySlice<UInt8>? {
+        let part = try await task.limit.run {
+            try await task.whileSuspended()
+            return try await transfer.nextPart()
+        }
+        task.limit.progress(to: .reader)
+        return part
+    }
+
+    func collect(_ task: URLSessionTask) async throws -> (Data, URLResponse) {
+        let result: Result<(Data, URLResponse), URLError>
         do {
+            if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
             let transfer = try Transfer(task, of: self)
-            let result = try await task.limit.run {
+            let (data, response) = try await task.limit.run {
                 let response = try await transfer.begin()
+                try await task.whileSuspended()
                 return (try await transfer.collectBody(limit: Self.collectedBodyLimit), response)
             }
             task.complete(with: nil)
-            return result
+            result = .success((data, response))
         } catch {
-            throw fail(task, error)
+            result = .failure(fail(task, error))
         }
+        await ended(task)
+        return try result.get()
     }
 
-    private func collect(
+    func collect(
         _ task: URLSessionTask, _ handler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
     ) {
         Task {
@@ -250,7 +256,7 @@ public final class URLSession: Sendable {
     }
 
     /// Runs a task whose response goes to the delegates.
-    private func deliver(_ task: URLSessionTask) {
+    func deliver(_ task: URLSessionTask) {
         Task {
             var failure: URLError?
             do {
@@ -260,9 +266,7 @@ public final class URLSession: Sendable {
             } catch {
                 failure = fail(task, error)
             }
-            await tell(about: task, { $0 as? any URLSessionTaskDelegate }) { [failure] delegate in
-                delegate.urlSession(self, task: task, didCompleteWithError: failure)
-            }
+            await tellEnd(of: task, failure)
         }
     }
 
@@ -277,8 +281,7 @@ public final class URLSession: Sendable {
             await delegate.urlSession(self, dataTask: task, didReceive: response)
         }
         guard disposition ?? .allow == .allow else { throw WorkLimit.End.cancelled }
-        while let part = try await task.limit.run({ try await transfer.nextPart() }) {
-            task.limit.progress(to: .reader)
+        while let part = try await nextPart(of: transfer, task) {
             let data = Data(part)
             await tell(about: task, asDataDelegate) { $0.urlSession(self, dataTask: task, didReceive: data) }
         }

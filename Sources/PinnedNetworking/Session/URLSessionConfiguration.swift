@@ -47,6 +47,13 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.observer] = newValue }
     }
 
+    /// Takes a report of every server whose pins did not match, refused or forgiven, where the rule says where to report
+    /// to; nil for none. ``PinReportSpool`` sends them.
+    public var pinReportSink: (any PinReportSink)? {
+        get { self[\.reportSink] }
+        set { self[\.reportSink] = newValue }
+    }
+
     /// The oldest TLS version that is spoken, TLS 1.2 unless set.
     public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
         get { self[\.minimumTLS] }
@@ -132,6 +139,7 @@ public enum tls_protocol_version_t: UInt16, Sendable {
 struct SessionSettings: Sendable {
     var trust = SessionTrust()
     var observer: (@Sendable (ServerTrustDecision) -> Void)?
+    var reportSink: (any PinReportSink)?
     var minimumTLS = tls_protocol_version_t.TLSv12
     var credentialStorage: URLCredentialStorage? = .shared
     var requestTimeout: TimeInterval = 60

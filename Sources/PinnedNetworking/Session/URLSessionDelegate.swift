@@ -1,8 +1,14 @@
+public import Foundation
+
 /// Methods that a session asks its delegate about all of its tasks.
 ///
 /// Implement either spelling of a method. A misspelt one compiles and is never called: what must hold belongs into
 /// ``URLSessionConfiguration/pinning``, which no answer can loosen.
 public protocol URLSessionDelegate: AnyObject, Sendable {
+    /// Told that a session has ended after ``URLSession/finishTasksAndInvalidate()`` or
+    /// ``URLSession/invalidateAndCancel()``: the last call. The error is nil, since nothing else ends one.
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
+
     /// Answers a challenge by calling the handler: once, from any thread, before the request's timeout.
     func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
@@ -38,6 +44,24 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         newRequest request: URLRequest
     ) async -> URLRequest?
 
+    /// Asked for the body of a task: once for one without a stream of its own, and each time that it has to be sent
+    /// again. Call the handler with a stream that has not been opened; nil ends the task.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void)
+
+    /// Asked for the body of a task by returning it.
+    func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream?
+
+    /// Told of each piece of the body that was sent. A body that is sent again is counted from 0; -1 as what is expected
+    /// says that it is not known.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64)
+
+    /// Told of what was measured, before the end of the task is told, and before an `async` method returns.
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
+
     /// Told of the end of a task that was begun with ``URLSessionTask/resume()`` and has no completion handler: once,
     /// the error nil when a response came, whatever its status.
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
@@ -65,6 +89,9 @@ extension URLCredential {
 }
 
 extension URLSessionDelegate {
+    /// Stands for a method that is not implemented: nobody hears of it.
+    public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
+
     /// Stands for a method that is not implemented: the next delegate is asked.
     public func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
@@ -117,6 +144,38 @@ extension URLSessionTaskDelegate {
     ) async -> URLRequest? {
         task.markUnimplemented()
         return request
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is asked, and without one there is no body.
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        task.markUnimplemented()
+        completionHandler(nil)
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is asked, and without one there is no body.
+    public func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream? {
+        task.markUnimplemented()
+        return nil
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is told.
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        UnimplementedNotices.insert(.sentBody, of: self)
+        task.markUnimplemented()
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is told.
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+        UnimplementedNotices.insert(.metrics, of: self)
+        task.markUnimplemented()
     }
 
     /// Stands for a method that is not implemented: the next delegate is told.

@@ -51,20 +51,22 @@ struct CompiledProgram {
         return []
     }
 
+    var path: String { folder.path + "/program" }
+
     /// Adds a file to the program's bundle.
     func addResource(_ text: String, name: String) throws { _ = try folder.add(text, name: name) }
 
     /// The lines that the program prints. `roots` are the system's trust store to it.
-    func output(_ arguments: [String], roots: [TestCertificate]) async throws -> [String] {
+    func output(_ arguments: [String], roots: [TestCertificate], limit: Int = 120) async throws -> [String] {
         let store = try folder.add(roots.map(\.pemText).joined())
         let result = try await Self.run(
-            ["timeout", "120", folder.path + "/program"] + arguments, environment: ["SSL_CERT_FILE=\(store)"])
+            ["timeout", "\(limit)", folder.path + "/program"] + arguments, environment: ["SSL_CERT_FILE=\(store)"])
         #expect(result.status == 0, "\(arguments): \(result.text)")
         return String(decoding: result.output, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
     /// On a thread that is not one of the few of Swift's tasks.
-    private static func run(_ command: [String], environment: [String] = []) async throws -> TestCommand.Result {
+    static func run(_ command: [String], environment: [String] = []) async throws -> TestCommand.Result {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 let environment = ["LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0"] + environment

@@ -1,0 +1,120 @@
+/// What a request sends.
+enum RequestBody: Hashable, Sendable {
+    case data(Data)
+    /// A file, opened when it is sent, each time.
+    case file(URL)
+    /// A stream, which can be sent once; nil when the delegate is to be asked for the first one too.
+    case stream(BodyStream?)
+
+    /// The most that is sent with the header, and that is taken at a time, in bytes.
+    static let part = 64 * 1024
+
+    var data: Data? { if case .data(let data) = self { data } else { nil } }
+
+    var isStream: Bool { if case .stream = self { true } else { false } }
+}
+
+/// Brings a body piece by piece. One for each time that it is sent.
+final class RequestBodyReader: Sendable {
+    private enum Source: Sendable {
+        case data(Data)
+        case file(FileHandle)
+        case stream(BodyStream)
+    }
+
+    /// Bytes in all; nil when that shows at the end.
+    let length: Int?
+    private let source: Source
+    private let position = Locked(0)
+    private let path: String
+
+    init(_ data: Data) {
+        (source, length, path) = (.data(data), data.count, "")
+    }
+
+    init(_ stream: BodyStream) {
+        (source, length, path) = (.stream(stream), nil, "")
+    }
+
+    /// Opens a file. What is no regular file has no length to announce.
+    init(file url: URL) throws(RequestBodyError) {
+        path = url.path
+        guard url.isFileURL,
+            let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        else { throw .noFile(path) }
+        guard kind == .typeRegular, let handle = FileHandle(forReadingAtPath: path), let size = try? handle.seekToEnd(),
+            (try? handle.seek(toOffset: 0)) != nil, let size = Int(exactly: size)
+        else { throw .unreadable(path) }
+        (source, length) = (.file(handle), size)
+    }
+
+    deinit { if case .file(let handle) = source { try? handle.close() } }
+
+    /// The next bytes; none at the end. A file that changes its length meanwhile is an error.
+    func next() async throws -> [UInt8] {
+        switch source {
+        case .data(let data):
+            return position.withLock { position in
+                let part = Array(data.dropFirst(position).prefix(RequestBody.part))
+                position += part.count
+                return part
+            }
+        case .file, .stream:
+            // Disks and programs take their time, which is not the event loop's.
+            return try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue.global().async { continuation.resume(with: Result { try self.read() }) }
+            }
+        }
+    }
+
+    private func read() throws -> [UInt8] {
+        switch source {
+        case .data: return []
+        case .stream(let stream): return try stream.read(RequestBody.part)
+        case .file(let handle):
+            let rest = (length ?? 0) - position.withLock { $0 }
+            guard rest > 0 else { return [] }
+            guard let part = try? handle.read(upToCount: min(rest, RequestBody.part)), !part.isEmpty else {
+                throw RequestBodyError.shorter(path)
+            }
+            position.withLock { $0 += part.count }
+            return Array(part)
+        }
+    }
+}
+
+/// Why a request's body cannot be sent.
+enum RequestBodyError: Error, Hashable {
+    case noFile(String)
+    case unreadable(String)
+    /// The file had more bytes when it was opened.
+    case shorter(String)
+    /// The stream failed.
+    case stream
+    /// The stream had been opened before.
+    case used
+    /// The body is wanted, or wanted again, and the delegate has no stream for it.
+    case noStream
+
+    var code: URLError.Code {
+        switch self {
+        case .noFile: .fileDoesNotExist
+        case .unreadable: .cannotOpenFile
+        case .shorter, .stream, .used, .noStream: .requestBodyStreamExhausted
+        }
+    }
+}
+
+extension RequestBodyError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .noFile(let path): visibleText("the body's file \(path) does not exist: check the path")
+        case .unreadable(let path): visibleText("the body's file \(path) cannot be read: name a regular file")
+        case .shorter(let path): visibleText("the body's file \(path) became shorter while it was sent: send it again")
+        case .stream: "the body's stream failed: send the request again with a new one"
+        case .used: "the body's stream had been opened already: give one that has not"
+        case .noStream:
+            "the body has to be sent again, and there is no stream for it: implement urlSession(_:task:needNewBodyStream:)"
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import CertificatePinning
+import HTTPMessages
+
+/// What a download needs to go on where it ended: which version of what was loaded how far, and where that is. A JSON
+/// object with a version; it holds no header field of the request and no login.
+struct ResumeData: Equatable, Sendable {
+    let url: URL
+    /// A strong ETag, or a Last-Modified: what tells that the rest belongs to the same thing (RFC 9110, section 13.1.5).
+    let validator: String
+    /// Bytes that are in the file.
+    let count: Int64
+    /// The name of the folder.
+    let file: String
+
+    private static let version = 1
+    static let sizeLimit = 64 * 1024
+
+    /// What resumes after a response; nil when the server gave nothing to tell versions apart by, or takes no ranges.
+    init?(_ request: URLRequest, _ response: HTTPURLResponse, _ file: DownloadFile) {
+        guard request.httpMethod == "GET", request.content == nil, let url = request.url?.absoluteURL.withoutUser,
+            [200, 206].contains(response.statusCode), file.count > 0,
+            response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none",
+            let validator = Self.validator(of: response)
+        else { return nil }
+        (self.url, self.validator, count, self.file) = (url, validator, file.count, file.name)
+    }
+
+    static func validator(of response: HTTPURLResponse) -> String? {
+        // A weak one says nothing about bytes.
+        if let tag = response.value(forHTTPHeaderField: "ETag"), tag.hasPrefix("\""), tag.hasSuffix("\""), tag.count > 1
+        {
+            return tag
+        }
+        return response.value(forHTTPHeaderField: "Last-Modified")
+    }
+
+    /// Reads what ``encoded`` gives, and nothing else.
+    init(_ data: Data) throws(DownloadError) {
+        guard data.count <= Self.sizeLimit else { throw .malformedResumeData }
+        let document = JSONCReader.read(Array(data), dialect: .json)
+        guard document.problems.isEmpty, let root = document.root, let members = root.members,
+            members.map(\.key) == ["version", "url", "validator", "count", "file"],
+            root["version"]?.integer == Self.version,
+            let text = root["url"]?.string, let url = URL(string: text), url.withoutUser == url,
+            url.absoluteString == text,
+            let scheme = url.scheme, HTTPScheme(rawValue: scheme.lowercased()) != nil, url.host != nil,
+            let validator = root["validator"]?.string, !validator.isEmpty,
+            validator.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 >= 0x80 }),
+            let count = root["count"]?.integer, count > 0,
+            let file = root["file"]?.string, UUID(uuidString: file)?.uuidString == file
+        else { throw .malformedResumeData }
+        (self.url, self.validator, self.count, self.file) = (url, validator, Int64(count), file)
+    }
+
+    /// To be kept by the program.
+    var encoded: Data {
+        let json: JSON = [
+            "version": .integer(Self.version), "url": .string(url.absoluteString), "validator": .string(validator),
+            "count": .integer(Int(count)), "file": .string(file),
+        ]
+        return Data(json.text.utf8)
+    }
+
+    /// The request for the rest.
+    var request: URLRequest {
+        var request = URLRequest(url: url)
+        request.setValue("bytes=\(count)-", forHTTPHeaderField: "Range")
+        request.setValue(validator, forHTTPHeaderField: "If-Range")
+        return request
+    }
+
+    /// Whether a response brings the rest. False when it brings all of it; throws when it is neither.
+    func continues(with response: HTTPURLResponse) throws(DownloadError) -> Bool {
+        guard response.statusCode == 206 else { return false }
+        let range = response.value(forHTTPHeaderField: "Content-Range")?.split(separator: " ") ?? []
+        guard range.count == 2, range[0].lowercased() == "bytes" else { throw .otherPart }
+        let parts = range[1].split(separator: "/", omittingEmptySubsequences: false)
+        let ends = parts.first?.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) } ?? []
+        guard parts.count == 2, ends.count == 2, let start = ends[0], let end = ends[1], start == count, end >= start,
+            parts[1] == "*" || Int64(parts[1]) == end + 1
+        else { throw .otherPart }
+        // Of another version, whatever the server makes of If-Range.
+        if let tag = response.value(forHTTPHeaderField: "ETag"), validator.hasPrefix("\""), tag != validator {
+            throw .otherPart
+        }
+        return true
+    }
+}
+
+// swift-format-ignore: AlwaysUseLowerCamelCase
+/// The key in a `URLError`'s `userInfo` under which a download that failed has what resumes it, if anything does.
+public let NSURLSessionDownloadTaskResumeData = "NSURLSessionDownloadTaskResumeData"
+
+extension URLError {
+    /// What resumes the download that failed; nil when nothing does.
+    public var downloadTaskResumeData: Data? { errorUserInfo[NSURLSessionDownloadTaskResumeData] as? Data }
+}

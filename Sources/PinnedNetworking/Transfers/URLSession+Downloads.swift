@@ -1,0 +1,247 @@
+// Downloads: a body that goes to a file, and goes on where it ended.
+
+extension URLSession {
+    /// Fetches a URL into a file; see ``download(for:delegate:)``.
+    public func download(
+        from url: URL, delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (URL, URLResponse) {
+        try await download(for: URLRequest(url: url), delegate: delegate)
+    }
+
+    /// Sends a request and writes the body to a file among the temporary ones, which only this user can read. It is the
+    /// caller's to move or remove.
+    ///
+    /// Whatever the status, the body is in the file. Throws `URLError`, with ``Foundation/URLError/downloadTaskResumeData``
+    /// where the download can go on later.
+    public func download(
+        for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (URL, URLResponse) {
+        let task = makeTask(URLSessionDownloadTask.self, request, delegate: delegate)
+        return try await keepFile(of: task)
+    }
+
+    /// Goes on with a download that was cancelled or failed; see ``download(for:delegate:)``.
+    ///
+    /// Where the server has another version by now, it is loaded from the beginning.
+    public func download(
+        resumeFrom resumeData: Data, delegate: (any URLSessionTaskDelegate)? = nil
+    ) async throws -> (URL, URLResponse) {
+        try await keepFile(of: makeDownload(resumeData, delegate: delegate))
+    }
+
+    /// A task whose file goes to the delegate, a ``URLSessionDownloadDelegate``.
+    public func downloadTask(with url: URL) -> URLSessionDownloadTask { downloadTask(with: URLRequest(url: url)) }
+
+    /// A task whose file goes to the delegate, a ``URLSessionDownloadDelegate``.
+    public func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
+        makeTask(URLSessionDownloadTask.self, request) { self.deliverFile($0) }
+    }
+
+    /// A task that goes on with a download; its file goes to the delegate.
+    public func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
+        makeDownload(resumeData) { self.deliverFile($0) }
+    }
+
+    /// A task whose file goes to the handler; see ``downloadTask(with:completionHandler:)-(URLRequest,_)``.
+    public func downloadTask(
+        with url: URL, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDownloadTask {
+        downloadTask(with: URLRequest(url: url), completionHandler: completionHandler)
+    }
+
+    /// A task whose file goes to the handler: once, on the delegates' queue. The file is removed when it returns.
+    public func downloadTask(
+        with request: URLRequest, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDownloadTask {
+        makeTask(URLSessionDownloadTask.self, request) { self.fetchFile($0, completionHandler) }
+    }
+
+    /// A task that goes on with a download; its file goes to the handler, and is removed when that returns.
+    public func downloadTask(
+        withResumeData resumeData: Data,
+        completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDownloadTask {
+        makeDownload(resumeData) { self.fetchFile($0, completionHandler) }
+    }
+
+    // MARK: Work
+
+    private func makeDownload(
+        _ resumeData: Data, delegate: (any URLSessionTaskDelegate)? = nil,
+        start: (@Sendable (URLSessionTask) -> Void)? = nil
+    ) -> URLSessionDownloadTask {
+        do throws(DownloadError) {
+            let resumption = try ResumeData(resumeData)
+            let task = makeTask(URLSessionDownloadTask.self, resumption.request, delegate: delegate, start: start)
+            task.download.withLock { $0.resumption = resumption }
+            return task
+        } catch {
+            var request = URLRequest(url: URL(filePath: "/"))
+            request.url = nil
+            let task = makeTask(URLSessionDownloadTask.self, request, delegate: delegate, start: start)
+            task.status.withLock { $0.refusal = URLError(error, url: nil) }
+            return task
+        }
+    }
+
+    private func keepFile(of task: URLSessionDownloadTask) async throws -> (URL, URLResponse) {
+        do {
+            let (file, response) = try await load(task)
+            let place = try file.giveAway()
+            task.complete(with: nil)
+            await ended(task)
+            return (place, response)
+        } catch {
+            let error = fail(task, error)
+            await ended(task)
+            throw error
+        }
+    }
+
+    private func fetchFile(
+        _ task: URLSessionTask, _ handler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+    ) {
+        guard let task = task as? URLSessionDownloadTask else { return }
+        Task {
+            do {
+                let (file, response) = try await load(task)
+                task.complete(with: nil)
+                await tellMetrics(of: task)
+                await onDelegateQueue { handler(file.url, response, nil) }
+            } catch {
+                let error = fail(task, error)
+                await tellMetrics(of: task)
+                await onDelegateQueue { handler(nil, task.response, error) }
+            }
+            forget(task)
+        }
+    }
+
+    private func deliverFile(_ task: URLSessionTask) {
+        guard let task = task as? URLSessionDownloadTask else { return }
+        Task {
+            var failure: URLError?
+            do {
+                let (file, _) = try await load(task)
+                // The file ends with this call.
+                await tell(about: task, Self.asDownloadDelegate) { delegate in
+                    delegate.urlSession(self, downloadTask: task, didFinishDownloadingTo: file.url)
+                }
+                task.complete(with: nil)
+            } catch {
+                failure = fail(task, error)
+            }
+            await tellEnd(of: task, failure)
+        }
+    }
+
+    private static let asDownloadDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionDownloadDelegate)? = {
+        $0 as? any URLSessionDownloadDelegate
+    }
+
+    /// Loads the body, or its rest, into a file.
+    private func load(_ task: URLSessionDownloadTask) async throws -> (DownloadFile, HTTPURLResponse) {
+        var file: DownloadFile?
+        var answer: HTTPURLResponse?
+        do {
+            let resumption = task.download.withLock { $0.resumption }
+            file = try resumption.map { try DownloadFile(resuming: $0.file, count: $0.count) }
+            var (transfer, response) = try await begin(task)
+            if resumption != nil, response.statusCode == 416 {
+                // The thing has become shorter than what is here.
+                guard let url = resumption?.url else { throw DownloadError.nothingToResume }
+                task.status.withLock { $0.currentRequest = URLRequest(url: url) }
+                (transfer, response) = try await begin(task)
+            }
+            let loaded = try file ?? DownloadFile()
+            (file, answer) = (loaded, response)
+            if let resumption, try resumption.continues(with: response) {
+                let total = response.expectedContentLength < 0 ? -1 : response.expectedContentLength + loaded.count
+                await tell(about: task, Self.asDownloadDelegate) { delegate in
+                    delegate.urlSession(
+                        self, downloadTask: task, didResumeAtOffset: resumption.count, expectedTotalBytes: total)
+                }
+            } else {
+                try loaded.restart()
+            }
+            try await write(transfer, to: loaded, task, response)
+            task.end(with: nil)
+            return (loaded, response)
+        } catch {
+            var resumeData: Data?
+            if let file, let request = task.originalRequest {
+                // What could not begin can begin again; what began goes on from where it is now.
+                let now = answer.flatMap { ResumeData(request.withoutRange, $0, file) }
+                resumeData = (now ?? (answer == nil ? task.download.withLock { $0.resumption } : nil))?.encoded
+                if resumeData != nil { file.keep() }
+            }
+            task.end(with: resumeData)
+            let failure = error as? URLError ?? URLError(error, url: task.currentRequest?.url)
+            guard let resumeData else { throw failure }
+            throw URLError(
+                failure.code,
+                userInfo: failure.errorUserInfo.merging([NSURLSessionDownloadTaskResumeData: resumeData]) { $1 })
+        }
+    }
+
+    private func write(
+        _ transfer: Transfer, to file: DownloadFile, _ task: URLSessionDownloadTask, _ response: HTTPURLResponse
+    ) async throws {
+        let total = response.expectedContentLength < 0 ? -1 : response.expectedContentLength + file.count
+        while let part = try await nextPart(of: transfer, task) {
+            try file.append(part)
+            let written = file.count
+            await tell(about: task, Self.asDownloadDelegate, of: .wroteData) { delegate in
+                delegate.urlSession(
+                    self, downloadTask: task, didWriteData: Int64(part.count), totalBytesWritten: written,
+                    totalBytesExpectedToWrite: total)
+            }
+        }
+    }
+}
+
+extension URLRequest {
+    /// The same for the whole of what is requested.
+    fileprivate var withoutRange: URLRequest {
+        var request = self
+        request.setValue(nil, forHTTPHeaderField: "Range")
+        request.setValue(nil, forHTTPHeaderField: "If-Range")
+        return request
+    }
+}
+
+/// Methods for downloads that were begun with ``URLSessionTask/resume()`` and have no completion handler.
+public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
+    /// Told of the whole file, which only this user can read. It is removed when this returns: move it, or read it.
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL)
+
+    /// Told of the progress; -1 as what is expected says that the server does not.
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64)
+
+    /// Told that a download goes on from here. Without this call it began again, since the server has another version.
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
+        expectedTotalBytes: Int64)
+}
+
+extension URLSessionDownloadDelegate {
+    /// Stands for a method that is not implemented: the next delegate is told.
+    public func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    ) {
+        UnimplementedNotices.insert(.wroteData, of: self)
+        downloadTask.markUnimplemented()
+    }
+
+    /// Stands for a method that is not implemented: the next delegate is told.
+    public func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
+        expectedTotalBytes: Int64
+    ) {
+        downloadTask.markUnimplemented()
+    }
+}

@@ -1,0 +1,214 @@
+import TestPKI
+import Testing
+
+@testable import PinnedNetworking
+
+/// RP1 to RP4: reports of pin failures, and that nothing comes of them but a report.
+@Suite(.timeLimit(.minutes(3)))
+struct PinReportSpoolTests {
+    private let site: TestSite
+    private let folder: TestFolder
+
+    init() throws {
+        site = try TestSite([.dns("pinned.test"), .dns("collector.test")])
+        folder = try TestFolder()
+    }
+
+    private func policy(_ collector: String, mode: PinningMode = .enforce) throws -> PinningPolicy {
+        let rule = PinningRule(
+            host: try ServerName("pinned.test"), pins: [try Pin(strangePin)], mode: mode,
+            reports: [try #require(URL(string: collector))])
+        return try PinningPolicy(rules: [rule])
+    }
+
+    private func spool(
+        _ collector: LoopbackServer, format: PinReportSpool.Format = .rfc7469, _ name: String = "spool"
+    ) throws -> PinReportSpool {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.route = (try ServerName(collector.address), collector.port)
+        configuration.trustStore = site.store
+        // Would refuse the collector, and log into it, if they counted.
+        configuration.pinning = try .pinning(strangePin, host: "collector.test")
+        configuration.httpAdditionalHeaders = ["Authorization": "Bearer canary"]
+        return try PinReportSpool(
+            directory: URL(filePath: folder.path + "/" + name), format: format, configuration: configuration)
+    }
+
+    private func received(_ server: LoopbackServer, _ count: Int) async throws -> [LoopbackServer.Request] {
+        while server.records.flatMap(\.requests).count < count { try await Task.sleep(for: .milliseconds(5)) }
+        return server.records.flatMap(\.requests)
+    }
+
+    private func report(_ host: String = "pinned.test", collector: String, at time: Date = Date()) throws
+        -> PinFailureReport
+    {
+        let trust = ServerTrust(
+            presented: try PresentedChain(derCertificates: site.chain.map(\.derBytes)),
+            name: try ServerName("pinned.test"),
+            store: site.store)
+        // A presented chain of its own beside the verified one, so that reports differ.
+        let served = site.chain.map(\.derBytes) + [Array(host.utf8)]
+        let error = #expect(throws: PinningError.self) {
+            try policy(collector).evaluate(trust, port: 443, at: Date())
+        }
+        let mismatch = try #require(error?.mismatch)
+        return PinFailureReport(mismatch, served: served, at: time)
+    }
+
+    @Test(
+        "RP2: a failure is reported once a day, over verified TLS, with nothing of the request",
+        arguments: [false, true])
+    func once(isForgiven: Bool) async throws {
+        let collector = try LoopbackServer(chain: site.chain)
+        try await LoopbackServer(chain: site.chain).run { server in
+            try await collector.run { collector in
+                let spool = try spool(collector)
+                let policy = try policy("https://collector.test/pins?a=b", mode: isForgiven ? .report : .enforce)
+                for _ in 0..<3 {
+                    let session = try site.session(server, policy: policy) { $0.pinReportSink = spool }
+                    var request = URLRequest(
+                        url: try #require(URL(string: "https://me:secret@pinned.test/canary?canary")))
+                    request.httpBody = Data("canary".utf8)
+                    request.httpMethod = "POST"
+                    _ = try? await session.data(for: request)
+                }
+                let requests = try await received(collector, 1)
+                #expect(requests[0].line == "POST /pins?a=b HTTP/1.1")
+                #expect(requests[0].values(of: "Content-Type") == ["application/json"])
+                let body = String(decoding: requests[0].body, as: UTF8.self)
+                #expect(body.contains("\"hostname\":\"pinned.test\""))
+                #expect(body.contains("BEGIN CERTIFICATE"))
+                #expect(!(requests[0].head + body).contains("canary"))
+                // Nor again by a spool of the next run.
+                let later = try self.spool(collector)
+                later.take(try report("", collector: "https://collector.test/"))
+                try await Task.sleep(for: .milliseconds(200))
+                #expect(collector.records.flatMap(\.requests).count <= 2)
+            }
+        }
+    }
+
+    @Test("RP2: a collector whose chain does not verify gets nothing, and the report waits for the next run")
+    func untrusted() async throws {
+        let stranger = try TestSite([.dns("collector.test")])
+        let report = try report(collector: "https://collector.test/")
+        try await LoopbackServer(chain: stranger.chain).run { collector in
+            let spool = try spool(collector)
+            spool.take(report)
+            while collector.records.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            _ = await collector.ended()
+            #expect(collector.applicationBytes.isEmpty)
+            let folder = try ReportFolder(self.folder.path + "/spool")
+            while folder.waiting(limit: 9).first?.attempts != 1 { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(folder.waiting(limit: 9).count == 1)
+            #expect(folder.waiting(limit: 9)[0].due > Date().addingTimeInterval(30))
+        }
+    }
+
+    @Test(
+        "RP1: reports go to https and a name of the internet alone, and never to the host that failed",
+        arguments: [
+            ("https://collector.test/", true), ("https://collector.test:8443/a?b", true),
+            ("http://collector.test/", false), ("file:///etc/passwd", false), ("https://169.254.169.254/", false),
+            ("https://[::1]/", false), ("https://127.0.0.1/", false), ("https://localhost/", false),
+            ("https://a.localhost/", false), ("https://intranet/", false), ("https://printer.local/", false),
+            ("https://pinned.test/", false), ("https://pinned.test:8443/", false), ("https://PINNED.test./", false),
+            ("https://u:p@collector.test/", false), ("https://u@collector.test/", false),
+            ("ftp://collector.test/", false),
+            ("https:///a", false),
+        ])
+    func destinations(collector: String, isTaken: Bool) throws {
+        let url = try #require(URL(string: collector))
+        #expect(PinReportSpool.isReportable(url, try report(collector: "https://collector.test/")) == isTaken)
+    }
+
+    @Test(
+        "RP1, RP3: a collector that redirects, fails, hangs or never ends costs a request nothing",
+        arguments: ["302", "500", "hangs", "endless"])
+    func badCollectors(kind: String) async throws {
+        let script: LoopbackServer.Script
+        switch kind {
+        case "302": script = .answer { _ in .init("302 Found", fields: ["Location: https://pinned.test/again"]) }
+        case "500": script = .answer { _ in .init("500 Internal Server Error") }
+        case "hangs": script = .stall
+        default:
+            script = .answer { _ in
+                var response = LoopbackServer.Response.headOnly("200 OK", fields: ["Content-Length: 10000000000"])
+                response.endless = [UInt8](repeating: 0x78, count: 65_536)
+                return response
+            }
+        }
+        let collector = try LoopbackServer(chain: site.chain, script)
+        try await LoopbackServer(chain: site.chain).run { server in
+            try await collector.run { collector in
+                let spool = try spool(collector)
+                let session = try site.session(server, policy: policy("https://collector.test/", mode: .report)) {
+                    $0.pinReportSink = spool
+                }
+                #expect(try await session.get().body == "hello")
+                while collector.records.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+                for _ in 0..<20 { #expect(try await session.get().body == "hello") }
+                if kind != "hangs" {
+                    let folder = try ReportFolder(self.folder.path + "/spool")
+                    let waits = kind == "endless" ? 0 : 1
+                    while folder.waiting(limit: 9).filter({ $0.attempts == 1 }).count != waits
+                        || collector.records.flatMap(\.requests).isEmpty
+                    { try await Task.sleep(for: .milliseconds(5)) }
+                    // Nothing came to where the redirect leads.
+                    #expect(server.records.flatMap(\.requests).allSatisfy { $0.target == "/" })
+                }
+            }
+        }
+    }
+
+    @Test("RP4: of 1,000 failures of one host, chain and day there is one report, and of others 100 at the most")
+    func flood() async throws {
+        try await LoopbackServer(chain: site.chain).run { collector in
+            let spool = try spool(collector)
+            let one = try report(collector: "https://collector.test/")
+            for _ in 0..<1_000 { spool.take(one) }
+            _ = try await received(collector, 1)
+            for index in 0..<1_000 { spool.take(try report("\(index)", collector: "https://collector.test/")) }
+            _ = try await received(collector, 2)
+            try await Task.sleep(for: .milliseconds(300))
+            let folder = try ReportFolder(self.folder.path + "/spool")
+            #expect(folder.names.count <= 1 + 10 * PinReportSpool.limit)
+            let bodies = Set(collector.records.flatMap(\.requests).map(\.body))
+            #expect(bodies.count == collector.records.flatMap(\.requests).count)
+        }
+    }
+
+    @Test("A report that fails is tried five times over a day, and no more")
+    func attempts() throws {
+        let start = Date(timeIntervalSince1970: 0)
+        var report = QueuedReport(
+            name: "x", collector: try #require(URL(string: "https://c.test")), body: [], due: start)
+        var waits: [TimeInterval] = []
+        while let next = report.postponed(at: start) {
+            waits.append(next.due.timeIntervalSince1970)
+            report = next
+        }
+        #expect(waits == [60, 480, 3_840, 30_720])
+    }
+
+    @Test("What is in the directory and is no report is removed or passed over, and a directory of others refused")
+    func strangers() throws {
+        let path = folder.path + "/spool"
+        let folder = try ReportFolder(path)
+        let name = "2026-11-20-" + String(repeating: "a", count: 64)
+        for (file, contents) in [(name, "{\"version\":2}"), ("other", "x")] {
+            let place = URL(filePath: path + "/" + file)
+            try Data(contents.utf8).write(to: place)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: place.path)
+        }
+        #expect(folder.waiting(limit: 9).isEmpty)
+        #expect(folder.names.isEmpty)
+        #expect(FileManager.default.fileExists(atPath: path + "/other"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        #expect(throws: CredentialStorageError.self) { try PinReportSpool(directory: URL(filePath: path)) }
+    }
+}
+
+extension PinningError {
+    fileprivate var mismatch: PinMismatch? { if case .mismatch(let mismatch) = self { mismatch } else { nil } }
+}

@@ -1,0 +1,317 @@
+import CertificateTrust
+import TestPKI
+import Testing
+
+@testable import PinnedNetworking
+
+/// Credentials that are kept in a file: CS1, CS2, CS3 and CS8.
+@Suite(.timeLimit(.minutes(5)))
+struct StoredCredentialTests {
+    private let folder: TestFolder
+    private let directory: URL
+    private let space = URLProtectionSpace(
+        host: "example.com", port: 443, protocol: "https", realm: "r\u{E9}alm, 3:x",
+        authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+
+    init() throws {
+        folder = try TestFolder()
+        directory = URL(filePath: folder.path + "/a/b")
+    }
+
+    private var file: String { directory.path + "/credentials" }
+
+    private func open() throws -> URLCredentialStorage { try URLCredentialStorage(directory: directory) }
+
+    private func credential(
+        _ user: String = "me", _ password: String = "secret", _ persistence: URLCredential.Persistence = .permanent
+    ) -> URLCredential {
+        URLCredential(user: user, password: password, persistence: persistence)
+    }
+
+    private func mode(_ path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        return try #require(attributes[.posixPermissions] as? Int)
+    }
+
+    @Test(
+        "HA21: what is permanent is there in the next run, all else is not",
+        arguments: [
+            (URLCredential.Persistence.none, false), (.forSession, false), (.permanent, true), (.synchronizable, true),
+        ])
+    func persistence(persistence: URLCredential.Persistence, isKept: Bool) throws {
+        let storage = try open()
+        let credential = credential("m\u{E9}", "p\u{E4}ss\n,1:", persistence)
+        storage.setDefaultCredential(credential, for: space)
+        let later = try open()
+        #expect(later.defaultCredential(for: space) == (isKept ? credential : nil))
+        #expect(later.allCredentials == (isKept ? [space: ["m\u{E9}": credential]] : [:]))
+        #expect(FileManager.default.fileExists(atPath: file) == isKept)
+    }
+
+    @Test("Every part of a space is kept: proxies, their types, spaces without a realm")
+    func spaces() throws {
+        let spaces = [
+            space,
+            URLProtectionSpace(host: "example.com", port: 443, protocol: nil, realm: nil, authenticationMethod: nil),
+            URLProtectionSpace(host: "example.com", port: 443, protocol: "https", realm: "", authenticationMethod: "x"),
+            URLProtectionSpace(
+                proxyHost: "example.com", port: 443, type: NSURLProtectionSpaceHTTPSProxy, realm: "r",
+                authenticationMethod: NSURLAuthenticationMethodHTTPDigest),
+            URLProtectionSpace(proxyHost: "example.com", port: 0, type: nil, realm: nil, authenticationMethod: nil),
+        ]
+        let storage = try open()
+        for (index, space) in spaces.enumerated() { storage.set(credential("\(index)"), for: space) }
+        let later = try open()
+        #expect(later.allCredentials.count == spaces.count)
+        for (index, space) in spaces.enumerated() {
+            #expect(later.credentials(for: space) == ["\(index)": credential("\(index)")])
+        }
+    }
+
+    @Test("The default is kept, a choice for the session alone is not, and removing removes")
+    func defaults() throws {
+        let storage = try open()
+        storage.set(credential("one"), for: space)
+        storage.set(credential("two"), for: space)
+        #expect(try open().defaultCredential(for: space)?.user == "one")
+        storage.setDefaultCredential(credential("two"), for: space)
+        #expect(try open().defaultCredential(for: space)?.user == "two")
+        storage.setDefaultCredential(credential("three", "x", .forSession), for: space)
+        #expect(storage.defaultCredential(for: space)?.user == "three")
+        #expect(try open().defaultCredential(for: space)?.user == "two")
+        storage.remove(credential("three", "x", .forSession), for: space)
+        #expect(storage.defaultCredential(for: space)?.user == "two")
+        storage.remove(credential("two"), for: space)
+        #expect(try open().allCredentials == [space: ["one": credential("one")]])
+        // A password for the session takes the place of the one that was kept.
+        storage.set(credential("one", "new", .forSession), for: space)
+        #expect(try open().allCredentials.isEmpty)
+        #expect(storage.credentials(for: space) == ["one": credential("one", "new", .forSession)])
+    }
+
+    @Test("A synchronizable credential is kept here, and removed with the option alone")
+    func synchronizable() throws {
+        let storage = try open()
+        storage.set(credential("me", "secret", .synchronizable), for: space)
+        storage.remove(credential("me", "secret", .synchronizable), for: space)
+        #expect(try open().credentials(for: space)?.count == 1)
+        storage.remove(
+            credential("me", "secret", .synchronizable), for: space,
+            options: [NSURLCredentialStorageRemoveSynchronizableCredentials: true])
+        #expect(try open().credentials(for: space) == nil)
+    }
+
+    @Test("What one storage keeps another one of the same file finds, and both keep what is not theirs")
+    func shared() throws {
+        let (one, two) = (try open(), try open())
+        one.set(credential("one"), for: space)
+        #expect(two.credentials(for: space)?.keys.sorted() == ["one"])
+        two.set(credential("two"), for: space)
+        #expect(one.credentials(for: space)?.keys.sorted() == ["one", "two"])
+        one.remove(credential("one"), for: space)
+        #expect(two.credentials(for: space)?.keys.sorted() == ["two"])
+    }
+
+    @Test("CS3: the file is 0600 in a folder 0700, whatever the umask")
+    func modes() throws {
+        try open().set(credential(), for: space)
+        #expect(try mode(file) == 0o600)
+        #expect(try mode(directory.path) == 0o700)
+        #expect(try mode(folder.path + "/a") == 0o700)
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+        #expect(names == [".lock", "credentials"])
+    }
+
+    /// What is done to a file that holds a credential.
+    private enum Damage: CaseIterable {
+        case readable, openFolder, link, linkedFolder, folder, pipe, cut, longer, garbage, empty, later
+    }
+
+    @Test("CS3: a file that others can read, that is a link, or not as it was written is neither read nor replaced")
+    func refused() throws {
+        for damage in Damage.allCases {
+            let folder = try TestFolder()
+            let directory = URL(filePath: folder.path + "/a/b")
+            let file = directory.path + "/credentials"
+            let storage = try URLCredentialStorage(directory: directory)
+            storage.set(credential(), for: space)
+            let whole = try Data(contentsOf: URL(filePath: file))
+            let manager = FileManager.default
+            switch damage {
+            case .readable: try manager.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+            case .openFolder: try manager.setAttributes([.posixPermissions: 0o750], ofItemAtPath: directory.path)
+            case .link:
+                try manager.moveItem(atPath: file, toPath: folder.path + "/elsewhere")
+                try manager.createSymbolicLink(atPath: file, withDestinationPath: folder.path + "/elsewhere")
+            case .linkedFolder:
+                try manager.moveItem(atPath: directory.path, toPath: folder.path + "/elsewhere")
+                try manager.createSymbolicLink(atPath: directory.path, withDestinationPath: folder.path + "/elsewhere")
+            case .folder:
+                try manager.removeItem(atPath: file)
+                try manager.createDirectory(atPath: file, withIntermediateDirectories: false)
+            case .pipe:
+                try manager.removeItem(atPath: file)
+                #expect(try TestCommand.run(["mkfifo", "-m", "600", file]).status == 0)
+            case .cut: try rewrite(file, whole.dropLast(1))
+            case .longer: try rewrite(file, whole + Data(repeating: 0x20, count: 1 << 20))
+            case .garbage: try rewrite(file, whole + Data("nonsense".utf8))
+            case .empty: try rewrite(file, Data())
+            case .later: try rewrite(file, Data("PinnedNetworking credentials 2\n".utf8))
+            }
+            #expect(throws: CredentialStorageError.self, "\(damage)") {
+                try URLCredentialStorage(directory: directory)
+            }
+            // One that was open before says so, uses nothing, and keeps for the session what it is given.
+            #expect(storage.credentials(for: space) == nil, "\(damage)")
+            let error = try #require(storage.storageError, "\(damage)")
+            #expect(!"\(error)".contains("secret"))
+            storage.set(credential("you", "other"), for: space)
+            #expect(storage.credentials(for: space) == ["you": credential("you", "other")], "\(damage)")
+            let damaged = try? Data(contentsOf: URL(filePath: file))
+            #expect(damaged?.range(of: Data("other".utf8)) == nil, "\(damage)")
+        }
+    }
+
+    private func rewrite(_ file: String, _ contents: Data) throws {
+        try contents.write(to: URL(filePath: file))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    }
+
+    @Test("Every prefix of a file, and every file with one other byte, is refused or says something valid")
+    func mutations() throws {
+        try open().set(credential(), for: space)
+        let whole = [UInt8](try Data(contentsOf: URL(filePath: file)))
+        let saved = try SavedCredentials(SecretBytes(whole))
+        #expect(try saved.file() == SecretBytes(whole))
+        for count in 0..<whole.count where count != 31 {
+            #expect(throws: CredentialStorageError.Reason.self) {
+                try SavedCredentials(SecretBytes(Array(whole[..<count])))
+            }
+        }
+        for index in whole.indices {
+            for byte in [0, 0x2C, 0x30, 0x31, 0x39, 0x3A, 0x2D, 0xFF] as [UInt8] {
+                var changed = whole
+                changed[index] = byte
+                guard let read = try? SavedCredentials(SecretBytes(changed)) else { continue }
+                #expect(try SavedCredentials(read.file()) == read)
+            }
+        }
+    }
+
+    @Test("A file without room is left as it is, and the credential lasts for the session")
+    func full() throws {
+        let storage = try open()
+        storage.set(credential(), for: space)
+        let large = credential("large", String(repeating: "x", count: 1 << 20))
+        storage.set(large, for: space)
+        #expect(storage.credentials(for: space) == ["me": credential(), "large": large])
+        #expect(try open().credentials(for: space) == ["me": credential()])
+    }
+
+    @Test("Where there is no home a credential lasts for the session")
+    func homeless() throws {
+        let rows: [([String: String], String, String?)] = [
+            (["XDG_DATA_HOME": "/d", "HOME": "/h"], "p", "/d/PinnedNetworking/p"),
+            (["XDG_DATA_HOME": "d", "HOME": "/h"], "p", "/h/.local/share/PinnedNetworking/p"),
+            (["HOME": "/h"], "p", "/h/.local/share/PinnedNetworking/p"),
+            (["HOME": ""], "p", nil), ([:], "p", nil), (["HOME": "/h"], "..", nil), (["HOME": "/h"], "a/b", nil),
+        ]
+        for (environment, program, folder) in rows {
+            #expect(CredentialFile.standardFolder(environment: environment, program: program) == folder)
+        }
+        for directory in ["relative", "https://example.com/a"] {
+            let url = try #require(URL(string: directory))
+            #expect(throws: CredentialStorageError.self) { try URLCredentialStorage(directory: url) }
+        }
+    }
+
+    // MARK: CS1, CS2
+
+    @Test("CS1: what saves and reads passwords leaves no copy in memory")
+    func memory() throws {
+        let key = (0..<32).map { _ in UInt8.random(in: 0x61...0x7A) }
+        let needle = key.map { ~$0 }
+        let password = String(decoding: key, as: UTF8.self)
+        // The caller's own: the text, and the bytes it was made from.
+        let before = try MemoryScan.count(inverted: needle)
+        #expect(before >= 1)
+        try keepAndForget(password)
+        #expect(try MemoryScan.count(inverted: needle) <= before)
+        withExtendedLifetime((key, password)) {}
+    }
+
+    private func keepAndForget(_ password: String) throws {
+        let storage = try open()
+        storage.set(credential("me", password), for: space)
+        for _ in 0..<3 {
+            // Reads the whole file, and writes it with another user's password.
+            let later = try open()
+            later.set(
+                credential("you"),
+                for: URLProtectionSpace(
+                    host: "example.org", port: 443, protocol: "https", realm: nil, authenticationMethod: nil))
+        }
+        storage.remove(credential("me", password), for: space)
+        #expect(try open().credentials(for: space) == nil)
+    }
+
+    @Test("CS2: neither users nor passwords are in a text of a storage or of its errors")
+    func texts() throws {
+        let storage = try open()
+        storage.set(credential("alice-canary", "xyzzy-canary"), for: space)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        let error = try #require(storage.storageError)
+        for value in [storage, error, SecretBytes(Array("xyzzy-canary".utf8))] as [Any] {
+            var text = ""
+            dump(value, to: &text)
+            #expect(!(text + "\(value)" + String(reflecting: value)).contains("canary"))
+        }
+    }
+
+    // MARK: CS3, CS8
+
+    @Test("CS3: processes that write at once keep a valid file, in which each finds its own")
+    func writers() async throws {
+        let program = try await CompiledProgram("Saver", languageMode: 6)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for user in ["one", "two", "three"] {
+                group.addTask {
+                    let lines = try await program.output(["save", "url:", directory.path, user, "50"], roots: [])
+                    #expect(lines == ["done"])
+                }
+            }
+            try await group.waitForAll()
+        }
+        let users = try #require(try open().credentials(for: space0))
+        #expect(users.mapValues { $0.password?.hasPrefix("50 ") } == ["one": true, "two": true, "three": true])
+    }
+
+    private var space0: URLProtectionSpace {
+        URLProtectionSpace(
+            host: "example.com", port: 443, protocol: "https", realm: "r",
+            authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+    }
+
+    @Test("CS8: a process that is killed at any point while it saves leaves the old file or the new one")
+    func kills() async throws {
+        let program = try await CompiledProgram("Saver", languageMode: 6)
+        let storage = try open()
+        var last = 0
+        for round in 0..<200 {
+            // Most of it is the program's start.
+            let pause = Double.random(in: 0.01...0.08)
+            let command = "\(program.path) save url: \(directory.path) me 100000 & sleep \(pause); kill -9 $!; wait"
+            _ = try await CompiledProgram.run(["bash", "-c", command])
+            #expect(storage.storageError == nil, "round \(round)")
+            guard let password = storage.credentials(for: space0)?["me"]?.password else { continue }
+            let numbers = Set(password.split(separator: " ").compactMap { Int($0) })
+            #expect(password.split(separator: " ").count == 2000)
+            #expect(numbers.count == 1)
+            let number = try #require(numbers.first)
+            #expect(number >= last, "round \(round)")
+            last = number
+        }
+        // It was at work in most rounds.
+        #expect(last > 50)
+    }
+}
