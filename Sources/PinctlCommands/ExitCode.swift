@@ -53,11 +53,11 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
         switch self {
         case .good: "good: everything asked was checked and holds"
         case .finding:
-            "a finding: pins do not match, a target no rule covers, an error that lint found, a drifted export"
+            "a finding: pins that do not match, a host without a rule, an error of lint, a drifted export, a broken release"
         case .badInput: "wrong usage, or input that cannot be read or is invalid"
         case .couldNotCheck: "could not check: name not resolved, no connection, timeout, failed handshake"
         case .notTrusted: "chain not trusted: expired, wrong name, unknown issuer; pins were not judged"
-        case .internalError: "a defect of pinctl"
+        case .internalError: "a defect of pinctl: report it"
         case .interrupted: "interrupted"
         }
     }

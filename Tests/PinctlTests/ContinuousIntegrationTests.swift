@@ -47,36 +47,76 @@ struct ContinuousIntegrationTests {
     func commandLines() throws {
         var count = 0
         for line in Self.page.split(separator: "\n") {
-            guard let start = line.firstRange(of: " pinctl ") ?? line.firstRange(of: "pinctl check --policy") else {
-                continue
-            }
-            let words = line[start.lowerBound...].split(separator: " ").dropFirst().map(String.init)
-            guard line.contains("run: ") || line.hasPrefix("    - pinctl") || line.hasPrefix("17 ") else { continue }
+            let isShell = line.contains("sh 'pinctl ")
+            guard isShell || line.contains("run: pinctl ") || line.hasPrefix("    - pinctl ") || line.hasPrefix("17 *"),
+                let start = line.firstRange(of: "pinctl ")
+            else { continue }
+            let words = line[start.lowerBound...].prefix { $0 != "'" || !isShell }
+                .split(separator: " ").dropFirst().map(String.init)
             let command = try #require(CommandDefinition.all.first { $0.name == words.first }, "\(line)")
-            _ = try Arguments(Array(words.dropFirst().prefix { $0 != ">" }), for: command)
+            let arguments = try Arguments(Array(words.dropFirst()), for: command)
+            let report = try #require(CommandDefinition.all.flatMap(\.allFlags).first { $0.long == "report" })
+            for value in arguments.all(report) {
+                let format = try #require(value.split(separator: "=").first)
+                #expect(report.help.contains(" \(format),") || report.help.hasSuffix(" \(format)"), "\(line)")
+            }
             count += 1
         }
-        #expect(count >= 6)
+        #expect(count >= 8)
     }
 
-    @Test("keeps the exit status where the file is moved into its place")
-    func move() async throws {
+    @Test("has a pipeline for Jenkins that reads the reports it writes")
+    func jenkins() throws {
+        let pipeline = try #require(Self.listings("groovy").first)
+        #expect(pipeline.count { $0 == "{" } == pipeline.count { $0 == "}" })
+        let read = try #require(pipeline.firstRange(of: "junit testResults: '"))
+        let names = pipeline[read.upperBound...].prefix { $0 != "'" }.split(separator: ",")
+        #expect(names.count == 2)
+        for name in names { #expect(pipeline.contains("--report junit=\(name)")) }
+    }
+
+    /// A policy for the site's server with this pin, and what makes the shell's pinctl judge at the time of tests.
+    private static func setUp(_ site: Site, _ server: LoopbackServer, pin: String) throws -> String {
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [ { "host": "api.test", "pins": ["\(pin)"],
+              "anchors": { "files": ["root.pem"] }, "check": { "targets": ["\(server.target())"] } } ] }
+            """)
+        return "policy=\(policy); pinctl() { command pinctl \"$@\" --at 2026-11-20; }\n"
+    }
+
+    @Test("has lines for cron that say nothing until something is wrong")
+    func cron() async throws {
         let site = try Site()
         let script = try #require(Self.listings("sh").first)
         try await site.serve { server in
+            let good = try await shell(
+                Self.setUp(site, server, pin: site.leaf.key.pin) + script, in: site.folder)
+            #expect(good.status == 0, "\(good.errors)")
+            #expect(good.output.isEmpty && good.errors.isEmpty)
+            let bad = try await shell(Self.setUp(site, server, pin: strangePin) + script, in: site.folder)
+            #expect(bad.status == 1, "\(bad.errors)")
+            #expect(bad.output.contains("FAIL ") && bad.output.contains(strangePin))
+        }
+    }
+
+    @Test("has a line for the textfile collector that prints nothing and leaves one whole file")
+    func textfile() async throws {
+        let site = try Site()
+        let line = try #require(Self.page.split(separator: "\n").first { $0.hasPrefix("17 * * * *  pinctl ") })
+        let command = line.dropFirst("17 * * * *  ".count)
+            .replacing("/etc/pinctl/pins.jsonc", with: "$policy")
+            .replacing("/var/lib/prometheus/node-exporter/", with: "metrics/")
+        try await site.serve { server in
             for (pin, status) in [(try site.leaf.key.pin, Int32(0)), (strangePin, 1)] {
-                let policy = try site.folder.add(
-                    """
-                    { "version": 1, "domains": [ { "host": "api.test", "pins": ["\(pin)"],
-                      "anchors": { "files": ["root.pem"] }, "check": { "targets": ["\(server.target())"] } } ] }
-                    """)
-                // The certificates of tests are valid at their time.
-                let setUp = "policy=\(policy) file=pins.json; pinctl() { command pinctl \"$@\" --at 2026-11-20; }\n"
-                let run = try await shell(setUp + script, in: site.folder)
+                let run = try await shell(
+                    Self.setUp(site, server, pin: pin) + "mkdir -p metrics\n" + command, in: site.folder)
                 #expect(run.status == status, "\(run.errors)")
-                let written = try await shell("cat pins.json; ls *.new", in: site.folder)
-                #expect(written.output.contains("\"exit_code\":\(status)}"))
-                #expect(written.errors.contains("No such file"))
+                #expect(run.output.isEmpty && run.errors.isEmpty)
+                let written = try await shell("ls -A metrics; tail -n 1 metrics/pins.prom", in: site.folder)
+                #expect(written.lines.first == "pins.prom" && written.lines.count == 2)
+                let metrics = try await shell("grep pinctl_exit_code metrics/pins.prom", in: site.folder)
+                #expect(metrics.lines.last == "pinctl_exit_code{command=\"check\"} \(status)")
             }
         }
     }

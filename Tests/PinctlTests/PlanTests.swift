@@ -293,7 +293,29 @@ struct PlanTests {
         #expect(run.output.contains("when each pin and its key can go:"))
         #expect(
             run.lines.contains { $0.contains("CN=Other Root") && $0.contains("when \(file) is retired (api.test)") })
-        #expect(run.lines.contains { $0.contains("CN=Test Root") && $0.hasSuffix("now: nothing needs it") })
+        #expect(
+            run.lines.contains {
+                $0.contains("CN=Test Root") && $0.hasSuffix("when the new chain is served everywhere")
+            })
+    }
+
+    @Test("A pin is called free when today's chain is known not to need it, and never all of several that match")
+    func free() async throws {
+        let file = try release("a", [("api.test", [pin(site.intermediate), pin(site.root), pin(stranger)])])
+        func moments(_ words: String...) async -> [String] {
+            await pinctl(["plan", "--ca-file", site.anchors, "--new", site.chain, "--against", file] + words).lines
+        }
+        let shared = ", while another pin that matches stays"
+        let unknown = await moments()
+        #expect(
+            unknown.contains {
+                $0.contains("CN=Test Root") && $0.hasSuffix("when the new chain is served everywhere" + shared)
+            }, "\(unknown)")
+        #expect(!unknown.contains { $0.contains("  now") })
+        let known = await moments("--current", site.chain)
+        #expect(known.contains { $0.hasSuffix("now: nothing needs it") }, "\(known)")
+        #expect(
+            known.contains { $0.contains("CN=Test Root") && $0.contains("served everywhere") }, "\(known)")
     }
 
     @Test("A wildcard certificate is judged for the hosts of rules that it covers, and for its own pattern")

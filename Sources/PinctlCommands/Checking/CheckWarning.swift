@@ -27,6 +27,14 @@ struct CheckWarning: Sendable, Hashable {
     let text: String
 }
 
+extension CheckWarning {
+    /// What `pinctl help verdicts` says of them.
+    static var lines: [String] {
+        ["", "Warnings beside a good verdict, which change the exit code with --fail-on warning alone:"]
+            + Kind.allCases.map { "\(padded($0.rawValue, 15))      \($0.meaning)" }
+    }
+}
+
 /// What warnings are looked for with.
 struct CheckWarnings: Sendable {
     /// Stores of other clients, each with its name.

@@ -43,7 +43,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .notCovered: "the policy has no rule for it"
         case .untrusted: "the chain is not trusted; pins were not judged"
         case .nameMismatch: "the certificate is for other names"
-        case .chainExpired: "a certificate of the chain is over"
+        case .chainExpired: "a certificate of the chain has expired"
         case .unreachable: "there was no chain to judge"
         }
     }

@@ -10,17 +10,19 @@ extension Flag {
         details: "Nothing is connected to. A chain is judged for each host of the policy that its leaf is for, a key "
             + "or a request as the key of a leaf.")
     static let warnWithin = Flag(
-        "warn-within", value: .text("TIME"), "warn of what ends within this time: 14d, 36h, 0 for never (14d)")
+        "warn-within", value: .text("PERIOD"), "warn of what ends within 14d, 12w, 36h; 0 for never (14d)")
     static let failOn = Flag(
         "fail-on", value: .choice("LEVEL", ["error", "warning"]),
-        "what the exit code tells: error, or warning too (error)")
+        "what counts as failed: error, or warning too (error)")
     static let exitZero = Flag(
-        "exit-zero", "end with 0 where it would be 1, 3 or 4; the summary of JSON says what was found")
+        "exit-zero", "end with 0 where it would be 1, 3 or 4",
+        details: "The summary of JSON still says what was found. Wrong usage and unreadable input stay exit code 2.")
     static let baseline = Flag(
-        "baseline", value: .file("FILE"), "what failed in the same way in FILE, JSON of an earlier run, does not count",
+        "baseline", value: .file("FILE"), "pass over what failed in the same way in FILE, the --json of an earlier run",
         details: "A failure is the same when target, key, verdict and causes are, with the authority it is about; "
-            + "whatever else fails counts. What does not fail any more is told.")
+            + "whatever else fails counts. What does not fail any more is told. --report json=FILE writes such a FILE too."
+    )
     static let maxUnreachable = Flag(
-        "max-unreachable", value: .text("N%"), "accept that so many targets, or N without %, are not reached (0)",
+        "max-unreachable", value: .text("N%"), "accept that N% of the targets, or N of them, are not reached (0)",
         details: "A run in which no target is reached fails whatever is given.")
 }

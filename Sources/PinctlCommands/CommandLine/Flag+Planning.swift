@@ -3,7 +3,7 @@ extension Flag {
     static let newInput = Flag(
         "new", value: .file("INPUT"), repeatable: true, "what servers are to show: a chain, a request or a key")
     static let currentInput = Flag(
-        "current", value: .file("INPUT"), repeatable: true, "what servers show today: says when each pin can go")
+        "current", value: .file("INPUT"), repeatable: true, "what servers show today, to tell which pins can go now")
     static let against = Flag(
         "against", value: .text("SOURCE"), repeatable: true,
         "releases: git:TAGGLOB:PATH, a file of pins, a folder of them")
@@ -11,8 +11,9 @@ extension Flag {
     static let plannedHost = Flag(
         "host", value: .text("NAME"), repeatable: true, "judge this host, NAME or NAME:PORT, and no other")
     static let failWithin = Flag(
-        "fail-within", value: .text("PERIOD"), "exit with 1 also for what stops surviving within 100d, 12w, 36h")
+        "fail-within", value: .text("PERIOD"),
+        "exit with 1 also for what survives now and will not within 100d, 12w, 36h")
     static let share = Flag(
-        "share", value: .text("RELEASE=PERCENT"), repeatable: true, "how many users have a release: ios-5.0=3%")
-    static let timeline = Flag("timeline", "say for every pin when it can go, however many there are")
+        "share", value: .text("RELEASE=PERCENT"), repeatable: true, "how many of the users have a release: ios-5.0=3%")
+    static let timeline = Flag("timeline", "say when each pin can go also where there are more than eight")
 }

@@ -35,17 +35,18 @@ extension Flag {
             is sent.
             """)
     static let certificateKey = Flag(
-        "key", value: .file("FILE"), in: .connection, "the private key of --cert, where it has a file of its own")
+        "key", value: .file("FILE"), in: .connection, "the private key of --cert, where it is in another file")
     static let passwordFile = Flag(
-        "password-file", value: .file("FILE"), "the password of private keys and PKCS #12: the first line of FILE")
+        "password-file", value: .file("FILE"),
+        "read the password of keys and PKCS #12 from FILE, one line; - is standard input")
     static let minimumTLS = Flag(
         "min-tls", value: .choice("VERSION", ["1.2", "1.3"]), in: .connection, "offer no older TLS (1.2)")
     static let maximumTLS = Flag(
         "max-tls", value: .choice("VERSION", ["1.2", "1.3"]), in: .connection, "offer no newer TLS (1.3)")
     static let connectTimeout = Flag(
-        "connect-timeout", value: .text("SECONDS"), in: .connection, "time to connect to a target (5)")
+        "connect-timeout", value: .text("SECONDS"), in: .connection, "give up a connection that takes longer (5)")
     static let timeout = Flag(
-        "timeout", value: .text("SECONDS"), in: .connection, "time for a whole target (10)",
+        "timeout", value: .text("SECONDS"), in: .connection, "give up a target that takes longer (10)",
         details: "It holds for everything: names, connections, tries, STARTTLS, the proxy and the handshakes.")
     static let retries = Flag(
         "retries", value: .text("NUMBER"), in: .connection, "how often to connect again where nobody answers (2)",
@@ -53,7 +54,7 @@ extension Flag {
     static let rate = Flag(
         "rate", value: .text("NUMBER"), in: .connection, "begin no more connections than this in a second")
     static let jobs = Flag(
-        "jobs", short: "j", value: .text("NUMBER"), in: .connection, "targets that are asked at a time (64)")
+        "jobs", short: "j", value: .text("NUMBER"), in: .connection, "ask this many targets at a time (64)")
 
     /// All of them: what asks servers takes every one.
     static let probing = [

@@ -7,5 +7,8 @@ extension Flag {
             + "text.")
     static let annotations = Flag(
         "annotations", value: .choice("WHERE", Annotations.allCases.map(\.rawValue)), in: .output,
-        "github: remarks at lines, a summary of the job (where GITHUB_ACTIONS is true); none")
+        "github: remarks at lines and a summary of the job; none",
+        details:
+            "github where GITHUB_ACTIONS is true, none elsewhere, unless said. Remarks go to standard error, the summary "
+            + "to the file that GITHUB_STEP_SUMMARY names.")
 }

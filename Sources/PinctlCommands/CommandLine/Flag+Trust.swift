@@ -20,7 +20,7 @@ extension Flag {
         "ocsp", value: .file("FILE"), in: .trust, "hold the chain against this OCSP response, DER, about its leaf")
     static let revocation = Flag(
         "revocation", value: .choice("MODE", ["use", "require"]), in: .trust,
-        "use: what is at hand decides; require: every certificate needs an answer")
+        "use: look at what is at hand; require: every certificate needs an answer")
     static let at = Flag(
         "at", value: .text("TIME"), in: .trust, "judge as of this time (RFC 3339, or a date) instead of now")
     static let pin = Flag(

@@ -69,11 +69,12 @@ extension Flag {
         details: "The document is whole also when the command fails: the results, what went wrong among them, then a "
             + "summary with the exit code.")
     static let ndjson = Flag(
-        "ndjson", in: .output, "print one line of JSON for each result as it comes, and a last one in sum")
+        "ndjson", in: .output, "print one line of JSON for each result as it comes, and a summary last")
     static let quiet = Flag(
         "quiet", short: "q", in: .output, "print no results: the exit code tells",
         details:
-            "What went wrong is still said on standard error, and what --json or --ndjson ask for is still written.")
+            "What could not be done is still said on standard error, and what --json or --ndjson ask for is still written."
+    )
     static let verbose = Flag(
         "verbose", short: "v", in: .output, "say more: every path that was tried, and why it was not taken")
     static let color = Flag(

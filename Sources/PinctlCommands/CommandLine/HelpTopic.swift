@@ -21,8 +21,9 @@ struct HelpTopic: Sendable {
         HelpTopic(name: "exit-codes", summary: "how a run ends, and what that means") {
             (_, _) throws(UsageError) in exitCodes
         },
-        HelpTopic(name: "verdicts", summary: "what check says of a server") { (_, _) throws(UsageError) in
-            VerdictWord.lines
+        HelpTopic(name: "verdicts", summary: "what check says of a server, with the exit code") {
+            (_, _) throws(UsageError) in
+            VerdictWord.lines + CheckWarning.lines
         },
         HelpTopic(name: "targets", summary: "how a server is named") { (_, _) throws(UsageError) in Target.grammar },
         HelpTopic(name: "lint-rules", summary: "what pinctl lint looks for") { (_, _) throws(UsageError) in
@@ -77,5 +78,37 @@ struct HelpTopic: Sendable {
             return "\(padded(dialect.rawValue, 8))  \(padded(ways, 21))  \(dialect.title)"
         } + [
             "", "Changes that a conversion can tell, for --allow:",
-        ] + ConversionChange.allCases.filter { $0 != .quirk }.map { "  \($0.rawValue)" }
+        ]
+        + ConversionChange.allCases.filter { $0 != .quirk }.map { change in
+            "  \(padded(change.rawValue, 15))  \(change.meaning)"
+        }
+}
+
+extension ConversionChange {
+    /// What it does to the pins, in a line.
+    fileprivate var meaning: String {
+        switch self {
+        case .scopeWidened: "more hosts are pinned"
+        case .scopeNarrowed: "fewer hosts are pinned"
+        case .combinationChanged: "rules that overlap combine otherwise"
+        case .roleLost: "a pin counts in more places of the chain"
+        case .requirementLost: "one match is enough where several were required"
+        case .requirementAdded: "a match in each of several places is required where one was enough"
+        case .expiryLost: "a rule never ends"
+        case .expiryZone: "a rule ends some hours earlier or later"
+        case .expiryEffect: "what holds behind the end of a rule changes"
+        case .modeLost: "a rule that only reported refuses"
+        case .backupMissing: "the target wants a backup pin"
+        case .reportsLost: "failures are reported to nobody"
+        case .anchorsLost: "a rule's own roots become the system's"
+        case .portsLost: "a rule reaches every port"
+        case .denyLost: "denied keys are not refused"
+        case .unlistedLost: "hosts without a rule are trusted"
+        case .digestLost: "a digest that the target does not have is left out"
+        case .certificatePin: "a pin of a certificate, where the target pins keys"
+        case .exclusionForm: "a host is taken out of a rule in another way"
+        case .splitLost: "several hosts or rules, where the target has one"
+        case .quirk: "its own system takes it otherwise than it looks"
+        }
+    }
 }

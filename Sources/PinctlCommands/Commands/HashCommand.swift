@@ -25,6 +25,10 @@ extension CommandDefinition {
                 "the pins of a chain and of a backup key's request, with what they are of",
                 "pinctl hash -l chain.pem backup.csr"
             ),
+            (
+                "whether a renewed certificate has the key that is pinned",
+                "pinctl hash cert.pem --expect sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="
+            ),
             ("a value for curl --pinnedpubkey", "pinctl hash --as curl cert.pem"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in

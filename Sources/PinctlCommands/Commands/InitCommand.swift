@@ -17,7 +17,9 @@ extension CommandDefinition {
             "is named in the rules as \"anchors\", relative to the policy's folder.",
         ],
         examples: [
-            ("begin a policy", "pinctl init -o pins.jsonc api.example.com www.example.com")
+            ("begin a policy", "pinctl init -o pins.jsonc api.example.com www.example.com"),
+            ("from a chain at hand, without a connection", "pinctl init --from chain.pem"),
+            ("add a host to a policy", "pinctl init --into pins.jsonc pay.example.com"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let source = try InitSource(arguments)

@@ -6,7 +6,7 @@ import TLSTransport
 
 extension CommandDefinition {
     static let plan = CommandDefinition(
-        name: "plan", summary: "say whether shipped apps survive a new certificate", operands: "",
+        name: "plan", summary: "say whether shipped apps survive a new certificate", operands: "--new INPUT",
         operandCount: 0...0,
         flags: [
             .newInput, .passwordFile, .passwordDescriptor, .against, .repository, .policy, .plannedHost, .caFile,

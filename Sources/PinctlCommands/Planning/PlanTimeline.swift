@@ -12,7 +12,9 @@ struct PlanTimeline {
         /// Releases that survive the new chain by this pin alone, or with it at least, and their hosts.
         var releases: [Int] = []
         var hosts: [Int] = []
-        /// Whether the chain that is served today needs it and the new one does not.
+        /// Whether it matches the new chain in a rule whose other pins match too.
+        var isShared = false
+        /// Whether it matches the chain that is served today, and the new one does not need it.
         var isNeededToday = false
         /// The last of the days on which rules that need it end; nil when one does not.
         var end: Date?
@@ -25,12 +27,15 @@ struct PlanTimeline {
     private(set) var entries: [Entry] = []
     private let releases: [Release]
     private let hosts: [PlannedHost]
+    /// Whether it was said what servers show today.
+    private let knowsToday: Bool
 
     init(
         _ cells: [PlanCell], today: [PlanCell], releases: [Release], hosts: [PlannedHost], names: KnownNames
     ) {
         self.releases = releases
         self.hosts = hosts
+        knowsToday = !today.isEmpty
         var places: [Key: Int] = [:]
         for cell in cells {
             let rule = releases[cell.release].rule(for: hosts[cell.host].name, port: hosts[cell.host].port)
@@ -41,7 +46,10 @@ struct PlanTimeline {
                     entries.append(Entry(pin: pin, title: names.title(pin)))
                 }
                 if releases[cell.release].isCurrent { entries[place].isCurrent = true }
-                guard cell.essential.contains(where: { Key($0) == Key(pin) }) else { continue }
+                guard cell.essential.contains(where: { Key($0) == Key(pin) }) else {
+                    if cell.matched.contains(where: { Key($0) == Key(pin) }) { entries[place].isShared = true }
+                    continue
+                }
                 if !entries[place].releases.contains(cell.release) { entries[place].releases.append(cell.release) }
                 if !entries[place].hosts.contains(cell.host) { entries[place].hosts.append(cell.host) }
                 if let end = rule.ends.first, rule.endsQuietly {
@@ -52,7 +60,8 @@ struct PlanTimeline {
             }
         }
         for cell in today {
-            for pin in cell.essential {
+            // Of several that match any one could go, and not all of them: none is called free.
+            for pin in cell.matched {
                 guard let place = places[Key(pin)], entries[place].releases.isEmpty else { continue }
                 entries[place].isNeededToday = true
             }
@@ -74,7 +83,11 @@ struct PlanTimeline {
     /// From when a pin can go, in a line.
     func moment(_ entry: Entry) -> String {
         guard !entry.releases.isEmpty else {
-            return entry.isNeededToday ? "when the new chain is served everywhere" : "now: nothing needs it"
+            // Without the chain of today, nobody knows that it does not need the pin.
+            let isFree = knowsToday && !entry.isNeededToday
+            let when = isFree ? "now" : "when the new chain is served everywhere"
+            if entry.isShared { return "\(when), while another pin that matches stays" }
+            return isFree ? "now: nothing needs it" : when
         }
         let shipped = entry.releases.filter { !releases[$0].isCurrent }
         let shown = hosts(entry)
@@ -94,7 +107,7 @@ struct PlanTimeline {
     var lines: [String] {
         guard !entries.isEmpty else { return [] }
         let width = entries.map { visibleText($0.title).count }.max() ?? 0
-        return ["when each pin and its key can go:"]
+        return ["as far as these hosts go, when each pin and its key can go:"]
             + entries.map { "  \(padded(visibleText($0.title), width))  \(moment($0))" }
     }
 
