@@ -50,7 +50,7 @@ struct StartTLSPeerTests {
             let (status, pem) = await pinctl("show", "--ca-file", anchors, "--pem", target)
             #expect(status == .good && certificates(in: pem) == theirs, "\(pem)")
             let shown = try ShownServers(await pinctl("show", "--ca-file", anchors, "--json", target).text).results
-            #expect(shown.map(\.address) == ["127.0.0.1:\(port)"] && shown.map(\.verdict) == ["ok"])
+            #expect(shown.map(\.address) == ["127.0.0.1:\(port)"] && shown.map(\.verdict) == ["ok"], "\(shown)")
             #expect(shown.first?.key == "ecdsa" && shown.first?.tls?.hasPrefix("TLSv1.") == true)
 
             for (pin, status) in [(pin, ExitCode.good), (strange, .finding)] {
