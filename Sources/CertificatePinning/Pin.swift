@@ -31,7 +31,7 @@ public struct Pin: Sendable, Hashable {
     public let name: String?
     /// A remark for people.
     public let note: String?
-    /// The file whose key it should be, for lint.
+    /// The file whose key it is, or should be.
     package internal(set) var from: String?
 
     /// Pins a key or certificate.

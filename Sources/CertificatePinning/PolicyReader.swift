@@ -259,7 +259,7 @@ extension PolicyReader {
         var pin = Pin(
             object, role: value["role"]?.string.flatMap(PinRole.init) ?? .any,
             isBackup: value["backup"]?.bool ?? false, name: name, note: value["note"]?.string)
-        pin.from = value["from"]?.string.map { resolved($0) }
+        pin.from = (value["from"] ?? value["file"])?.string.map { resolved($0) }
         return pin
     }
 

@@ -16,8 +16,10 @@ enum KeyContainer {
     ) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
         let contents: PKCS12Contents
         do throws(ProtectedKeyError) {
-            contents = try PKCS12Contents(
-                Array(copying: file), password: password.bytes ?? [], iterations: &password.iterations)
+            let (bytes, secret) = (Array(copying: file), password.bytes ?? [])
+            contents = try password.spending { (left) throws(ProtectedKeyError) in
+                try PKCS12Contents(bytes, password: secret, iterations: &left)
+            }
         } catch {
             switch error {
             case .malformed: throw .unsupported("DER of another kind")

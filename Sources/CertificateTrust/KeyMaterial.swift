@@ -21,6 +21,8 @@ package struct KeyMaterial: Sendable {
     package let certificate: [UInt8]?
     /// Whom a certificate or request names.
     package let subject: X509Name?
+    /// The alternative names that a request asks for.
+    package private(set) var requestedNames: [SubjectAlternativeName] = []
 
     /// The kind and size of the key; nil when its SubjectPublicKeyInfo cannot be read that far.
     package var keyKind: PublicKeyKind? { try? PublicKeyKind(subjectPublicKeyInfo: subjectPublicKeyInfo.span) }
@@ -166,6 +168,7 @@ extension KeyMaterial {
         self.init(
             kind: .certificateRequest, key: der.extracting(key.whole), certificate: nil,
             subject: X509Name(derBytes: subject.whole.map { der[$0] }))
+        requestedNames = (try? Self.requestedNames(ofRequest: der)) ?? []
     }
 
     private init(publicKey der: Span<UInt8>) throws(KeyMaterialError) {
@@ -197,17 +200,21 @@ extension KeyMaterial {
     private init(encryptedPrivateKey der: Span<UInt8>, _ password: KeyPassword) throws(KeyMaterialError) {
         guard let secret = password.bytes else { throw .encrypted }
         try self.init { () throws(ProtectedKeyError) in
-            try OpenSSLPrivateKey(encryptedPKCS8: der, password: secret.span, iterations: &password.iterations)
+            try password.spending { (left) throws(ProtectedKeyError) in
+                try OpenSSLPrivateKey(encryptedPKCS8: der, password: secret.span, iterations: &left)
+            }
         }
     }
 
     /// A key encrypted in OpenSSL's old way, by the lines of its block.
     init(encryptedPEM lines: Span<UInt8>, _ password: KeyPassword) throws(KeyMaterialError) {
         guard let secret = password.bytes else { throw .encrypted }
-        guard password.iterations >= KeyPassword.oldFormatIterations else {
-            throw .tooManyIterations(KeyPassword.oldFormatIterations)
+        try password.spending { (left) throws(KeyMaterialError) in
+            guard left >= KeyPassword.oldFormatIterations else {
+                throw .tooManyIterations(KeyPassword.oldFormatIterations)
+            }
+            left -= KeyPassword.oldFormatIterations
         }
-        password.iterations -= KeyPassword.oldFormatIterations
         try self.init { () throws(ProtectedKeyError) in
             try OpenSSLPrivateKey(encryptedPEM: lines, password: secret.span)
         }

@@ -2,20 +2,34 @@ import OpenSSLBridge
 
 /// The password that the encrypted keys of some files are opened with, and the work that is left for all of them: a
 /// folder of files that ask for two seconds each would take hours. The password is wiped when this goes.
-package final class KeyPassword {
-    /// Nil when none was given: then only what the empty password opens is opened.
-    private(set) var bytes: [UInt8]?
-    /// Iterations that are left.
-    var iterations = 5 * iterationLimit
+package final class KeyPassword: Sendable {
+    private struct State {
+        var bytes: [UInt8]?
+        /// Iterations that are left.
+        var iterations = 5 * iterationLimit
+    }
 
-    package init(_ bytes: [UInt8]? = nil) { self.bytes = bytes }
+    private let state: Locked<State>
+
+    package init(_ bytes: [UInt8]? = nil) { state = Locked(State(bytes: bytes)) }
 
     deinit {
-        if var secret = bytes {
+        state.withLock { state in
             // One reference is left, so that no copy is wiped instead.
-            bytes = nil
+            guard var secret = state.bytes else { return }
+            state.bytes = nil
             wipe(&secret)
         }
+    }
+
+    /// Nil when none was given: then only what the empty password opens is opened.
+    package var bytes: [UInt8]? { state.withLock { $0.bytes } }
+
+    /// Lets `body` pay for its work from the iterations that are left, one caller at a time.
+    func spending<Result, Failure: Error>(
+        _ body: (inout UInt64) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.withLock { (state) throws(Failure) in try body(&state.iterations) }
     }
 
     /// What a key in OpenSSL's old format is charged: a round of MD5, and a walk to its lines.
@@ -23,11 +37,10 @@ package final class KeyPassword {
 }
 
 extension KeyPassword {
-    /// A password as it stands in a file: a line end behind it is not part of it.
-    package convenience init(line: consuming [UInt8]) {
-        var secret = line
-        if secret.last == 0x0A { secret.removeLast() }
-        if secret.last == 0x0D { secret.removeLast() }
-        self.init(secret)
+    /// A password as it stands in a file: its first line. The rest is wiped.
+    package convenience init(firstLineOf contents: consuming [UInt8]) {
+        var contents = contents
+        self.init(Array(contents.prefix { $0 != 0x0A && $0 != 0x0D }))
+        wipe(&contents)
     }
 }

@@ -1,20 +1,9 @@
-extension KeyFile {
-    /// The alternative names that the first certificate request among some bytes asks for; empty when there is none, or
-    /// it asks for none that can be read. The authority decides whether it grants them.
-    package static func requestedNames(in bytes: [UInt8]) -> [SubjectAlternativeName] {
-        if bytes.first == DERTag.sequence, let names = try? requestedNames(ofRequest: bytes.span) { return names }
-        var found: [SubjectAlternativeName]?
-        var reader = PEMReader(limit: PEMReader.objectLimit)
-        let emit: PEMReader.Output = { block, result, der in
-            guard found == nil, block.label.hasSuffix("CERTIFICATE REQUEST"), case .success = result else { return }
-            found = (try? requestedNames(ofRequest: der)) ?? []
-        }
-        guard (try? reader.feed(bytes.span, emit)) != nil, (try? reader.finish(emit)) != nil else { return [] }
-        return found ?? []
-    }
-
+extension KeyMaterial {
+    /// The alternative names that a certificate request asks for; empty when it asks for none. The authority decides
+    /// whether it grants them.
+    ///
     /// PKCS#10 (RFC 2986, section 4.1): the extensions stand in an attribute (RFC 2985, section 5.4.2).
-    private static func requestedNames(ofRequest der: Span<UInt8>) throws(DERError) -> [SubjectAlternativeName] {
+    static func requestedNames(ofRequest der: Span<UInt8>) throws(DERError) -> [SubjectAlternativeName] {
         var outer = DERCursor(0..<der.count)
         var parts = DERCursor(try outer.next(DERTag.sequence, der).contents)
         var fields = DERCursor(try parts.next(DERTag.sequence, der).contents)

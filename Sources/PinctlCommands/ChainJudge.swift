@@ -7,6 +7,8 @@ import TLSTransport
 struct ChainJudge: Sendable {
     let store: TrustStore
     let policy: TrustPolicy
+    /// What is at hand about revocation, besides what servers staple.
+    let revocation: RevocationEvidence
     let time: Date
     /// The roots that are nobody's own, where others are trusted beside them; nil where there is nothing to tell apart.
     var systemRoots: TrustStore?
@@ -16,7 +18,9 @@ struct ChainJudge: Sendable {
     /// By the flags for trust and time.
     init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
         time = try arguments.time(in: environment)
-        policy = try arguments.trustPolicy()
+        var policy = try arguments.trustPolicy()
+        (policy.revocation, revocation) = try arguments.revocation()
+        self.policy = policy
         let store = try arguments.trustStore(in: environment)
         guard arguments.has(.systemRoots) else {
             self.store = store
@@ -33,7 +37,7 @@ struct ChainJudge: Sendable {
         case .success(let served):
             verdict(
                 on: served.presented, name: probe.target.endpoint.name, port: probe.target.endpoint.port,
-                subject: probe.target.description, source: "served", expecting: expectation)
+                subject: probe.target.description, source: "served", staple: served.staple, expecting: expectation)
         case .failure(let error):
             VerdictText(
                 verdict: .unreachable(error), subject: probe.target.description, source: "served",
@@ -44,14 +48,18 @@ struct ChainJudge: Sendable {
     /// What becomes of a chain for this name.
     func verdict(
         on presented: PresentedChain, name: ServerName, port: UInt16, subject: String, source: String,
-        expecting expectation: Expectation
+        staple: [UInt8]? = nil, expecting expectation: Expectation
     ) -> VerdictText {
-        let trust = ServerTrust(presented: presented, name: name, store: store, policy: policy)
+        var evidence = revocation
+        evidence.stapledOCSP = staple
+        let trust = ServerTrust(
+            presented: presented, name: name, store: store, policy: policy, revocation: evidence)
         let verdict = Verdict(on: trust, port: port, expecting: expectation, time: time)
         var text = VerdictText(
             verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time)
         if verdict.word != .ok {
             text.causes = expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
+                .map(\.namingFormerSubjects)
         }
         if let warnings {
             text.warnings = warnings.all(beside: verdict, of: trust, port: port, expecting: expectation, at: time)
@@ -64,5 +72,34 @@ struct ChainJudge: Sendable {
         VerdictText(
             verdict: .unlisted(policy: file.path), subject: target.description, source: "served", presented: [],
             now: time, causes: PinDiagnosis(ofUnlisted: target.endpoint.name, in: file.policy).causes)
+    }
+}
+
+extension PinFailureCause {
+    /// The same, with the pins of an authority that is gone called by what stands in their files.
+    fileprivate var namingFormerSubjects: PinFailureCause {
+        guard case .authorityChanged(let pins, let anchor) = self else { return self }
+        return .authorityChanged(from: pins.map(\.namedBySubject), to: anchor)
+    }
+}
+
+extension Pin {
+    /// The same, called by the subject of its certificate too, where the policy says in which file that stands.
+    fileprivate var namedBySubject: Pin {
+        guard let from, case .publicKey(let fingerprint) = object, let file = try? InputFile(path: from) else {
+            return self
+        }
+        var subject: X509Name?
+        do throws(KeyFile.Failure) {
+            try KeyFile.read(file) { item in
+                guard case .success(let material) = item.content, material.fingerprint == fingerprint else { return }
+                subject = subject ?? material.subject
+            }
+        } catch {
+            return self
+        }
+        guard let subject else { return self }
+        return Pin(
+            object, role: role, isBackup: isBackup, name: name.map { "\(subject) (\($0))" } ?? "\(subject)", note: note)
     }
 }

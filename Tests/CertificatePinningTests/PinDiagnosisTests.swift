@@ -82,8 +82,9 @@ struct PinDiagnosisTests {
         #expect(
             installed.text
                 == "the chain leads to CN=Other Root, which is no root of the system: an authority of your own, or "
-                + "somebody between who signs certificates himself: trust its root for this host if it is yours; if it "
-                + "is not, do not pin that key, and look for who stands between")
+                + "somebody between who signs certificates himself: if it is yours, trust its root for this host, by "
+                + "--ca-file or \"anchors\", which pinctl init --ca-file writes; if it is not, do not pin that key, and "
+                + "look for who stands between")
         let appended = try TestServer.trust(
             sent: [stranger.leaf, stranger.intermediate, server.leaf], anchors: [stranger.root])
         #expect(try diagnose(appended, policy, systemRoots: [server.root]).causes == ["inspected", "off-path"])

@@ -114,6 +114,25 @@ struct NginxKeyTests {
         }
     }
 
+    @Test("show names the address, the version, both keys and the stapled response, and agrees with openssl s_client")
+    func show() async throws {
+        let anchors = try site.folder.add(site.root.pemText, name: "anchors.pem")
+        let target = "pinned.test:\(endpoint.port)@127.0.0.1"
+        for (key, suites) in [("rsa", "aRSA"), ("ecdsa", "aECDSA")] {
+            let pem = await pinctl("show", "--ca-file", anchors, "--pem", "--keys", key, target).text
+            let theirs = try certificates(shownByOpenSSL: endpoint.port, "-tls1_2", "-cipher", suites)
+            #expect(theirs.count == 2 && certificates(in: pem) == theirs, "\(key): \(pem)")
+        }
+        let shown = try ShownServers(await pinctl("show", "--ca-file", anchors, "--json", target).text).results
+        #expect(Set(shown.map(\.key)) == ["rsa", "ecdsa"] && shown.allSatisfy { $0.verdict == "ok" })
+        #expect(shown.allSatisfy { $0.address == "127.0.0.1:\(endpoint.port)" && $0.tls == "TLSv1.3" })
+        let staple = shown.first { $0.key == "ecdsa" }?.staple
+        #expect(staple?.status == "good" && staple?.problem == nil)
+        let text = await pinctl("show", "--ca-file", anchors, target).text
+        #expect(text.contains("  stapled OCSP: good until 2") && text.contains("also serves"), "\(text)")
+        #expect(text.contains("TLSv1.3") && text.contains("127.0.0.1:\(endpoint.port)"))
+    }
+
     @Test("check tells a pin that only one of the keys has")
     func oneKeyMatches() async throws {
         let (status, text) = await pinctl(

@@ -5,7 +5,7 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// The chain that a server shows behind STARTTLS: the one that openssl s_client sees.
+/// The chain that `pinctl show` and `check` see behind STARTTLS: the one that openssl s_client sees.
 @Suite(.timeLimit(.minutes(5)))
 struct StartTLSPeerTests {
     let site: PeerSite
@@ -47,6 +47,12 @@ struct StartTLSPeerTests {
             await pending.refuse()
 
             let target = "\(spoken.rawValue)://pinned.test:\(port)@127.0.0.1"
+            let (status, pem) = await pinctl("show", "--ca-file", anchors, "--pem", target)
+            #expect(status == .good && certificates(in: pem) == theirs, "\(pem)")
+            let shown = try ShownServers(await pinctl("show", "--ca-file", anchors, "--json", target).text).results
+            #expect(shown.map(\.address) == ["127.0.0.1:\(port)"] && shown.map(\.verdict) == ["ok"], "\(shown)")
+            #expect(shown.first?.key == "ecdsa" && shown.first?.tls?.hasPrefix("TLSv1.") == true)
+
             for (pin, status) in [(pin, ExitCode.good), (strange, .finding)] {
                 let (found, text) = await pinctl("check", "--ca-file", anchors, "--pin", pin, target)
                 #expect(found == status, "\(text)")
@@ -61,18 +67,45 @@ struct StartTLSPeerTests {
 
     /// The chain as `openssl s_client` shows it, DER.
     private func openSSL(_ spoken: StartTLSProtocol, _ port: UInt16) throws -> [[UInt8]] {
-        let result = try TestCommand.run([
-            "timeout", "60", "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-starttls", spoken.rawValue,
-            "-servername", "pinned.test", "-showcerts",
-        ])
-        let blocks = String(decoding: result.output, as: UTF8.self)
-            .components(separatedBy: "-----BEGIN CERTIFICATE-----\n").dropFirst()
-        // The leaf is shown a second time.
-        return blocks.compactMap { block in
-            block.components(separatedBy: "-----END").first
-                .flatMap { Data(base64Encoded: $0, options: .ignoreUnknownCharacters) }.map { Array($0) }
-        }.prefix(2).map { $0 }
+        try certificates(shownByOpenSSL: port, "-starttls", spoken.rawValue)
     }
+}
+
+/// The chain of a server on loopback as `openssl s_client` shows it, DER.
+func certificates(shownByOpenSSL port: UInt16, _ flags: String...) throws -> [[UInt8]] {
+    let result = try TestCommand.run(
+        [
+            "timeout", "60", "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-servername", "pinned.test",
+            "-showcerts",
+        ] + flags)
+    // The leaf is shown a second time.
+    return certificates(in: String(decoding: result.output, as: UTF8.self)).prefix(2).map { $0 }
+}
+
+/// The PEM certificates in a text, DER.
+func certificates(in text: String) -> [[UInt8]] {
+    text.components(separatedBy: "-----BEGIN CERTIFICATE-----\n").dropFirst().compactMap { block in
+        block.components(separatedBy: "-----END").first
+            .flatMap { Data(base64Encoded: $0, options: .ignoreUnknownCharacters) }.map { Array($0) }
+    }
+}
+
+/// What `pinctl show --json` says of servers.
+struct ShownServers: Decodable {
+    struct Staple: Decodable {
+        let status: String
+        let problem: String?
+    }
+    struct Server: Decodable {
+        let address: String?
+        let key: String?
+        let tls: String?
+        let verdict: String
+        let staple: Staple?
+    }
+    let results: [Server]
+
+    init(_ text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
 }
 
 /// Runs a command of pinctl inside this process.

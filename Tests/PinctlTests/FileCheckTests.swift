@@ -83,6 +83,44 @@ struct FileCheckTests {
         #expect(strange.status == 1)
     }
 
+    @Test("judges encrypted keys, TLSA records, and requests by the names that they ask for")
+    func otherInputs() async throws {
+        let key = try TestKey()
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try key.pin)", "\(strangePin)"] },
+                                        { "host": "www.test", "pins": ["\(strangePin)"] }] }
+            """)
+        let encrypted = try site.folder.add(key.encryptedPrivateKeyPEM(passphrase: "open sesame"))
+        // The first line is the password, whatever is behind it.
+        let password = try site.folder.add("open sesame\nof the cave\n")
+        let opened = await check("--policy", policy, "--password-file", password, encrypted)
+        #expect(opened.lines.first?.contains(" for api.test  key matches ") == true && opened.status == 0, "\(opened)")
+        let closed = await check("--policy", policy, encrypted)
+        #expect(closed.status == 2 && closed.errors.contains("give --password-file FILE"))
+        let secret = try await shell(
+            "pinctl check --ca-file \(site.anchors) --files --policy \(policy) --password-fd 3 \(encrypted) 3< \(password)"
+        )
+        #expect(secret.status == 0, "\(secret)")
+
+        let bare = try site.folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
+        let record = await pinctl("hash", "--as", "tlsa=_443._tcp.api.test", bare).output
+        #expect(try await check("--policy", policy, site.folder.add(record)).status == 0)
+        let other = record.replacing("api.test", with: "www.test")
+        #expect(try await check("--policy", policy, site.folder.add(other)).status == 1)
+
+        func request(_ names: String...) throws -> String {
+            let extensions = [TestCertificate.Extension.alternativeNames(names.map { .dns($0) })]
+            return try site.folder.add(
+                TestSigningRequest(TestName(.commonName("api.test")), key: key, extensions: extensions).pemText)
+        }
+        let both = await check("--policy", policy, try request("api.test", "www.test"))
+        #expect(both.lines.prefix(1).allSatisfy { $0.hasPrefix("ok    ") && $0.contains(" for api.test  ") }, "\(both)")
+        #expect(both.output.contains(" for www.test  pin mismatch: ") && both.status == 1)
+        #expect(try await check("--policy", policy, request("api.test")).status == 0)
+        #expect(try await check("--policy", policy, request("www.test")).status == 1)
+    }
+
     @Test("a denied key is refused without a chain, and so is one whose rule has ended")
     func denied() async throws {
         let key = try site.folder.add(TestPEM.block("PUBLIC KEY", site.leaf.key.publicKeyDER))

@@ -80,6 +80,38 @@ struct PlanTagTests {
         #expect(run.status == 2)
     }
 
+    @Test("Equal files at several tags are each a release; what a policy names besides is read at each of them")
+    func equalFiles() async throws {
+        for name in ["v5.2", "v5.3"] { try tag(name) }
+        let run = await plan("git:v5.*:pins/pins.jsonc", in: nil, "--json")
+        #expect(
+            try verdicts(run) == ["v5.0 breaks", "v5.1 survives_only", "v5.2 survives_only", "v5.3 survives_only"])
+        let named =
+            #"{ "version": 1, "domains": [{ "host": "api.test", "pins": [{ "file": "a.pem" }, "\#(strangePin)"] }] }"#
+        try write("pins/pins.jsonc", named)
+        for (name, certificate) in [("v6.0", site.root), ("v6.1", try TestCertificate.root("Another"))] {
+            try write("pins/a.pem", certificate.pemText)
+            try tag(name)
+        }
+        #expect(
+            try verdicts(await plan("git:v6.*:pins/pins.jsonc", in: nil, "--json")) == [
+                "v6.0 survives_only", "v6.1 breaks",
+            ])
+    }
+
+    @Test("Reports name releases, hosts and what cannot be read")
+    func reports() async throws {
+        try write("pins/pins.jsonc", "{")
+        try tag("v5.2")
+        let file = site.folder.path + "/plan.prom"
+        let run = await plan("git:v5.*:pins/pins.jsonc", in: nil, "--report", "prometheus=\(file)")
+        #expect(run.status == 2)
+        let text = try String(contentsOf: URL(filePath: file), encoding: .utf8)
+        #expect(text.contains(#"pinctl_plan_verdict{release="v5.0",host="api.test",verdict="breaks"} 1"#), "\(text)")
+        #expect(text.contains(#"pinctl_entries{command="plan",outcome="bad_input"} 1"#))
+        #expect(text.contains(#"pinctl_exit_code{command="plan"} 2"#))
+    }
+
     @Test("A policy is read as it was at each tag, light and annotated, and the work tree does not count")
     func tags() async throws {
         try write("pins/pins.jsonc", "not read")

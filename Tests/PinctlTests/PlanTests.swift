@@ -67,6 +67,18 @@ struct PlanTests {
         #expect(document.summary.breaks == 1)
     }
 
+    @Test("An encrypted key is planned with its password")
+    func encryptedKey() async throws {
+        let key = try TestKey()
+        let file = try site.folder.add(key.encryptedPrivateKeyPEM(passphrase: "open sesame"))
+        let old = try release("old", [("api.test", ["\"\(try key.pin)\"", "\"\(strangePin)\""])])
+        let password = try site.folder.add("open sesame\n")
+        let run = await plan("--new", file, "--password-file", password, "--against", old)
+        #expect(run.status == 0 && run.errors == "", "\(run)")
+        let closed = await plan("--new", file, "--against", old)
+        #expect(closed.status == 2 && closed.errors.contains("give --password-file FILE"))
+    }
+
     @Test("A matrix that does not fit is a list, the worst first")
     func list() async throws {
         let hosts = (1...6).map { "host-number-\($0).example.test" }

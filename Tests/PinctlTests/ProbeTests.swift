@@ -160,6 +160,46 @@ import Testing
         }
     }
 
+    @Test(
+        "the time for a target holds before a stapled response, and for a handshake of a byte a second",
+        arguments: [true, false])
+    func handshakeStalls(drips: Bool) async throws {
+        let server = try LoopbackServer(chain: [site.leaf, site.intermediate]) {
+            $0.staple = [UInt8](repeating: 0x30, count: 900)
+            $0.protocolVersions = .tls12 ... .tls12
+        }
+        try await server.run { server in
+            let relay = try RecordRelay(to: server) { record in
+                guard record.sender == .server else { return .pass }
+                // ServerHello and Certificate come, CertificateStatus does not.
+                return drips ? .slowly(.seconds(1)) : record.index < 2 ? .pass : .replace([])
+            }
+            try await relay.run { relay in
+                let target = try Target("api.test:\(relay.port)@127.0.0.1")
+                let probes = await (try probe("--timeout=0.8")).probes(of: target)
+                #expect(probes.count == 1 && failure(probes[0]).contains("took longer than 0.8 seconds"), "\(probes)")
+                #expect(drips || relay.records.count { $0.sender == .server } > 2)
+            }
+        }
+    }
+
+    @Test("with hardly a descriptor left every target is reached, or it is said why not")
+    func descriptors() async throws {
+        try await site.serve { server in
+            let list = String(repeating: server.target() + "\n", count: 64)
+            let file = try site.folder.add(list)
+            let run = try await shell(
+                "ulimit -n 16; pinctl check --ndjson --at 2026-11-20 --ca-file \(site.anchors) "
+                    + "--pin \(try site.leaf.key.pin) --timeout 40 -j 64 --targets \(file)")
+            let results = run.lines.filter { $0.contains("\"type\":\"check\"") }
+            #expect(results.count == 64, "\(run)")
+            for line in results {
+                #expect(line.contains("\"verdict\":\"ok\"") || line.contains("\"verdict\":\"unreachable\""))
+            }
+            #expect(run.status == 0 || run.status == 3, "\(run)")
+        }
+    }
+
     @Test("the time for a target holds while a proxy stalls", arguments: [true, false])
     func proxyStalls(drips: Bool) async throws {
         let script = LoopbackServer.Script.handle { connection in

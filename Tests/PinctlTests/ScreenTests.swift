@@ -98,8 +98,9 @@ struct ScreenTests {
             policy, by: [forged], ["--ca-file", company, "--system-roots"], variables: ["SSL_CERT_FILE": site.anchors])
         let cause =
             "  cause: the chain leads to CN=Company Inspection, which is no root of the system: an authority of your own, "
-            + "or somebody between who signs certificates himself: trust its root for this host if it is yours; if it is "
-            + "not, do not pin that key, and look for who stands between"
+            + "or somebody between who signs certificates himself: if it is yours, trust its root for this host, by "
+            + "--ca-file or \"anchors\", which pinctl init --ca-file writes; if it is not, do not pin that key, and look "
+            + "for who stands between"
         #expect(
             run.lines == [
                 "FAIL  \(subject)  pin mismatch: 0 of 1 pins match (policy \(policy):4:5)",

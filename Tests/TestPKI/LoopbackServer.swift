@@ -34,6 +34,10 @@ package final class LoopbackServer: Sendable {
         package var chain: [[UInt8]] = []
         /// The key of the first certificate.
         package var key: TestKey?
+        /// A chain with a key of another kind, for clients that ask for it.
+        package var otherChain: [TestCertificate] = []
+        /// DER of the OCSP response that clients get who ask for one; empty for none.
+        package var staple: [UInt8] = []
         /// Speaks without TLS.
         package var isPlain = false
         package var script = Script.respond(Response(body: "hello"))

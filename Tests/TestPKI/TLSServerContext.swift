@@ -7,10 +7,12 @@ import COpenSSL
     let pointer: OpaquePointer
     private let applicationProtocols: [[UInt8]]
     private let forcedProtocol: UnsafeMutableBufferPointer<UInt8>
+    fileprivate let staple: [UInt8]
 
     init(_ settings: LoopbackServer.Settings) throws(TestPKIError) {
         unsafe pointer = try make("SSL_CTX_new") { unsafe SSL_CTX_new(TLS_server_method()) }
         applicationProtocols = settings.applicationProtocols.map { Array($0.utf8) }
+        staple = settings.staple
         unsafe forcedProtocol = .allocate(capacity: settings.forcedApplicationProtocol?.utf8.count ?? 0)
         if let name = settings.forcedApplicationProtocol { unsafe _ = forcedProtocol.initialize(from: name.utf8) }
 
@@ -24,6 +26,18 @@ import COpenSSL
             try unsafe withCertificates(settings.chain) { leaf, others in
                 unsafe SSL_CTX_use_cert_and_key(pointer, leaf, settings.key?.pointer, others, 1)
             }
+        }
+        if let leaf = settings.otherChain.first {
+            try unsafe withCertificates(settings.otherChain.map(\.derBytes)) { certificate, others in
+                unsafe SSL_CTX_use_cert_and_key(pointer, certificate, leaf.key.pointer, others, 1)
+            }
+        }
+        if !staple.isEmpty {
+            unsafe SSL_CTX_callback_ctrl(
+                pointer, SSL_CTRL_SET_TLSEXT_STATUS_REQ_CB,
+                unsafeBitCast(stapleResponse, to: (@convention(c) () -> Void).self))
+            try unsafe control(
+                SSL_CTRL_SET_TLSEXT_STATUS_REQ_CB_ARG, 0, Unmanaged.passUnretained(self).toOpaque())
         }
         try askForCertificate(settings.clientAuthentication)
         try resume(settings)
@@ -74,6 +88,16 @@ private let acceptName:
     @convention(c) (OpaquePointer?, UnsafeMutablePointer<Int32>?, UnsafeMutableRawPointer?) -> Int32 = {
         _, _, _ in SSL_TLSEXT_ERR_OK
     }
+
+/// Hands out a copy, which OpenSSL frees.
+private let stapleResponse: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { session, argument in
+    guard let argument = unsafe argument else { return SSL_TLSEXT_ERR_NOACK }
+    let staple = unsafe Unmanaged<TLSServerContext>.fromOpaque(argument).takeUnretainedValue().staple
+    guard let copy = unsafe CRYPTO_malloc(staple.count, nil, 0) else { return SSL_TLSEXT_ERR_NOACK }
+    unsafe copy.copyMemory(from: staple, byteCount: staple.count)
+    _ = unsafe SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_STATUS_REQ_OCSP_RESP, staple.count, copy)
+    return SSL_TLSEXT_ERR_OK
+}
 
 private func selectProtocol(
     _: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,

@@ -88,7 +88,8 @@ extension PinFailureCause {
         switch self {
         case .clockBehind, .clockAhead: "set the clock, and look at who serves the time"
         case .inspected:
-            "trust its root for this host if it is yours; if it is not, do not pin that key, and look for who stands between"
+            "if it is yours, trust its root for this host, by --ca-file or \"anchors\", which pinctl init --ca-file writes; "
+                + "if it is not, do not pin that key, and look for who stands between"
         case .issuerMissing: "have the server send its intermediates"
         case .wrongPosition(_, let role): "give the pin the role \(role.rawValue), or pin the key of its own place"
         case .wrongBytes(let pin, let input, let certificate):

@@ -38,7 +38,7 @@ extension PolicyFile {
         _ pin: Pin, _ element: JSONValue, _ evidence: inout [String: LintEvidence]
     ) -> LintedPolicy.Pin {
         let written = element.string.flatMap { name in root["pins"]?[name] } ?? element
-        let file = pin.from ?? written["file"]?.string.map { resolvedPath($0, besides: path) }
+        let file = pin.from
         if let file, evidence[file] == nil { evidence[file] = LintEvidence(file: file) }
         let bytes: [32 of UInt8]
         let isOfCertificate: Bool

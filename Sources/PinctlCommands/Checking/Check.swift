@@ -21,7 +21,8 @@ struct Check: Sendable {
         // What is wrong with the words themselves is told before a file is looked for.
         let targets = arguments.has(.files) ? [] : try arguments.targets()
         let lists = arguments.all(.targets)
-        let probe = try ServerProbe(arguments)
+        let password = try arguments.password()
+        let probe = try ServerProbe(arguments, password: password)
         let span = try arguments.period(.warnWithin) ?? 14 * 86_400
         terms = try arguments.gateTerms()
         var judge = try ChainJudge(arguments, in: environment)
@@ -33,7 +34,7 @@ struct Check: Sendable {
         guard !named.isEmpty || !lists.isEmpty else { throw .missingOperand(arguments.command) }
         self.source = source
         servers = ServerCheck(probe: probe, judge: judge)
-        files = FileCheck(source: source, judge: judge)
+        files = FileCheck(source: source, judge: judge, reader: InputReader(password: password))
         queue = CheckQueue(named: named, lists: lists, by: source)
         self.lists = lists
         acceptsNothing = arguments.has(.ndjson) && !lists.isEmpty

@@ -6,12 +6,23 @@ import TLSTransport
 struct FileCheck: Sendable {
     let source: PinSource
     let judge: ChainJudge
+    let reader: InputReader
 
     /// What the objects of a file hold.
     private struct Content {
         var certificates: [(index: Int, certificate: X509Certificate)] = []
-        var keys: [(index: Int, material: KeyMaterial)] = []
+        var keys: [Key] = []
         var problems: [String] = []
+    }
+
+    /// A key without a chain.
+    private struct Key {
+        let index: Int
+        let fingerprint: SPKIFingerprint
+        /// The hosts that it is for, as far as they are told.
+        var hosts: [ServerName] = []
+        var subject: X509Name?
+        var role = PinRole.leaf
     }
 
     /// Hosts that one certificate is judged for; it may name any number.
@@ -19,7 +30,7 @@ struct FileCheck: Sendable {
 
     /// The results for one file, and what could not be read in it.
     func results(of path: String, isNamed: Bool) -> (results: [CheckResult], problems: [String]) {
-        var content = Self.content(of: path, isNamed: isNamed)
+        var content = self.content(of: path, isNamed: isNamed)
         let leaves = content.certificates.filter { !$0.certificate.isCertificateAuthority }
         let others = content.certificates.map(\.certificate)
         var results: [CheckResult] = []
@@ -35,48 +46,57 @@ struct FileCheck: Sendable {
             }
         }
         // An authority's certificate alone is its key.
-        var keys = content.keys.map { ($0.index, $0.material.fingerprint, $0.material.subject, PinRole.leaf) }
+        var keys = content.keys
         if leaves.isEmpty {
-            keys += content.certificates.map { ($0.index, $0.certificate.spkiFingerprint, nil, PinRole.ca) }
+            keys += content.certificates.map {
+                Key(index: $0.index, fingerprint: $0.certificate.spkiFingerprint, role: .ca)
+            }
         }
-        for (index, key, subject, role) in keys {
-            results += self.results(of: key, subject, as: role, keys.count > 1 ? "\(path)[\(index)]" : path)
-        }
+        for key in keys { results += self.results(of: key, keys.count > 1 ? "\(path)[\(key.index)]" : path) }
         for index in results.indices { results[index].file = path }
         return (results, content.problems)
     }
 
-    private static func content(of path: String, isNamed: Bool) -> Content {
+    private func content(of path: String, isNamed: Bool) -> Content {
         var content = Content()
         let title = DialectInput.title(path)
-        do throws(KeyFile.Failure) {
-            let file: InputFile
-            do throws(InputFileError) {
-                file = path == "-" ? .standardInput() : try InputFile(path: path)
-            } catch {
-                throw .file(error)
-            }
-            try KeyFile.read(file) { item in
-                switch item.content {
-                case .success(let material):
-                    guard let der = material.certificate else { return content.keys.append((item.index, material)) }
-                    do throws(DERError) {
-                        content.certificates.append((item.index, try X509Certificate(derBytes: der)))
-                    } catch {
-                        content.problems.append("\(title)[\(item.index)]: \(error)")
+        do throws(InputProblem) {
+            try reader.read(path) { object in
+                switch object.content {
+                case .success(.key(let material)):
+                    guard let der = material.certificate else {
+                        return content.keys.append(Self.key(material, object.index))
                     }
-                case .failure(let error): content.problems.append("\(title)[\(item.index)]: \(error)")
+                    do throws(DERError) {
+                        content.certificates.append((object.index, try X509Certificate(derBytes: der)))
+                    } catch {
+                        content.problems.append("\(title)[\(object.index)]: \(error)")
+                    }
+                case .success(.pin(let fingerprint, let owner, let isAuthority)):
+                    let host = try? ServerName(owner)
+                    content.keys.append(
+                        Key(
+                            index: object.index, fingerprint: fingerprint, hosts: host.map { [$0] } ?? [],
+                            role: isAuthority ? .ca : .leaf))
+                case .failure(let problem): content.problems.append("\(title)[\(object.index)]: \(problem.reason)")
                 }
             }
         } catch {
             // In a folder other files are passed over.
-            guard isNamed || !InputProblem(error).isStranger else { return content }
-            content.problems.append("\(title): \(error)")
+            guard isNamed || !error.isStranger else { return content }
+            content.problems.append("\(title): \(error.reason)")
         }
         if isNamed, content.certificates.isEmpty, content.keys.isEmpty, content.problems.isEmpty {
             content.problems.append("\(title): holds no certificate and no key: give one of a server")
         }
         return content
+    }
+
+    /// A request is for the names that it asks for; one that asks for none, for its common name.
+    private static func key(_ material: KeyMaterial, _ index: Int) -> Key {
+        var hosts = material.requestedNames.prefix(nameLimit).compactMap(host)
+        if hosts.isEmpty, let name = material.subject?.commonName.flatMap({ try? ServerName($0) }) { hosts = [name] }
+        return Key(index: index, fingerprint: material.fingerprint, hosts: hosts, subject: material.subject)
     }
 }
 
@@ -150,10 +170,8 @@ extension FileCheck {
 // MARK: - Keys
 
 extension FileCheck {
-    /// A key is judged by the rules for the host that a request names, else by every rule.
-    private func results(
-        of key: SPKIFingerprint, _ subject: X509Name?, as role: PinRole, _ title: String
-    ) -> [CheckResult] {
+    /// A key is judged by the rules for the hosts that a request names, else by every rule.
+    private func results(of key: Key, _ title: String) -> [CheckResult] {
         func result(_ verdict: Verdict, _ subject: String) -> CheckResult {
             var text = VerdictText(
                 verdict: verdict, subject: subject, source: "file", presented: [], now: judge.time)
@@ -162,28 +180,27 @@ extension FileCheck {
             }
             return CheckResult(text: text)
         }
-        let object = PinnedObject.publicKey(key)
+        let object = PinnedObject.publicKey(key.fingerprint)
         let (rules, denied) = rules()
         if let pin = denied.first(where: { $0.object == object }) { return [result(.keyDenied(pin), title)] }
-        guard !rules.isEmpty else { return [uncovered(title, subject)] }
-        let host = subject?.commonName.flatMap { try? ServerName($0) }
+        guard !rules.isEmpty else { return [uncovered(title, key.subject)] }
         let meant = rules.filter { rule in
-            host.map { rule.host == $0 || rule.includesSubdomains && $0.isSubdomain(of: rule.host) } == true
+            key.hosts.contains { rule.host == $0 || rule.includesSubdomains && $0.isSubdomain(of: rule.host) }
         }
         let matches = (meant.isEmpty ? rules : meant).map { rule in
-            (rule, rule.pins.filter { $0.object == object && $0.role.overlaps(role) })
+            (rule, rule.pins.filter { $0.object == object && $0.role.overlaps(key.role) })
         }
         // Of all rules those that know the key are meant; a request's host says which they are.
         let told = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches
         guard !told.isEmpty else {
-            return [result(.keyStrange(key, rules.count == 1 ? rules.first : nil), title)]
+            return [result(.keyStrange(key.fingerprint, rules.count == 1 ? rules.first : nil), title)]
         }
         return told.map { rule, pins in
             let subject = rule.location == nil ? title : "\(title) for \(rule.host)"
             if let expiry = rule.expiry, expiry.isPast(at: judge.time) {
                 return result(.keyExpired(rule, expiry), subject)
             }
-            return result(pins.isEmpty ? .keyStrange(key, rule) : .keyMatched(pins, rule), subject)
+            return result(pins.isEmpty ? .keyStrange(key.fingerprint, rule) : .keyMatched(pins, rule), subject)
         }
     }
 

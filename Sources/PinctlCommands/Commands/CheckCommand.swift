@@ -4,14 +4,19 @@ extension CommandDefinition {
     static let check = CommandDefinition(
         name: "check", summary: "connect to servers, verify their chains, judge their pins", operands: "[TARGET|FILE…]",
         operandCount: 0...Int.max,
-        flags: [.policy, .pin, .targets, .files, .caFile, .systemRoots, .store, .profile, .at] + Flag.probing
+        flags: [
+            .policy, .pin, .targets, .files, .passwordDescriptor, .caFile, .systemRoots, .store, .profile, .at, .crl,
+            .revocation,
+        ] + Flag.probing
             + [.warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable, .report, .annotations],
         notes: [
             "TARGET is host, host:port, [v6]:port, https://host/ or host:443@ADDRESS (pinctl help",
             "targets). Without one, every host of the policy is checked, at the targets of its rule's",
             "\"check\" where it has some. The policy is that of --policy, else of the environment",
             "variable PINCTL_POLICY, else pins/pins.jsonc.",
-            "With --files the operands are files. The connection is closed at the server's certificate; no byte of a request is sent.",
+            "With --files the operands are files. The connection is closed at the server's",
+            "certificate; no byte of a request is sent.",
+            "With --crl or --revocation a stapled OCSP response is held against the chain too.",
             "With --store a chain is held against the roots of other clients too: what would fail",
             "there is a warning. Of several failures for one cause the first is told in full, and",
             "the end counts them. --ndjson answers each line of --targets with its lines, in order,",

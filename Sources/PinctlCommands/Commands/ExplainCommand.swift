@@ -7,7 +7,8 @@ import TLSTransport
 extension CommandDefinition {
     static let explain = CommandDefinition(
         name: "explain", summary: "say what a pin is, or which pins hold for a host", operands: "PIN|HOST|-",
-        operandCount: 1...1, flags: [.among, .policy, .asDialect, .caFile, .profile, .at] + Flag.probing,
+        operandCount: 1...1,
+        flags: [.among, .passwordDescriptor, .policy, .asDialect, .caFile, .profile, .at] + Flag.probing,
         notes: [
             "A PIN, in any spelling, is looked for in the policy and among the keys of --in: as the",
             "digest of a key, of a certificate, and of what people hash by mistake. - is the text of",
@@ -31,7 +32,7 @@ extension CommandDefinition {
                 }
                 var keys = try await KeyRing(arguments, environment)
                 try keys.addPolicy(arguments, environment)
-                keys.tellUnreached(&console)
+                keys.tellUnseen(&console)
                 return keys.tell(failure, &console)
             }
             guard let digest = DigestText(word) else {
@@ -48,7 +49,7 @@ extension CommandDefinition {
             }
             var keys = try await KeyRing(arguments, environment)
             try keys.addPolicy(arguments, environment)
-            keys.tellUnreached(&console)
+            keys.tellUnseen(&console)
             keys.tell(word, digest, &console)
         })
 }
@@ -57,47 +58,61 @@ extension CommandDefinition {
 private struct KeyRing {
     private var holders: [(holder: KeyHolder, title: String)] = []
     private var named: [(pin: CanonicalPin, title: String)] = []
-    private var unreached: [String] = []
+    private var unseen: [(message: String, outcome: ExitCode)] = []
 
-    /// The keys of `--in`: files, and servers for what is no file.
+    /// The keys of `--in`: files, folders of them, and servers for what is neither.
     init(_ arguments: Arguments, _ environment: CommandEnvironment) async throws(UsageError) {
-        for name in arguments.all(.among) {
-            if try add(file: name) { continue }
+        let names = arguments.all(.among)
+        guard !names.isEmpty else { return }
+        let password = try arguments.password()
+        let reader = InputReader(password: password)
+        for name in names {
+            guard case .missing = FileKind(name) else {
+                add(name, reader)
+                continue
+            }
             let target = try Target(argument: name)
-            switch try await ServerProbe(arguments).probes(of: target)[0].outcome {
+            switch try await ServerProbe(arguments, password: password).probes(of: target)[0].outcome {
             case .success(let served):
                 for (index, certificate) in served.presented.certificates.enumerated() {
                     holders.append((KeyHolder(certificate), "\(target)[\(index)]  \(certificate.subject)"))
                 }
-            case .failure(let error): unreached.append("\(name) is no file, and as a server: \(error)")
+            case .failure(let error): unseen.append(("\(name) is no file, and as a server: \(error)", .couldNotCheck))
             }
         }
     }
 
-    /// Says which servers could not be asked: their keys may be those that were looked for.
-    func tellUnreached(_ console: inout Console) {
-        for message in unreached { console.problem(message, .couldNotCheck) }
+    /// Says what could not be looked at: its keys may be those that were looked for.
+    func tellUnseen(_ console: inout Console) {
+        for (message, outcome) in unseen { console.problem(message, outcome) }
     }
 
-    /// False when there is no such file.
-    private mutating func add(file name: String) throws(UsageError) -> Bool {
-        guard let file = try? InputFile(path: name) else { return false }
-        var found: [(KeyHolder, String)] = []
-        do throws(KeyFile.Failure) {
-            try KeyFile.read(file) { item in
-                guard case .success(let material) = item.content else { return }
-                let certificate = material.certificate.flatMap { try? X509Certificate(derBytes: $0) }
-                let key = try? SubjectPublicKeyInfo(derBytes: material.subjectPublicKeyInfo)
-                let title = "\(name)[\(item.index)]\(material.subject.map { "  \($0)" } ?? "")"
-                if let holder = certificate.map(KeyHolder.init) ?? key.map(KeyHolder.init) {
-                    found.append((holder, title))
+    private mutating func add(_ operand: String, _ reader: InputReader) {
+        do throws(InputProblem) {
+            for file in try InputReader.files(of: operand) {
+                do throws(InputProblem) {
+                    try reader.read(file) { add($0, of: file) }
+                } catch {
+                    // In a folder other files are passed over.
+                    if file == operand || !error.isStranger { unseen.append(("\(file): \(error.reason)", .badInput)) }
                 }
             }
         } catch {
-            throw .unusable(["\(name): \(error)"])
+            unseen.append(("\(operand): \(error.reason)", .badInput))
         }
-        holders += found
-        return true
+    }
+
+    private mutating func add(_ object: InputObject, of file: String) {
+        let place = "\(file)[\(object.index)]"
+        switch object.content {
+        case .success(.key(let material)):
+            let key = try? SubjectPublicKeyInfo(derBytes: material.subjectPublicKeyInfo)
+            guard let holder = material.parsedCertificate.map(KeyHolder.init) ?? key.map(KeyHolder.init) else { return }
+            holders.append((holder, place + (material.subject.map { "  \($0)" } ?? "")))
+        case .success(.pin(let fingerprint, let owner, _)):
+            named.append((CanonicalPin(Pin(.publicKey(fingerprint))), "the TLSA record of \(owner)  \(place)"))
+        case .failure(let problem): unseen.append(("\(place): \(problem.reason)", .badInput))
+        }
     }
 
     /// The pins of the policy, with their names: of the usual one only if it is there.
@@ -144,7 +159,7 @@ private struct KeyRing {
 
     /// What is not known may be what a server has that could not be asked.
     private func outcome(_ isKnown: Bool, isPin: Bool) -> ExitCode {
-        guard isKnown else { return unreached.isEmpty ? .finding : .couldNotCheck }
+        guard isKnown else { return unseen.first?.outcome ?? .finding }
         return isPin ? .good : .finding
     }
 

@@ -60,7 +60,7 @@ private struct PinListing {
 
     init(_ arguments: Arguments, now: Date) throws(UsageError) {
         self.now = now
-        reader = try InputReader(arguments)
+        reader = InputReader(password: try arguments.password())
         writing = try PinWriting(arguments)
         selection = try KeySelection(arguments)
         expected = try arguments.expectedPins()

@@ -9,8 +9,8 @@ extension CommandDefinition {
         name: "plan", summary: "say whether shipped apps survive a new certificate", operands: "--new INPUT",
         operandCount: 0...0,
         flags: [
-            .newInput, .against, .repository, .policy, .plannedHost, .caFile, .store, .profile, .at, .failWithin,
-            .currentInput, .timeline, .share, .verbose, .report, .annotations,
+            .newInput, .passwordFile, .passwordDescriptor, .against, .repository, .policy, .plannedHost, .caFile,
+            .store, .profile, .at, .failWithin, .currentInput, .timeline, .share, .verbose, .report, .annotations,
         ],
         notes: [
             "INPUT is a chain, leaf first, as servers are to show it; a request or a key where no",
@@ -35,16 +35,18 @@ extension CommandDefinition {
             ("fail while there is time", "pinctl plan --new chain.pem --fail-within 100d"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let candidates = try arguments.chains(.newInput)
+            let reader = InputReader(password: try arguments.password())
+            let candidates = try arguments.chains(.newInput, reader)
             guard !candidates.isEmpty else { throw .missingFlag(.newInput) }
-            let current = try arguments.chains(.currentInput)
+            let current = try arguments.chains(.currentInput, reader)
             let now = try arguments.time(in: environment)
             let limit = try arguments.period(.failWithin).map { now + $0 }
             let shares = try arguments.shares()
             let named = try arguments.plannedHosts()
             let reports = try arguments.reports(in: environment, &console)
-            let (releases, problems) = try arguments.releases(in: environment, shares, &console)
-            var report = Report(command: "plan", time: now, policy: arguments[.policy], entries: problems)
+            var report = Report(command: "plan", time: now, policy: arguments[.policy])
+            let (releases, unread) = try arguments.releases(in: environment, shares, &console)
+            report.entries = unread
             guard !releases.isEmpty else { return reports.write(report, &console) }
             let hosts = named.isEmpty ? Plan.hosts(for: candidates, in: releases) : named
             guard !hosts.isEmpty else {
@@ -159,9 +161,9 @@ extension PlanCell {
 
 extension Arguments {
     /// The chains and keys of the files that a flag names.
-    fileprivate func chains(_ flag: Flag) throws(UsageError) -> [NewChain] {
+    fileprivate func chains(_ flag: Flag, _ reader: InputReader) throws(UsageError) -> [NewChain] {
         var chains: [NewChain] = []
-        for path in all(flag) { chains += try NewChain.read(path) }
+        for path in all(flag) { chains += try NewChain.read(path, reader) }
         return chains
     }
 
@@ -195,7 +197,7 @@ extension Arguments {
     /// What was shipped: `--against`, else what the policy says was, and itself.
     fileprivate func releases(
         in environment: CommandEnvironment, _ shares: [(name: String, share: Double)], _ console: inout Console
-    ) throws(UsageError) -> ([Release], problems: [ReportEntry]) {
+    ) throws(UsageError) -> (releases: [Release], unread: [ReportEntry]) {
         let sources = all(.against)
         let hosts = all(.plannedHost)
         let host = hosts.count == 1 ? hosts[0] : nil
@@ -224,7 +226,7 @@ extension Arguments {
             for source in sources { reader.read(source, &console) }
         }
         try reader.assign(shares)
-        return (reader.releases, reader.problems)
+        return (reader.releases, reader.unread)
     }
 
     private func plannedPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {

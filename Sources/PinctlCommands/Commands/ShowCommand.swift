@@ -29,12 +29,13 @@ extension CommandDefinition {
             for word in arguments.operands { operands.append(try ShowOperand(word)) }
             let name = try arguments.shownName(of: operands)
             let judge = try ChainJudge(arguments, in: environment)
-            let probe = try ServerProbe(arguments)
-            let files = ShownFiles(reader: try InputReader(arguments), judge: judge, name: name)
+            let password = try arguments.password()
+            let probe = try ServerProbe(arguments, password: password)
+            let files = ShownFiles(reader: InputReader(password: password), judge: judge, name: name)
             let export = try CertificateExport(arguments)
             let keys: CheckSettings.Keys = export.replacesText ? .auto : .both
 
-            await inOrder(operands) { operand -> [ShownProbe] in
+            await inOrder(operands, atOnce: probe.settings.jobs) { operand -> [ShownProbe] in
                 guard case .target(let target) = operand else { return [] }
                 return await probe.probes(of: target, keys: keys).map { ShownProbe($0, by: judge) }
             } each: { shown in

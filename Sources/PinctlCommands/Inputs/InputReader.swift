@@ -2,11 +2,9 @@ import CertificateTrust
 import FoundationEssentials
 
 /// Reads the objects of inputs: files, folders of them, standard input. What an input is, is told by what stands in it.
-struct InputReader {
-    private let password: KeyPassword
-
-    /// By the flags for the password.
-    init(_ arguments: Arguments) throws(UsageError) { password = try arguments.password() }
+struct InputReader: Sendable {
+    /// What opens encrypted keys.
+    let password: KeyPassword
 
     /// The files that an operand stands for, each with what messages call it.
     ///
@@ -62,34 +60,34 @@ extension InputObject {
 }
 
 extension Arguments {
-    /// The password of `--password-file` or `--password-fd`, without the line end behind it.
+    /// The password of `--password-file` or `--password-fd`.
     func password() throws(UsageError) -> KeyPassword {
-        let limit = 4096
-        guard let path = self[.passwordFile] else {
-            guard let word = self[.passwordDescriptor] else { return KeyPassword() }
-            guard let number = Int32(word), number >= 0 else {
-                throw .invalidValue(
-                    .passwordDescriptor, reason: "\"\(word)\" is no descriptor: give a number, 3 for 3<FILE")
-            }
-            return try password(.passwordDescriptor) { () throws(InputFileError) in
-                var file = try InputFile(descriptor: number)
-                return try file.contents(limit: limit, isSecret: true)
-            }
-        }
-        guard self[.passwordDescriptor] == nil else {
+        guard !has(.passwordFile) || !has(.passwordDescriptor) else {
             throw .unusable(["--password-file and --password-fd exclude each other: give one of them"])
         }
-        return try password(.passwordFile) { () throws(InputFileError) in
-            var file = path == "-" ? .standardInput() : try InputFile(path: path)
-            return try file.contents(limit: limit, isSecret: true)
-        }
+        if let password = try secret(.passwordFile) { return password }
+        if let password = try secret(.passwordDescriptor) { return password }
+        return KeyPassword()
     }
 
-    private func password(
-        _ flag: Flag, _ read: () throws(InputFileError) -> [UInt8]
-    ) throws(UsageError) -> KeyPassword {
+    /// The first line of what a flag names: a file, `-` for standard input, or for `--password-fd` a descriptor.
+    func secret(_ flag: Flag) throws(UsageError) -> KeyPassword? {
+        guard let word = self[flag] else { return nil }
+        var descriptor: Int32?
+        if flag == .passwordDescriptor {
+            guard let number = Int32(word), number >= 0 else {
+                throw .invalidValue(flag, reason: "\"\(word)\" is no descriptor: give a number, 3 for 3<FILE")
+            }
+            descriptor = number
+        }
         do throws(InputFileError) {
-            return KeyPassword(line: try read())
+            var file =
+                if let descriptor { try InputFile(descriptor: descriptor) } else if word == "-" {
+                    InputFile.standardInput()
+                } else {
+                    try InputFile(path: word)
+                }
+            return KeyPassword(firstLineOf: try file.contents(limit: 4096, isSecret: true))
         } catch {
             throw .invalidValue(flag, reason: "\(error.path): \(error)")
         }

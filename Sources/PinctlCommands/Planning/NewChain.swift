@@ -37,20 +37,23 @@ struct NewChain: Sendable {
 
 extension NewChain {
     /// Reads the certificates of a file as one chain, leaf first; where there are none, each key of it.
-    static func read(_ path: String) throws(UsageError) -> [NewChain] {
+    static func read(_ path: String, _ reader: InputReader) throws(UsageError) -> [NewChain] {
         let title = DialectInput.title(path)
-        let bytes = try DialectInput.contents(path)
         var certificates: [X509Certificate] = []
-        var keys: [(SPKIFingerprint, isRequest: Bool)] = []
+        var keys: [NewChain] = []
         var problems: [String] = []
-        do throws(KeyFile.Failure) {
-            try KeyFile.read(bytes) { item in
-                let place = item.line.map { "\(title):\($0)" } ?? title
-                switch item.content {
-                case .failure(let error): problems.append("\(place): \(error)")
-                case .success(let material):
+        do throws(InputProblem) {
+            try reader.read(path) { object in
+                let place = object.line.map { "\(title):\($0)" } ?? title
+                switch object.content {
+                case .failure(let problem): problems.append("\(place): \(problem.reason)")
+                case .success(.pin(let fingerprint, _, _)):
+                    keys.append(NewChain(title: title, content: .key(fingerprint, isRequest: false), names: []))
+                case .success(.key(let material)):
                     guard let der = material.certificate else {
-                        keys.append((material.fingerprint, material.kind == .certificateRequest))
+                        let content = Content.key(
+                            material.fingerprint, isRequest: material.kind == .certificateRequest)
+                        keys.append(NewChain(title: title, content: content, names: material.requestedNames))
                         return
                     }
                     do throws(DERError) {
@@ -61,7 +64,7 @@ extension NewChain {
                 }
             }
         } catch {
-            throw .unusable(["\(title): \(error)"])
+            throw .unusable(["\(title): \(error.reason)"])
         }
         guard problems.isEmpty else { throw .unusable(problems) }
         if let leaf = certificates.first {
@@ -76,8 +79,6 @@ extension NewChain {
         guard !keys.isEmpty else {
             throw .unusable(["\(title): holds no certificate, request or key: give what servers are to show"])
         }
-        // A file of several requests says for none of its keys alone which names it asks for.
-        let names = keys.count == 1 ? KeyFile.requestedNames(in: bytes) : []
-        return keys.map { NewChain(title: title, content: .key($0, isRequest: $1), names: names) }
+        return keys
     }
 }

@@ -56,15 +56,23 @@ struct Plan {
         let covering = candidates.indices.filter { candidates[$0].covers(planned.name) }
         // With a host that nothing is for, the reason is the chain's own.
         let shown = covering.isEmpty ? Array(candidates.indices) : covering
-        return releases.indices.map { release in
+        var cells: [PlanCell] = []
+        for release in releases.indices {
+            if let original = releases[release].original {
+                var cell = cells[original]
+                cell.release = release
+                cells.append(cell)
+                continue
+            }
             let rule = releases[release].rule(for: planned.name, port: planned.port)
             let judged = judge(shown, planned, by: rule, at: nil)
             var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names)
             if let limit, cell.standing.isSurvival {
                 cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
             }
-            return cell
+            cells.append(cell)
         }
+        return cells
     }
 
     /// `time` is a later moment, of which the paths that ended are told.

@@ -23,7 +23,7 @@ struct PlanCell: Sendable {
         var isSurvival: Bool { self == .survives || self == .survivesOnly }
     }
 
-    let release: Int
+    var release: Int
     let host: Int
     let standing: Standing
     /// Why, or by what, in a line.

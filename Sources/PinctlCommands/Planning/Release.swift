@@ -13,6 +13,8 @@ struct Release: Sendable {
     /// The tag, or the path.
     let name: String
     let pins: Pins
+    /// The place of the first release with the same pins in the same words; nil for that one.
+    var original: Int?
     /// Whether it is the file of the work tree, which can still be changed.
     let isCurrent: Bool
     /// How many of a hundred users have it; nil when nobody said.
@@ -32,6 +34,15 @@ struct Release: Sendable {
             case .dialect(_, let policy): policy.rules
             }
         rulesByPlace = Dictionary(rules.map { ($0.location, $0) }) { first, _ in first }
+    }
+
+    /// A release with the pins of another one, which stands at a place.
+    init(name: String, equal other: Release, at place: Int) {
+        self.name = name
+        pins = other.pins
+        original = place
+        isCurrent = false
+        (rules, rulesByPlace) = (other.rules, other.rulesByPlace)
     }
 
     /// What holds for a host.

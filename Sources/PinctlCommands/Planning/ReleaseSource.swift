@@ -12,8 +12,10 @@ struct ReleaseReader {
     let host: String?
     private var files: TaggedFiles?
     private(set) var releases: [Release] = []
+    /// Releases at tags by the bytes of their file, as far as those are all there is to them.
+    private var releaseByBytes: [[UInt8]: Int] = [:]
     /// What could not be read, for reports.
-    private(set) var problems: [ReportEntry] = []
+    private(set) var unread: [ReportEntry] = []
 
     init(repository: String, variables: [String: String], host: String?) {
         self.repository = repository
@@ -32,16 +34,15 @@ struct ReleaseReader {
                 try append(source, source, try DialectInput.contents(source), in: nil)
             }
         } catch {
-            for message in error.messages {
-                tell(message, source, &console)
-            }
+            for message in error.messages { complain(message, source, &console) }
         }
     }
 
-    private mutating func tell(_ message: String, _ source: String, _ console: inout Console) {
+    /// Tells what cannot be read.
+    private mutating func complain(_ message: String, _ source: String, _ console: inout Console) {
         let members: [(String, JSON)] = [("source", .string(source))]
         console.problem(message, .badInput, members: members)
-        problems.append(ReportEntry(problem: message, members))
+        unread.append(ReportEntry(problem: message, members))
     }
 
     /// Adds the policy of the work tree.
@@ -69,6 +70,8 @@ struct ReleaseReader {
             throw .unusable(["\(source): \(error)"])
         }
         var absent: [String] = []
+        // Where rules stand is told with the path.
+        releaseByBytes = [:]
         for tag in tags {
             let bytes: [UInt8]
             do throws(InputFileError) {
@@ -77,20 +80,26 @@ struct ReleaseReader {
                 if error.isNoSuchFile {
                     absent.append(tag.name)
                 } else {
-                    tell("\(tag.name): \(path): \(error)", source, &console)
+                    complain("\(tag.name): \(path): \(error)", source, &console)
                 }
                 continue
             }
             let taken = releases.contains { $0.name == tag.name }
             do throws(UsageError) {
-                let folder = PolicyFolder(kept: { name, limit throws(InputFileError) in
-                    try files.contents(name, at: tag, limit: limit)
-                })
-                try append(taken ? "\(tag.name):\(path)" : tag.name, path, bytes, in: folder)
-            } catch {
-                for message in error.messages {
-                    tell("\(tag.name): \(message)", source, &console)
+                let name = taken ? "\(tag.name):\(path)" : tag.name
+                if let known = releaseByBytes[bytes] {
+                    releases.append(Release(name: name, equal: releases[known], at: known))
+                    continue
                 }
+                var isAlone = true
+                let folder = PolicyFolder(kept: { name, limit throws(InputFileError) in
+                    isAlone = false
+                    return try files.contents(name, at: tag, limit: limit)
+                })
+                try append(name, path, bytes, in: folder)
+                if isAlone { releaseByBytes[bytes] = releases.count - 1 }
+            } catch {
+                for message in error.messages { complain("\(tag.name): \(message)", source, &console) }
             }
         }
         guard absent.count < tags.count else {

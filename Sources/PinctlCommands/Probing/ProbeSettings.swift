@@ -20,7 +20,8 @@ struct ProbeSettings: Sendable {
     /// Targets at a time.
     var jobs = 64
 
-    init(_ arguments: Arguments) throws(UsageError) {
+    /// `password` opens the key of `--cert`; nil reads what the flags name.
+    init(_ arguments: Arguments, password: KeyPassword? = nil) throws(UsageError) {
         dialing.totalTimeout = try arguments.seconds(.timeout, default: 10)
         dialing.connectTimeout = try arguments.seconds(.connectTimeout, default: 5)
         // The whole is what is limited.
@@ -44,7 +45,7 @@ struct ProbeSettings: Sendable {
         if proxy != nil, allAddresses {
             throw .unusable(["--all-addresses and --proxy exclude each other: the proxy resolves the names"])
         }
-        identity = try arguments.clientIdentity()
+        identity = try arguments.clientIdentity(password)
         for text in arguments.all(.resolve) {
             let (endpoint, route) = try Self.route(text)
             guard routes.updateValue(route, forKey: endpoint) == nil else {
@@ -128,36 +129,26 @@ extension Arguments {
         guard text.dropFirst(scheme.count).contains(":") else {
             throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write http://HOST:PORT")
         }
-        let login = try secretLine(.proxyLogin)
+        let login = try secret(.proxyLogin)?.bytes
         guard login?.contains(0x3A) ?? true else {
             throw .invalidValue(.proxyLogin, reason: "the first line has no colon: write USER:PASSWORD")
         }
         return HTTPProxy(host: way.name, port: way.port, login: login)
     }
 
-    fileprivate func clientIdentity() throws(UsageError) -> ClientIdentity? {
+    fileprivate func clientIdentity(_ password: KeyPassword?) throws(UsageError) -> ClientIdentity? {
         guard let path = self[.certificate] else {
             guard self[.certificateKey] == nil else { throw .missingFlag(.certificate) }
             return nil
         }
-        let password = try secretLine(.passwordFile)
+        let password = if let password { password } else { try self.password() }
+        // What wipes it goes last.
+        defer { withExtendedLifetime(password) {} }
         do throws(ClientIdentityError) {
             return try ClientIdentity(
-                contentsOfFile: path, privateKeyFile: self[.certificateKey], password: password)
+                contentsOfFile: path, privateKeyFile: self[.certificateKey], password: password.bytes)
         } catch {
             throw .invalidValue(.certificate, reason: "\(path): \(error)")
-        }
-    }
-
-    /// The first line of a file that holds a password.
-    func secretLine(_ flag: Flag) throws(UsageError) -> [UInt8]? {
-        guard let path = self[flag] else { return nil }
-        do throws(InputFileError) {
-            var file = path == "-" ? InputFile.standardInput() : try InputFile(path: path)
-            let bytes = try file.contents(limit: 64 << 10, isSecret: true)
-            return Array(bytes.prefix { $0 != 0x0A && $0 != 0x0D })
-        } catch {
-            throw .invalidValue(flag, reason: "\(path): \(error)")
         }
     }
 }

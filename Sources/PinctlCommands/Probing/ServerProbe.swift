@@ -8,9 +8,9 @@ struct ServerProbe: Sendable {
     let settings: ProbeSettings
     private let rate: ConnectionRate?
 
-    /// By the flags of ``Flag/probing``.
-    init(_ arguments: Arguments) throws(UsageError) {
-        settings = try ProbeSettings(arguments)
+    /// By the flags of ``Flag/probing``; a password that was read already is not read again.
+    init(_ arguments: Arguments, password: KeyPassword? = nil) throws(UsageError) {
+        settings = try ProbeSettings(arguments, password: password)
         rate = settings.rate.map(ConnectionRate.init)
     }
 

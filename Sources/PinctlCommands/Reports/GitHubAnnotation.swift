@@ -65,29 +65,8 @@ enum GitHubAnnotation {
     }
 
     /// What may stand behind the two colons.
-    private static func data(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "%": escaped += "%25"
-            case "\r": escaped += "%0D"
-            case "\n": escaped += "%0A"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
+    private static func data(_ text: String) -> String { escaped(text, ["%": "%25", "\r": "%0D", "\n": "%0A"]) }
 
     /// What may stand behind `title=`.
-    private static func property(_ text: String) -> String {
-        var escaped = ""
-        for scalar in data(text).unicodeScalars {
-            switch scalar {
-            case ":": escaped += "%3A"
-            case ",": escaped += "%2C"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
+    private static func property(_ text: String) -> String { escaped(data(text), [":": "%3A", ",": "%2C"]) }
 }

@@ -29,3 +29,13 @@ private func isMarkup(_ byte: UInt8) -> Bool {
     default: false
     }
 }
+
+/// A text in which some scalars stand as something else. A line end of two scalars is one character, so that these are
+/// not what is looked for.
+func escaped(_ text: String, _ escapes: [Unicode.Scalar: String]) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+        if let escape = escapes[scalar] { escaped += escape } else { escaped.unicodeScalars.append(scalar) }
+    }
+    return escaped
+}

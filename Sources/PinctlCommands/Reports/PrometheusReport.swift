@@ -32,7 +32,13 @@ enum PrometheusReport {
         run.add([("command", report.command)], now)
         if report.status == .good { success.add([("command", report.command)], now) }
         exit.add([("command", report.command)], Int(report.status.rawValue))
-        return (report.command == "check" ? checks(report) : findings(report)) + [entries, exit, run, success]
+        let own =
+            switch report.command {
+            case "check": checks(report)
+            case "plan": [releases(report)]
+            default: findings(report)
+            }
+        return own + [entries, exit, run, success]
     }
 
     private static func checks(_ report: Report) -> [Family] {
@@ -69,6 +75,15 @@ enum PrometheusReport {
             }
         }
         return [verdict, matched, matching, backup, end, key, duration]
+    }
+
+    /// What becomes of each release at each host.
+    private static func releases(_ report: Report) -> Family {
+        var verdict = Family("pinctl_plan_verdict", "What becomes of a release at a host; always 1.")
+        for entry in report.entries where entry.outcome != .badInput {
+            verdict.add([("release", entry.subject), ("host", entry.variant), ("verdict", entry.verdict)], 1)
+        }
+        return verdict
     }
 
     /// What a command found that asks no servers: by file and rule.
@@ -109,21 +124,13 @@ enum PrometheusReport {
             samples[Self.text(labels)] = String(Double(seconds.wholeMilliseconds) / 1_000)
         }
 
-        private static func text(_ labels: [(String, String)]) -> String {
-            "{" + labels.map { "\($0.0)=\"\(escaped($0.1))\"" }.joined(separator: ",") + "}"
+        /// A label's value: any UTF-8, with three characters escaped, one of which no visible text has.
+        private static func value(_ text: String) -> String {
+            escaped(visibleText(text), ["\\": "\\\\", "\"": "\\\""])
         }
 
-        /// A label's value: any UTF-8, with three characters escaped, one of which no visible text has.
-        private static func escaped(_ text: String) -> String {
-            var escaped = ""
-            for scalar in visibleText(text).unicodeScalars {
-                switch scalar {
-                case "\\": escaped += "\\\\"
-                case "\"": escaped += "\\\""
-                default: escaped.unicodeScalars.append(scalar)
-                }
-            }
-            return escaped
+        private static func text(_ labels: [(String, String)]) -> String {
+            "{" + labels.map { "\($0.0)=\"\(value($0.1))\"" }.joined(separator: ",") + "}"
         }
     }
 }

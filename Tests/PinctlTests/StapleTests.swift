@@ -1,0 +1,79 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+/// Stapled OCSP responses, told by `show` and judged by `check --revocation`.
+@Suite("Staples")
+struct StapleTests {
+    let site: Site
+    let leaf: TestCertificate
+    let pin: String
+
+    init() throws {
+        site = try Site()
+        // Right below the root: nothing but the leaf needs an answer.
+        leaf = try site.root.leaf("api.test")
+        pin = try leaf.key.pin
+    }
+
+    private func serve(
+        _ status: TestOCSPResponse.Status?, _ body: (LoopbackServer) async throws -> Void
+    ) async throws {
+        var response = TestOCSPResponse(leaf, issuedBy: site.root)
+        let now = Int64(testTime.timeIntervalSince1970)
+        (response.thisUpdate, response.nextUpdate) = (now - 3_600, now + 3_600)
+        if let status { response.status = status }
+        let staple = status == nil ? [] : try response.signed(by: site.root)
+        try await LoopbackServer(chain: [leaf]) { $0.staple = staple }.run(body)
+    }
+
+    private func check(_ server: LoopbackServer, _ flags: String...) async -> Int32 {
+        await pinctl(["check", "--ca-file", site.anchors, "--pin", pin, server.target()] + flags).status
+    }
+
+    @Test("a revoked leaf is not trusted once anybody asks about revocation")
+    func revoked() async throws {
+        try await serve(.revoked(reason: 1)) { server in
+            #expect(await check(server) == 0)
+            #expect(await check(server, "--revocation", "use") == 4)
+            #expect(await check(server, "--revocation", "require") == 4)
+            #expect(await check(server, "--revocation", "use", "--max-tls", "1.2") == 4)
+            let run = await pinctl("show", "--ca-file", site.anchors, server.target())
+            #expect(
+                run.lines.contains { $0.hasPrefix("  stapled OCSP: revoked until 2026-11-20T01:00:00Z; ") }, "\(run)")
+        }
+    }
+
+    @Test("a good response is enough for a leaf, and none is not where answers are required")
+    func good() async throws {
+        try await serve(.good) { server in
+            #expect(await check(server, "--revocation", "use") == 0)
+            #expect(await check(server, "--revocation", "require") == 0)
+            let run = await pinctl("show", "--ca-file", site.anchors, server.target())
+            #expect(run.lines.contains("  stapled OCSP: good until 2026-11-20T01:00:00Z"), "\(run)")
+        }
+        try await serve(nil) { server in
+            #expect(await check(server, "--revocation", "use") == 0)
+            #expect(await check(server, "--revocation", "require") == 4)
+            let run = await pinctl("show", "--ca-file", site.anchors, server.target())
+            #expect(!run.output.contains("stapled"))
+        }
+    }
+
+    @Test("show asks for both kinds of key", arguments: ["1.2", "1.3"])
+    func bothKeys(version: String) async throws {
+        let other = try site.intermediate.leaf("api.test", key: try .shared(.rsa2048))
+        try await LoopbackServer(chain: [site.leaf, site.intermediate]) {
+            $0.otherChain = [other, site.intermediate]
+        }.run { server in
+            let run = await pinctl("show", "--ca-file", site.anchors, "--max-tls", version, server.target())
+            #expect(run.status == 0 && run.lines.contains { $0.hasPrefix("  also serves ") }, "\(run)")
+            for pin in [try site.leaf.key.pin, try other.key.pin] { #expect(run.output.contains(pin)) }
+            for (key, leaf) in [("rsa", other), ("ecdsa", site.leaf)] {
+                let pem = await pinctl(
+                    "show", "--ca-file", site.anchors, "--max-tls", version, "--keys", key, "--pem", server.target())
+                #expect(pem.output == leaf.pemText + site.intermediate.pemText)
+            }
+        }
+    }
+}
