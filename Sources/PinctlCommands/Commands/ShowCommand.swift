@@ -37,7 +37,7 @@ extension CommandDefinition {
 
             await inOrder(operands, atOnce: probe.settings.jobs) { operand -> [ShownProbe] in
                 guard case .target(let target) = operand else { return [] }
-                return await probe.probes(of: target, keys: keys).map { ShownProbe($0, by: judge) }
+                return await probe.probes(of: target, keys: keys).withoutEndedBesides.map { ShownProbe($0, by: judge) }
             } each: { shown in
                 // One for each operand, in their order.
                 let operand = operands.removeFirst()

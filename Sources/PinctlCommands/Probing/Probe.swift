@@ -29,3 +29,16 @@ struct ServedChain: Sendable {
     /// What became of the client's certificate; nil where there is none to show.
     var identity: PendingConnection.IdentityOutcome?
 }
+
+extension [Probe] {
+    /// Without handshakes for one kind of key that the server ended where it showed the other: dovecot and slapd have no
+    /// alert for a kind that they lack. To look at what there is that is no failure; whoever has to know of both kinds
+    /// cannot take it for an answer.
+    var withoutEndedBesides: [Probe] {
+        let shown = filter { if case .success = $0.outcome { true } else { false } }
+        return filter { probe in
+            guard case .failure(.lostDuringHandshake) = probe.outcome, probe.key != nil else { return true }
+            return !shown.contains { $0.address == probe.address || probe.address == nil }
+        }
+    }
+}
