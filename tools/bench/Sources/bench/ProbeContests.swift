@@ -42,7 +42,8 @@ struct ProbeField {
     }
 
     func check(_ targets: String, anchors: String, atOnce: Int = 64) -> [String] {
-        [pinctl, "check", "--ca-file", "\(folder)/\(anchors)", "--pin", pin, "--jobs", "\(atOnce)", "--targets", targets]
+        [pinctl, "check", "--ca-file", "\(folder)/\(anchors)", "--pin", pin, "--jobs", "\(atOnce)"]
+            + ["--targets", targets]
     }
 
     func curl(_ addresses: String, anchors: String, atOnce: Int = 64) -> [String] {
@@ -63,7 +64,8 @@ func manyServers(_ field: ProbeField, anchors: String, _ report: inout Report) t
         ])
     let ours = Times(name: "pinctl check --pin", rounds: runs[0].map(\.wallTime))
     let curl = Times(name: "curl --parallel", rounds: runs[1].map(\.wallTime))
-    report.heading("\(field.count) servers, 64 at a time, \(anchors == "root.pem" ? "one root" : "the system's roots") (wall)")
+    let roots = anchors == "root.pem" ? "one root" : "the system's roots"
+    report.heading("\(field.count) servers, 64 at a time, \(roots) (wall)")
     report.row(curl.name, time(curl.median))
     report.row(
         ours.name, time(ours.median),
