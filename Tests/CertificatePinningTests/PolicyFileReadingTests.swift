@@ -69,8 +69,10 @@ struct PolicyFileReadingTests {
             let pin = #"{ "file": "\#(name)", "role": "root", "backup": true, "note": "n" }"#
             let text = PolicyFileTests.rule(#""host": "a.test", "pins": [\#(pin)]"#)
             let rule = try PinningPolicy(contentsOfFile: folder.add(text)).rules[0]
-            #expect(
-                rule.pins == [Pin(.publicKey(fingerprint), role: .root, isBackup: true, note: "n")], "\(name)")
+            let read = try #require(rule.pins.first)
+            #expect(rule.pins.count == 1 && read.object == .publicKey(fingerprint), "\(name)")
+            #expect(read.role == .root && read.isBackup && read.note == "n" && read.name == nil)
+            #expect(read.from == (name.hasPrefix("/") ? name : folder.path + "/" + name))
         }
     }
 
