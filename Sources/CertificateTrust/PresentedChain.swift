@@ -1,3 +1,5 @@
+package import OpenSSLBridge
+
 /// The certificates a server presented: a leaf and what came with it, in the order sent. Nothing is verified.
 public struct PresentedChain: Sendable, Hashable {
     /// The first certificate, whose key the peer has to own.
@@ -15,13 +17,20 @@ public struct PresentedChain: Sendable, Hashable {
     ///
     /// The leaf must parse. Of the others, one that does not is left out: it cannot become part of a path.
     public init(derCertificates: [[UInt8]]) throws(PresentedChainError) {
-        guard let first = derCertificates.first else { throw .empty }
-        do throws(DERError) {
-            leaf = try X509Certificate(derBytes: first)
-        } catch {
-            throw .malformedLeaf(error)
-        }
-        intermediates = derCertificates.dropFirst().compactMap { try? X509Certificate(derBytes: $0) }
+        try self.init(derCertificates) { der throws(DERError) in try X509Certificate(derBytes: der) }
+    }
+
+    /// The same of what a handshake brought.
+    package init(received: [ReceivedCertificate]) throws(PresentedChainError) {
+        try self.init(received) { certificate throws(DERError) in try X509Certificate(received: certificate) }
+    }
+
+    private init<Certificate>(
+        _ certificates: [Certificate], parse: (Certificate) throws(DERError) -> X509Certificate
+    ) throws(PresentedChainError) {
+        guard let first = certificates.first else { throw .empty }
+        do throws(DERError) { leaf = try parse(first) } catch { throw .malformedLeaf(error) }
+        intermediates = certificates.dropFirst().compactMap { try? parse($0) }
     }
 
     /// Leaf first, then the others.

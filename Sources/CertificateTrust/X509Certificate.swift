@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import OpenSSLBridge
+package import OpenSSLBridge
 
 /// An X.509 certificate: parsed, nothing verified.
 ///
@@ -10,6 +10,12 @@ public struct X509Certificate: Sendable {
     /// Parses one DER certificate that fills `derBytes`; use ``CertificateFile`` for PEM.
     public init(derBytes: [UInt8]) throws(DERError) {
         storage = Storage(derBytes: derBytes, contents: try Contents(derBytes.span))
+    }
+
+    /// Parses what came in a handshake, and keeps what OpenSSL made of it.
+    package init(received: ReceivedCertificate) throws(DERError) {
+        let der = received.derBytes
+        storage = Storage(derBytes: der, contents: try Contents(der.span), parsed: received.certificate)
     }
 
     /// The DER as sent.
@@ -144,11 +150,17 @@ extension X509Certificate {
     private final class Storage: Sendable {
         let derBytes: [UInt8]
         let contents: Contents
-        private let parsed = Locked<OpenSSLCertificate?>(nil)
+        private let parsed: Locked<OpenSSLCertificate?>
 
-        init(derBytes: [UInt8], contents: Contents) {
+        init(derBytes: [UInt8], contents: Contents, parsed: OpenSSLCertificate? = nil) {
             self.derBytes = derBytes
             self.contents = contents
+            // One with two spellings of its algorithm is not for OpenSSL as it is; see below.
+            if case .sameButNull = contents.signatureAlgorithms {
+                self.parsed = Locked(nil)
+            } else {
+                self.parsed = Locked(parsed)
+            }
         }
 
         func openSSLCertificate() throws(OpenSSLError) -> OpenSSLCertificate {

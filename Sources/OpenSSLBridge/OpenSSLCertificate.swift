@@ -8,7 +8,7 @@ import COpenSSL
     let pointer: OpaquePointer
 
     /// Parses one DER certificate that fills `der` (`d2i_X509`, `X509_check_purpose` with -1).
-    package init(parsing der: Span<UInt8>) throws(OpenSSLError) {
+    package convenience init(parsing der: Span<UInt8>) throws(OpenSSLError) {
         OpenSSLError.clear()
         let parsed = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var cursor = buffer.baseAddress
@@ -20,10 +20,21 @@ import COpenSSL
             return unsafe certificate
         }
         guard let parsed = unsafe parsed else { throw OpenSSLError.take() }
-        unsafe pointer = parsed
+        try unsafe self.init(owning: parsed)
+    }
+
+    /// A certificate that OpenSSL parsed for a use of its own, held along with it (`X509_up_ref`).
+    convenience init(sharing certificate: OpaquePointer) throws(OpenSSLError) {
+        OpenSSLError.clear()
+        guard unsafe X509_up_ref(certificate) == 1 else { throw OpenSSLError.take() }
+        try unsafe self.init(owning: certificate)
+    }
+
+    private init(owning certificate: OpaquePointer) throws(OpenSSLError) {
+        unsafe pointer = certificate
         // -1 asks for nothing and caches everything. What the cache finds malformed has to be refused here: verification
         // looks at it only where it is asked for a purpose.
-        guard unsafe X509_check_purpose(parsed, -1, 0) == 1 else { throw OpenSSLError.take() }
+        guard unsafe X509_check_purpose(certificate, -1, 0) == 1 else { throw OpenSSLError.take() }
     }
 
     deinit { unsafe X509_free(pointer) }

@@ -12,7 +12,7 @@ import COpenSSL
     package enum Action: Sendable, Hashable {
         /// More ciphertext from the peer.
         case wantsInput
-        /// An answer to ``presentedChain``.
+        /// An answer to ``presentedCertificates``.
         case askTrust
         /// An answer to the server's request for a certificate: ``identify(as:)``.
         case askIdentity
@@ -162,7 +162,7 @@ extension TLSClientEngine {
     }
 
     private func askTrust() -> Action {
-        guard !presentedChain.isEmpty else {
+        guard unsafe COpenSSL_sk_X509_num(SSL_get_peer_cert_chain(ssl)) > 0 else {
             return .failed(OpenSSLError(code: 0, reason: "the server sent no certificate"))
         }
         hasAsked = true
@@ -212,11 +212,11 @@ extension TLSClientEngine {
         return unsafe TLSSession(owning: session)
     }
 
-    /// The certificates the server sent, DER, leaf first; empty before it sent them (`SSL_get_peer_cert_chain`).
-    package var presentedChain: [[UInt8]] {
+    /// The certificates the server sent, leaf first; empty before it sent them (`SSL_get_peer_cert_chain`).
+    package var presentedCertificates: [ReceivedCertificate] {
         guard let chain = unsafe SSL_get_peer_cert_chain(ssl) else { return [] }
-        return unsafe (0..<COpenSSL_sk_X509_num(chain)).map { index in
-            unsafe derBytes(COpenSSL_sk_X509_value(chain, index))
+        return unsafe (0..<COpenSSL_sk_X509_num(chain)).compactMap { index in
+            unsafe COpenSSL_sk_X509_value(chain, index).map { unsafe ReceivedCertificate($0) }
         }
     }
 

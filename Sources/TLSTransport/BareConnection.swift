@@ -55,7 +55,7 @@ package struct BareConnection: ~Copyable, Sendable {
         }
         let presented: PresentedChain
         do throws(PresentedChainError) {
-            presented = try PresentedChain(derCertificates: question.certificates)
+            presented = try PresentedChain(received: question.certificates)
         } catch {
             await connection.refuse()
             throw .unreadableCertificates(peer: connection.peer, reason: error)

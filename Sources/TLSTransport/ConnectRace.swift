@@ -67,7 +67,7 @@ actor ConnectRace {
     private func start(_ address: SocketAddress) throws(SystemError) {
         let socket = try Socket(for: address)
         try socket.startConnecting(to: address)
-        let token = try loop.watch(socket) { token, readiness in
+        let token = try loop.watch(socket, isBrief: true) { token, readiness in
             guard readiness.contains(.writing) else { return }
             self.assumeIsolated { $0.connected(token) }
         }

@@ -61,8 +61,8 @@ actor Connection {
 
     /// What is known of a server when its certificate is there.
     struct Question: Sendable {
-        /// DER, leaf first.
-        let certificates: [[UInt8]]
+        /// Leaf first.
+        let certificates: [ReceivedCertificate]
         /// Whether they are those of a resumed session.
         let isResumed: Bool
         let version: String
@@ -82,7 +82,7 @@ actor Connection {
             }
             guard let engine = layers.last else { throw ended }
             return Question(
-                certificates: engine.presentedChain, isResumed: engine.isResumed, version: engine.version,
+                certificates: engine.presentedCertificates, isResumed: engine.isResumed, version: engine.version,
                 cipherSuite: engine.cipherSuite)
         }
     }

@@ -24,7 +24,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     private struct State {
         var work: [Work] = []
         var timers = TimerQueue()
-        var watchers: [Token: Watcher] = [:]
+        var watchers: [Token: (isBrief: Bool, call: Watcher)] = [:]
         var lastToken: Token = 0
         /// Whether the thread waits, or is about to, and has to be woken for new work.
         var isAsleep = false
@@ -81,11 +81,12 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         state.withLock { $0.timers.remove(timer) }
     }
 
-    /// Calls `watcher` on the loop's thread whenever the socket becomes ready, until ``unwatch(_:)``.
-    func watch(_ socket: borrowing Socket, _ watcher: @escaping Watcher) throws(SystemError) -> Token {
+    /// Calls `watcher` on the loop's thread whenever the socket becomes ready, until ``unwatch(_:)``. One for which
+    /// little follows, like a connection that is made, is called ahead of those that have bytes to work through.
+    func watch(_ socket: borrowing Socket, isBrief: Bool, _ watcher: @escaping Watcher) throws(SystemError) -> Token {
         let token = state.withLock { state in
             state.lastToken += 1
-            state.watchers[state.lastToken] = watcher
+            state.watchers[state.lastToken] = (isBrief, watcher)
             return state.lastToken
         }
         do throws(SystemError) {
@@ -98,9 +99,9 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         return token
     }
 
-    /// Gives a watched socket another watcher, which has to look for itself what is ready at this moment.
+    /// Gives a watched socket another watcher, for all that comes; it has to look for itself what is ready at this moment.
     func rewatch(_ token: Token, _ watcher: @escaping Watcher) {
-        state.withLock { $0.watchers[token] = watcher }
+        state.withLock { $0.watchers[token] = (false, watcher) }
     }
 
     /// Stops watching; closing the socket is up to its owner.
@@ -121,9 +122,13 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         return result
     }
 
+    /// Sockets that are ready wait in line, and one of them has its turn at a time: what it leads to, such as the next
+    /// connection of whoever waited for it, comes before the next one's handshake. New connections, and the round trips
+    /// that they begin, would wait for all those else.
     private func run(_ shared: SharedPoller) {
         thread.store(currentThread(), ordering: .relaxed)
         var patience = Patience()
+        var line: ArraySlice<Event> = []
         while true {
             let work = takeWork()
             for item in work {
@@ -133,18 +138,26 @@ final class EventLoop: SerialExecutor, TaskExecutor {
                 }
             }
             var events = shared.poller.wait(milliseconds: 0)
-            if work.isEmpty, events.isEmpty { events = idle(shared, &patience) }
-            for (token, readiness) in events {
+            if work.isEmpty, line.isEmpty, events.isEmpty { events = idle(shared, &patience) }
+            for event in events where !callIfBrief(event) { line.append(event) }
+            if let (token, readiness) = line.popFirst() {
                 let watcher = state.withLock { $0.watchers[token] }
-                watcher?(token, readiness)
+                watcher?.call(token, readiness)
             }
         }
     }
 
+    private typealias Event = (token: Token, readiness: Readiness)
+
+    /// Calls a watcher that need not wait in line; false for all others.
+    private func callIfBrief(_ event: Event) -> Bool {
+        guard let watcher = state.withLock({ $0.watchers[event.token] }), watcher.isBrief else { return false }
+        watcher.call(event.token, event.readiness)
+        return true
+    }
+
     /// Waits for events or work: for a moment awake, where the last waits were as short as that, then asleep.
-    private func idle(
-        _ shared: SharedPoller, _ patience: inout Patience
-    ) -> [(token: UInt64, readiness: Readiness)] {
+    private func idle(_ shared: SharedPoller, _ patience: inout Patience) -> [Event] {
         let start = ContinuousClock.now
         var now = start
         while patience.isPaying, now - start < Patience.limit {

@@ -26,7 +26,7 @@ import Testing
     func acceptedTooEarly() {
         engine.accept()
         #expect(engine.step() == .wantsInput)
-        #expect(engine.presentedChain.isEmpty)
+        #expect(engine.presentedCertificates.isEmpty)
         #expect(throws: OpenSSLError.self) { try engine.write([1].span) }
     }
 

@@ -56,51 +56,26 @@ pin() {
     openssl pkey -in "$1" -pubout -outform der | openssl dgst -sha256 -binary | openssl base64
 }
 
-# start_nginx: serves this folder, the files five and large among it, on loopback, with one worker and what mint_server
-# made. Sets nginx, its process id, and the addresses http, https and closing: there a connection serves one request,
-# and none is resumed: nginx sends no tickets, which TLS 1.3 would have it do without a cache too.
-start_nginx() {
-    local folder=$PWD attempt port wait
-    printf hello >five
-    head -c 100000000 /dev/zero >large
+# run_nginx CONFIGURATION ARGUMENT…: runs nginx in this folder by what that function prints for `port`, and the ports
+# behind it, tried until they are free. Sets nginx, its process id, and port.
+run_nginx() {
+    local folder=$PWD attempt wait
     for attempt in {1..20}; do
         port=$((RANDOM % 20000 + 10000))
-        cat >nginx.conf <<END
-worker_processes 1;
-daemon off;
-master_process off;
-pid $folder/nginx.pid;
-error_log $folder/nginx.log;
-events { worker_connections 512; }
-http {
-    access_log off;
-    default_type application/octet-stream;
-    client_body_temp_path $folder/nginx-body;
-    proxy_temp_path $folder/nginx-proxy;
-    fastcgi_temp_path $folder/nginx-fastcgi;
-    uwsgi_temp_path $folder/nginx-uwsgi;
-    scgi_temp_path $folder/nginx-scgi;
-    sendfile on;
-    open_file_cache max=8;
-    keepalive_requests 1000000000;
-    ssl_certificate $folder/chain.pem;
-    ssl_certificate_key $folder/leaf.key;
-    ssl_protocols TLSv1.2 TLSv1.3;
-    ssl_session_cache off;
-    ssl_session_tickets off;
-    ssl_conf_command NumTickets 0;
-    root $folder;
-    server { listen 127.0.0.1:$port; }
-    server { listen 127.0.0.1:$((port + 1)) ssl; }
-    server { listen 127.0.0.1:$((port + 2)) ssl; keepalive_timeout 0; }
-}
-END
-        /usr/sbin/nginx -c "$folder/nginx.conf" -e "$folder/nginx.log" -p "$folder" 2>/dev/null &
+        {
+            printf '%s\n' "worker_processes 1;" "daemon off;" "master_process off;" "pid $folder/nginx.pid;" \
+                "error_log $folder/nginx.log;" "events { worker_connections 4096; }" "http {" "access_log off;" \
+                "client_body_temp_path $folder/nginx-body;" "proxy_temp_path $folder/nginx-proxy;" \
+                "fastcgi_temp_path $folder/nginx-fastcgi;" "uwsgi_temp_path $folder/nginx-uwsgi;" \
+                "scgi_temp_path $folder/nginx-scgi;" "ssl_protocols TLSv1.2 TLSv1.3;" "ssl_session_cache off;" \
+                "ssl_session_tickets off;" "root $folder;"
+            "$@"
+            printf '}\n'
+        } >nginx.conf
+        rm -f nginx.pid
+        (ulimit -n 8192 && exec /usr/sbin/nginx -c "$folder/nginx.conf" -e "$folder/nginx.log" -p "$folder") &
         nginx=$!
-        http=http://127.0.0.1:$port
-        https=https://127.0.0.1:$((port + 1))
-        closing=https://127.0.0.1:$((port + 2))
-        for ((wait = 0; wait < 50; wait++)); do
+        for ((wait = 0; wait < 100; wait++)); do
             [[ -s $folder/nginx.pid ]] && return
             kill -0 "$nginx" 2>/dev/null || break
             sleep 0.1
@@ -110,6 +85,33 @@ END
     done
     tail "$folder/nginx.log" >&2
     return 1
+}
+
+# start_nginx: serves this folder, the files five and large among it, on loopback, with one worker and what mint_server
+# made. Sets nginx and the addresses http, https and closing: there a connection serves one request, and none is
+# resumed: nginx sends no tickets, which TLS 1.3 would have it do without a cache too.
+start_nginx() {
+    printf hello >five
+    head -c 100000000 /dev/zero >large
+    run_nginx files
+    http=http://127.0.0.1:$port
+    https=https://127.0.0.1:$((port + 1))
+    closing=https://127.0.0.1:$((port + 2))
+}
+
+files() {
+    cat <<END
+default_type application/octet-stream;
+sendfile on;
+open_file_cache max=8;
+keepalive_requests 1000000000;
+ssl_certificate $PWD/chain.pem;
+ssl_certificate_key $PWD/leaf.key;
+ssl_conf_command NumTickets 0;
+server { listen 127.0.0.1:$port; }
+server { listen 127.0.0.1:$((port + 1)) ssl; }
+server { listen 127.0.0.1:$((port + 2)) ssl; keepalive_timeout 0; }
+END
 }
 
 # mint_endpoints COUNT: makes in this folder, behind mint_server, a certificate and key for each of 127.0.1.1 and so on;
@@ -126,35 +128,13 @@ mint_endpoints() {
 
 # start_endpoints COUNT: serves 127.0.1.1 and so on, an https server each, with what mint_endpoints made. Sets nginx and
 # port.
-start_endpoints() {
-    local folder=$PWD attempt number wait
-    for attempt in {1..20}; do
-        port=$((RANDOM % 20000 + 10000))
-        {
-            printf '%s\n' "worker_processes 1;" "daemon off;" "master_process off;" "pid $folder/nginx.pid;" \
-                "error_log $folder/nginx.log;" "events { worker_connections 4096; }" "http {" "access_log off;" \
-                "client_body_temp_path $folder/nginx-body;" "proxy_temp_path $folder/nginx-proxy;" \
-                "fastcgi_temp_path $folder/nginx-fastcgi;" "uwsgi_temp_path $folder/nginx-uwsgi;" \
-                "scgi_temp_path $folder/nginx-scgi;" "ssl_protocols TLSv1.2 TLSv1.3;" "ssl_session_cache off;" \
-                "ssl_session_tickets off;" "root $folder;"
-            for ((number = 1; number <= $1; number++)); do
-                printf '%s\n' "server {" "listen 127.0.1.$number:$port ssl backlog=1024;" \
-                    "ssl_certificate $folder/endpoint$number.pem;" \
-                    "ssl_certificate_key $folder/endpoint$number.key;" "return 200 hello; }"
-            done
-            printf '}\n'
-        } >nginx.conf
-        rm -f nginx.pid
-        (ulimit -n 8192 && exec /usr/sbin/nginx -c "$folder/nginx.conf" -e "$folder/nginx.log" -p "$folder") &
-        nginx=$!
-        for ((wait = 0; wait < 100; wait++)); do
-            [[ -s $folder/nginx.pid ]] && return
-            kill -0 "$nginx" 2>/dev/null || break
-            sleep 0.1
-        done
-        kill "$nginx" 2>/dev/null || true
-        wait "$nginx" || true
+start_endpoints() { run_nginx endpoints "$1"; }
+
+endpoints() {
+    local number
+    for ((number = 1; number <= $1; number++)); do
+        printf '%s\n' "server {" "listen 127.0.1.$number:$port ssl backlog=1024;" \
+            "ssl_certificate $PWD/endpoint$number.pem;" "ssl_certificate_key $PWD/endpoint$number.key;" \
+            "return 200 hello; }"
     done
-    tail "$folder/nginx.log" >&2
-    return 1
 }
