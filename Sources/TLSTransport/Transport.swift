@@ -1,5 +1,4 @@
 package import CertificateTrust
-import HTTPMessages
 import OpenSSLBridge
 
 /// Makes connections: all of them on one event loop, which starts with the first.
@@ -43,7 +42,7 @@ package final class Transport: Sendable {
     /// the task closes what was opened and throws ``TransportError/cancelled``.
     package func dial(
         _ endpoint: Endpoint, startTLS: StartTLSProtocol? = nil, at address: SocketAddress? = nil,
-        through proxy: HTTPProxy? = nil, options: DialOptions = DialOptions(),
+        through proxy: CleartextProxy? = nil, options: DialOptions = DialOptions(),
         since start: ContinuousClock.Instant = .now
     ) async throws(TransportError) -> PendingConnection {
         let total = total(endpoint, options, since: start)
@@ -51,7 +50,7 @@ package final class Transport: Sendable {
             for: endpoint.name, options, peer: endpoint.description, in: try startedContext())
         let bare: BareConnection
         if let proxy {
-            bare = try await tunnel(to: endpoint, through: proxy, options, total: total)
+            bare = try await connect(endpoint, through: proxy, options, total: total)
         } else {
             bare = try await connect(endpoint, at: address, options, total: total)
         }
@@ -80,25 +79,17 @@ package final class Transport: Sendable {
             family: options.addressFamily, until: .earlier(deadline, total), on: .shared)
     }
 
-    /// A proxy's tunnel to an endpoint, whose name the proxy resolves.
-    private func tunnel(
-        to endpoint: Endpoint, through proxy: HTTPProxy, _ options: DialOptions, total: Deadline
+    /// A proxy's way to an endpoint.
+    private func connect(
+        _ endpoint: Endpoint, through proxy: CleartextProxy, _ options: DialOptions, total: Deadline
     ) async throws(TransportError) -> BareConnection {
         let way = Endpoint(name: proxy.host, port: proxy.port)
         let bare = try await connect(way, options, total: total)
         let peer = "\(endpoint) through the proxy \(way)"
-        let request: HTTPRequestHead
-        do throws(HTTPRequestError) {
-            request = try proxy.request(
-                to: endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port)
-        } catch {
-            throw .tunnelRefused(peer: peer, reason: error.description)
-        }
-        let (head, _) = try await bare.requestTunnel(
-            request, until: .earlier(Deadline(for: .tunnel, peer: peer, limit: options.handshakeTimeout), total))
-        guard head.statusCode / 100 == 2 else {
-            throw .tunnelRefused(peer: peer, reason: proxy.refusal(head))
-        }
+        let phase = proxy.kind == .http ? TransportError.Phase.tunnel : .relay
+        try await proxy.lead(
+            bare, to: endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port, peer: peer,
+            until: .earlier(Deadline(for: phase, peer: peer, limit: options.handshakeTimeout), total))
         return bare
     }
 

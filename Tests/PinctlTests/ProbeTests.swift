@@ -47,7 +47,7 @@ import Testing
             (["--ipv4", "--ipv6"], "--ipv4 and --ipv6 exclude each other"), (["--sni=192.0.2.1"], "is no DNS name"),
             (["--resolve=a.test:443"], "is no HOST:PORT:ADDRESS"), (["--resolve=a.test:443:b.test"], "is no HOST:PORT"),
             (["--resolve=a.test:443:::1", "--resolve=A.test:443:192.0.2.1"], "a.test:443 is given twice"),
-            (["--proxy=socks5://127.0.0.1:1"], "is no HTTP proxy"), (["--proxy=http://127.0.0.1"], "has no port"),
+            (["--proxy=https://127.0.0.1:1"], "is no proxy that is spoken to in the clear"), (["--proxy=http://127.0.0.1"], "has no port"),
             (["--proxy=http://u:p@127.0.0.1:1"], "a login does not stand in the URL"),
             (["--proxy=http://127.0.0.1:1", "--all-addresses"], "exclude each other"),
             (["--proxy-login=x"], "--proxy is missing"), (["--key=x"], "--cert is missing"),
@@ -231,6 +231,27 @@ import Testing
                 ]
                 let run = await pinctl(["check", "api.test"] + flags)
                 #expect(run.status == 3 && run.output.contains("it wants a login (407)"), "\(run.output)")
+                let good = await pinctl(["check", "api.test", "--proxy-login", login] + flags)
+                #expect(good.status == 0, "\(good.output)")
+                #expect(!(run.output + run.errors + good.output + good.errors).contains("secret"))
+            }
+        }
+    }
+
+    @Test("a SOCKS proxy leads to a host by its name", arguments: ["socks5", "socks5h", "SOCKS4A"])
+    func socksProxy(scheme: String) async throws {
+        let isFifth = scheme.hasPrefix("socks5")
+        let login = try site.folder.add(isFifth ? "reader:secret\n" : "reader:\n")
+        try await site.serve { origin in
+            let script = LoopbackServer.Script.socks(
+                version: isFifth ? 5 : 4, to: origin.port, login: ("reader", isFifth ? "secret" : ""))
+            try await LoopbackServer(plain: script).run { proxy in
+                let flags = [
+                    "--ca-file", site.anchors, "--pin", (try site.leaf.key.pin),
+                    "--proxy", "\(scheme)://127.0.0.1:\(proxy.port)",
+                ]
+                let run = await pinctl(["check", "api.test", "--retries", "0"] + flags)
+                #expect(run.status == 3 && run.output.contains("login"), "\(run.output)")
                 let good = await pinctl(["check", "api.test", "--proxy-login", login] + flags)
                 #expect(good.status == 0, "\(good.output)")
                 #expect(!(run.output + run.errors + good.output + good.errors).contains("secret"))

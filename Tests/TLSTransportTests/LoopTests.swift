@@ -47,6 +47,36 @@ import Testing
         #expect(loop.isIsolatingCurrentContext() == false)
         #expect(called.withLock { $0 } == ["0", "1", "2", "timer"])
     }
+
+    @Test("a connection that is made goes before what has bytes; what one of those leads to goes before the next")
+    func turns() async throws {
+        let loop = EventLoop()
+        try loop.start()
+        try await LoopbackServer(plain: .stall).run { server in
+            let address = try #require(SocketAddress(try ServerName("127.0.0.1"), port: server.port))
+            let called = Locked<[String]>([])
+            let isHeld = Locked(true)
+            // Whatever is watched meanwhile is ready at the same time.
+            loop.execute { while isHeld.withLock({ $0 }) { yieldThread() } }
+            func socket(_ name: String, isBrief: Bool) throws -> Socket {
+                let socket = try Socket(for: address)
+                try socket.startConnecting(to: address)
+                _ = try loop.watch(socket, isBrief: isBrief) { token, _ in
+                    called.withLock { $0.append(name) }
+                    loop.unwatch(token)
+                    loop.execute { called.withLock { $0.append("behind \(name)") } }
+                }
+                return socket
+            }
+            let first = try socket("first", isBrief: false)
+            let second = try socket("second", isBrief: false)
+            let brief = try socket("brief", isBrief: true)
+            isHeld.withLock { $0 = false }
+            while called.withLock({ $0.count }) < 6 { await Task.yield() }
+            #expect(called.withLock { $0 } == ["brief", "first", "behind brief", "behind first", "second", "behind second"])
+            _ = (first.number, second.number, brief.number)
+        }
+    }
 }
 
 @Suite struct NameResolutionTests {

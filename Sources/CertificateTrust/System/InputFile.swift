@@ -135,6 +135,8 @@ package struct InputFileError: Error, Hashable, Sendable {
         case notUTF8
         case noWriter
         case tooLarge(limit: Int)
+        /// Whatever keeps the file has its name, and cannot give it.
+        case unavailable(String)
         case failed(operation: String, errno: Int32)
     }
 
@@ -160,6 +162,7 @@ extension InputFileError: CustomStringConvertible {
         case .notUTF8: "its name is not UTF-8: rename it, or give it as standard input"
         case .noWriter: "nobody writes to this pipe: start the writer first"
         case .tooLarge(let limit): "larger than \(limit) bytes, the most that is read: split it"
+        case .unavailable(let reason): "cannot be had: \(reason)"
         case .failed(_, ENOENT): "no such file: check the path"
         case .failed(_, EACCES): "permission denied: check who may read it"
         case .failed(let operation, let code): "cannot \(operation) it: \(systemErrorText(code))"

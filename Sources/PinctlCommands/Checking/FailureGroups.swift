@@ -6,6 +6,7 @@ struct FailureGroups {
         let status: ExitCode
         let title: String
         let remedy: String
+        let causeCount: Int
         var count: Int
         var examples: [String]
     }
@@ -34,8 +35,7 @@ struct FailureGroups {
         }
         groups[key] = Group(
             key: key, outcome: outcome, status: text.verdict.status, title: text.failureTitle,
-            remedy: text.failureRemedy,
-            count: 1, examples: [text.subject])
+            remedy: text.failureRemedy, causeCount: max(1, text.causes.count), count: 1, examples: [text.subject])
         order.append(key)
         return true
     }
@@ -64,7 +64,8 @@ struct FailureGroups {
         guard sorted.contains(where: { $0.count > 1 }) else { return [] }
         var lines = sorted.prefix(Self.shownLimit).flatMap { group in
             let more = group.count - group.examples.count
-            return ["1 cause, \(grouped(group.count)) host\(group.count == 1 ? "" : "s"): \(group.title)"]
+            let causes = group.causeCount == 1 ? "1 cause" : "\(group.causeCount) causes"
+            return ["\(causes), \(grouped(group.count)) host\(group.count == 1 ? "" : "s"): \(group.title)"]
                 + (group.remedy.isEmpty ? [] : ["  do: \(group.remedy)"])
                 + ["  " + group.examples.joined(separator: ", ") + (more > 0 ? " and \(grouped(more)) more" : "")]
         }

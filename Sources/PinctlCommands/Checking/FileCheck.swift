@@ -61,7 +61,7 @@ struct FileCheck: Sendable {
         var content = Content()
         let title = DialectInput.title(path)
         do throws(InputProblem) {
-            try reader.read(path) { object in
+            try reader.read(path, isInFolder: !isNamed) { object in
                 switch object.content {
                 case .success(.key(let material)):
                     guard let der = material.certificate else {

@@ -23,6 +23,7 @@ extension Flag {
             + "key that fails; whatever else fails counts. What does not fail any more is told. --report json=FILE "
             + "writes such a FILE too.")
     static let maxUnreachable = Flag(
-        "max-unreachable", value: .text("N%"), "accept that N% of the targets, or N of them, are not reached (0)",
-        details: "A run in which no target is reached fails whatever is given.")
+        "max-unreachable", value: .text("N%"), "accept that N% of what is checked, or N of it, is not reached (0)",
+        details: "Each address and each kind of key of a target counts. A run in which nothing is reached fails whatever is "
+            + "given.")
 }

@@ -24,5 +24,6 @@ extension Flag {
         "as", value: .choice("DIALECT", dialects),
         "judge as the system of this dialect does (pinctl help dialects)")
     static let among = Flag(
-        "in", value: .file("FILE"), repeatable: true, "look among the keys and certificates of FILE, or of a server")
+        "in", value: .file("FILE"), repeatable: true,
+        "look among the keys and certificates of FILE, of a folder of them, or of a server")
 }

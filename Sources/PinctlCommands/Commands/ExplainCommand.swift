@@ -74,8 +74,17 @@ private struct KeyRing {
             let target = try Target(argument: name)
             switch try await ServerProbe(arguments, password: password).probes(of: target)[0].outcome {
             case .success(let served):
-                for (index, certificate) in served.presented.certificates.enumerated() {
+                let presented = served.presented.certificates
+                for (index, certificate) in presented.enumerated() {
                     holders.append((KeyHolder(certificate), "\(target)[\(index)]  \(certificate.subject)"))
+                }
+                // A server sends no root, and people pin one.
+                let chain = ShownChain(
+                    served.presented, source: "served", for: target.endpoint.name,
+                    by: try ChainJudge(arguments, in: environment))
+                var known = Set(presented)
+                for certificate in chain.paths.joined() where known.insert(certificate).inserted {
+                    holders.append((KeyHolder(certificate), "the store, behind \(target)  \(certificate.subject)"))
                 }
             case .failure(let error): unseen.append(("\(name) is no file, and as a server: \(error)", .couldNotCheck))
             }
@@ -91,7 +100,7 @@ private struct KeyRing {
         do throws(InputProblem) {
             for file in try InputReader.files(of: operand) {
                 do throws(InputProblem) {
-                    try reader.read(file) { add($0, of: file) }
+                    try reader.read(file, isInFolder: file != operand) { add($0, of: file) }
                 } catch {
                     // In a folder other files are passed over.
                     if file == operand || !error.isStranger { unseen.append(("\(file): \(error.reason)", .badInput)) }

@@ -80,12 +80,7 @@ private struct PinListing {
         }
         let before = count
         var hasProblem = false
-        for file in files {
-            switch FileKind(file) {
-            case .folder, .special: console.note("\(file): passed over, it is no file")
-            case .file, .missing: if !hash(file: file, isInFolder: true, &console) { hasProblem = true }
-            }
-        }
+        for file in files where !hash(file: file, isInFolder: true, &console) { hasProblem = true }
         if count == before, !hasProblem {
             Self.complain(
                 operand, "", InputProblem(reason: "no file in this folder holds a key: name another"), &console)
@@ -100,7 +95,7 @@ private struct PinListing {
         var isAlone = !isInFolder
         var isGood = true
         do throws(InputProblem) {
-            try reader.read(file) { object in
+            try reader.read(file, isInFolder: isInFolder) { object in
                 guard isMeant(object) else { return }
                 if let held {
                     isAlone = false

@@ -20,8 +20,15 @@ struct InputReader: Sendable {
         return paths
     }
 
-    /// Hands out the objects of one file, `-` for standard input, as they come.
-    func read(_ path: String, each: (InputObject) -> Void) throws(InputProblem) {
+    /// Hands out the objects of one file, `-` for standard input, as they come. What is no file is a stranger in a
+    /// folder.
+    func read(_ path: String, isInFolder: Bool = false, each: (InputObject) -> Void) throws(InputProblem) {
+        if isInFolder {
+            switch FileKind(path) {
+            case .folder, .special: throw InputProblem(reason: "is no file", isStranger: true)
+            case .file, .missing: break
+            }
+        }
         var problem: InputProblem?
         do throws(KeyFile.Failure) {
             try KeyFile.read(try Self.open(path), password: password) { text in

@@ -15,12 +15,11 @@ struct ShownFiles {
     func show(_ operand: String, _ export: CertificateExport, _ console: inout Console) {
         do throws(InputProblem) {
             let files = try InputReader.files(of: operand)
-            guard files != [operand] else { return try show(file: operand, export, &console) }
+            guard files != [operand] else { return try show(file: operand, isInFolder: false, export, &console) }
             var isEmpty = true
             for file in files {
                 do throws(InputProblem) {
-                    guard FileKind(file) == .file else { throw InputProblem(reason: "is no file", isStranger: true) }
-                    try show(file: file, export, &console)
+                    try show(file: file, isInFolder: true, export, &console)
                     isEmpty = false
                 } catch {
                     guard error.isStranger else {
@@ -42,10 +41,12 @@ struct ShownFiles {
             "\(DialectInput.title(file)): \(problem.reason)", .badInput, members: [("input", .string(file))])
     }
 
-    private func show(file: String, _ export: CertificateExport, _ console: inout Console) throws(InputProblem) {
+    private func show(
+        file: String, isInFolder: Bool, _ export: CertificateExport, _ console: inout Console
+    ) throws(InputProblem) {
         var contents = FileContents()
         var count = 0
-        try reader.read(file) { object in
+        try reader.read(file, isInFolder: isInFolder) { object in
             count += 1
             if count <= Self.objectLimit { contents.add(object) }
         }

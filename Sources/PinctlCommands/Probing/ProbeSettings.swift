@@ -9,7 +9,7 @@ struct ProbeSettings: Sendable {
     var keys: CheckSettings.Keys?
     var allAddresses = false
     var startTLS: StartTLSProtocol?
-    var proxy: HTTPProxy?
+    var proxy: CleartextProxy?
     var identity: ClientIdentity?
     /// Where to connect for a name and a port that a target gives without an address.
     var routes: [Endpoint: Route] = [:]
@@ -41,7 +41,7 @@ struct ProbeSettings: Sendable {
         keys = try arguments.choice(.keys).flatMap(CheckSettings.Keys.init)
         startTLS = try arguments.choice(.startTLS).flatMap(StartTLSProtocol.init)
         allAddresses = arguments.has(.allAddresses)
-        proxy = try arguments.httpProxy()
+        proxy = try arguments.cleartextProxy()
         if proxy != nil, allAddresses {
             throw .unusable(["--all-addresses and --proxy exclude each other: the proxy resolves the names"])
         }
@@ -114,7 +114,12 @@ extension Arguments {
         return .other(name)
     }
 
-    fileprivate func httpProxy() throws(UsageError) -> HTTPProxy? {
+    private static let proxyKinds: [(scheme: String, kind: CleartextProxy.Kind)] = [
+        ("http://", .http), ("socks5://", .socks(.socks5)), ("socks5h://", .socks(.socks5)),
+        ("socks4a://", .socks(.socks4a)),
+    ]
+
+    fileprivate func cleartextProxy() throws(UsageError) -> CleartextProxy? {
         guard let text = self[.proxy] else {
             guard self[.proxyLogin] == nil else { throw .missingFlag(.proxy) }
             return nil
@@ -122,18 +127,26 @@ extension Arguments {
         guard !text.contains("@") else {
             throw .invalidValue(.proxy, reason: "a login does not stand in the URL: give --proxy-login FILE")
         }
-        let scheme = "http://"
-        guard text.lowercased().hasPrefix(scheme),
+        guard let (scheme, kind) = Self.proxyKinds.first(where: { text.lowercased().hasPrefix($0.scheme) }),
             let way = try? Target(String(text.dropFirst(scheme.count).prefix { $0 != "/" })).endpoint
-        else { throw .invalidValue(.proxy, reason: "\(quoted(text)) is no HTTP proxy: write http://HOST:PORT") }
+        else {
+            throw .invalidValue(
+                .proxy,
+                reason: "\(quoted(text)) is no proxy that is spoken to in the clear: write http://HOST:PORT, "
+                    + "socks5://HOST:PORT or socks4a://HOST:PORT")
+        }
         guard text.dropFirst(scheme.count).contains(":") else {
-            throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write http://HOST:PORT")
+            throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write \(scheme)HOST:PORT")
         }
-        let login = try secret(.proxyLogin)?.bytes
-        guard login?.contains(0x3A) ?? true else {
-            throw .invalidValue(.proxyLogin, reason: "the first line has no colon: write USER:PASSWORD")
+        return CleartextProxy(kind, host: way.name, port: way.port, login: try proxyLogin())
+    }
+
+    private func proxyLogin() throws(UsageError) -> CleartextProxy.Login? {
+        guard let bytes = try secret(.proxyLogin)?.bytes else { return nil }
+        guard let text = String(validating: bytes, as: UTF8.self), let colon = text.firstIndex(of: ":") else {
+            throw .invalidValue(.proxyLogin, reason: "the first line has no colon: write USER:PASSWORD, in UTF-8")
         }
-        return HTTPProxy(host: way.name, port: way.port, login: login)
+        return CleartextProxy.Login(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
     }
 
     fileprivate func clientIdentity(_ password: KeyPassword?) throws(UsageError) -> ClientIdentity? {

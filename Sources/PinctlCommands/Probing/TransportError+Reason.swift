@@ -15,7 +15,7 @@ extension TransportError {
         case .handshakeFailed, .lostDuringHandshake, .unreadableCertificates: "handshake"
         case .otherKey: "other-key"
         case .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable: "starttls"
-        case .tunnelRefused: "proxy"
+        case .tunnelRefused, .relayRefused: "proxy"
         default: "failed"
         }
     }

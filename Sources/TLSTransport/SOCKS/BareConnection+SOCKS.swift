@@ -6,7 +6,14 @@ extension BareConnection {
         _ name: ServerName, port: UInt16, from version: SOCKSHandshake.Version, login: SOCKSHandshake.Login?,
         limit: Duration
     ) async throws(TransportError) {
-        let deadline = Deadline(for: .relay, peer: peer, limit: limit)
+        try await requestHost(
+            name, port: port, from: version, login: login, until: Deadline(for: .relay, peer: peer, limit: limit))
+    }
+
+    borrowing func requestHost(
+        _ name: ServerName, port: UInt16, from version: SOCKSHandshake.Version, login: SOCKSHandshake.Login?,
+        until deadline: Deadline
+    ) async throws(TransportError) {
         var handshake = try heard { () throws(SOCKSError) in
             try SOCKSHandshake(version, to: .init(name), port: port, login: login)
         }

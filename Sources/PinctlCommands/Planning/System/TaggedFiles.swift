@@ -70,32 +70,39 @@ final class TaggedFiles {
 
     /// A file as it was at a tag.
     func contents(_ path: String, at tag: Tag, limit: Int) throws(InputFileError) -> [UInt8] {
-        func failure(_ code: Int32) -> InputFileError {
-            InputFileError(path: path, reason: .failed(operation: "read", errno: code))
-        }
         guard !path.utf8.contains(UInt8(ascii: "\n")), !path.utf8.contains(0), !path.isEmpty else {
-            throw failure(ENOENT)
+            throw InputFileError(path: path, reason: Self.noSuchFile)
         }
         do throws(TaggedFilesError) {
             return try object("\(tag.object):\(path)", limit: min(limit, Self.maximumSize))
         } catch {
             switch error {
-            // The path may be there, and the object it names not: in a clone that is partial or damaged.
-            case .missing: throw failure(isListed(path, at: tag) ? EIO : ENOENT)
+            case .missing: throw InputFileError(path: path, reason: absence(of: path, at: tag))
             case .folder: throw InputFileError(path: path, reason: .directory)
             case .tooLarge(let limit): throw InputFileError(path: path, reason: .tooLarge(limit: limit))
             default:
                 reader = nil
-                throw failure(EIO)
+                throw InputFileError(path: path, reason: .unavailable(error.description))
             }
         }
     }
 
-    /// Whether a tag's trees name a path, or cannot be read themselves.
-    private func isListed(_ path: String, at tag: Tag) -> Bool {
-        guard let answer = try? run("ls-tree", "--full-tree", tag.object, "--", path) else { return true }
-        return answer.status != 0 || !answer.output.isEmpty
+    /// Why git does not give a file: its name may be there and its contents not, or the trees be missing themselves.
+    private func absence(of path: String, at tag: Tag) -> InputFileError.Reason {
+        do throws(TaggedFilesError) {
+            let answer = try run("ls-tree", "--full-tree", tag.object, "--", path)
+            guard answer.status == 0 else { return .unavailable(TaggedFilesError.failed(answer.complaint).description) }
+            return answer.output.isEmpty
+                ? Self.noSuchFile
+                : .unavailable(
+                    "git has its name and not its contents: fetch a partial clone whole with git fetch --refetch, or "
+                        + "look for damage with git fsck")
+        } catch {
+            return .unavailable(error.description)
+        }
     }
+
+    private static let noSuchFile = InputFileError.Reason.failed(operation: "read", errno: ENOENT)
 
     private func object(_ name: String, limit: Int) throws(TaggedFilesError) -> [UInt8] {
         let answer: Answer

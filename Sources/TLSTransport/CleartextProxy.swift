@@ -1,0 +1,79 @@
+package import CertificateTrust
+import HTTPMessages
+
+/// A proxy on the way to a host, spoken to in the clear.
+package struct CleartextProxy: Sendable {
+    package enum Kind: Sendable, Hashable {
+        /// It makes tunnels (RFC 9110, section 9.3.6).
+        case http
+        case socks(SOCKSHandshake.Version)
+    }
+
+    /// User and password, in UTF-8.
+    package typealias Login = SOCKSHandshake.Login
+
+    package let kind: Kind
+    package let host: ServerName
+    package let port: UInt16
+    private let login: Login?
+
+    /// Whoever is on the way to the proxy can read the login: HTTP's is Basic (RFC 7617), SOCKS 5's that of RFC 1929,
+    /// and SOCKS 4a has none but a name.
+    package init(_ kind: Kind, host: ServerName, port: UInt16, login: Login? = nil) {
+        self.kind = kind
+        self.host = host
+        self.port = port
+        self.login = login
+    }
+
+    /// Turns a connection to the proxy into the way to a host, whose name the proxy resolves.
+    func lead(
+        _ bare: borrowing BareConnection, to host: ServerName, port: UInt16, peer: String, until deadline: Deadline
+    ) async throws(TransportError) {
+        switch kind {
+        case .socks(let version):
+            try await bare.requestHost(host, port: port, from: version, login: login, until: deadline)
+        case .http:
+            let request: HTTPRequestHead
+            do throws(HTTPRequestError) { request = try self.request(to: host, port: port) } catch {
+                throw .tunnelRefused(peer: peer, reason: error.description)
+            }
+            let (head, _) = try await bare.requestTunnel(request, until: deadline)
+            guard head.statusCode / 100 == 2 else { throw .tunnelRefused(peer: peer, reason: refusal(head)) }
+        }
+    }
+
+    private func request(to host: ServerName, port: UInt16) throws(HTTPRequestError) -> HTTPRequestHead {
+        let credentials = login.map { login in
+            let bytes = Array("\(login.user):\(login.password)".utf8)
+            return [HTTPField(name: "Proxy-Authorization", value: "Basic " + Base64.encode(bytes.span))]
+        }
+        return try HTTPRequestHead(
+            method: "CONNECT", target: .authority, origin: HTTPOrigin(scheme: .https, name: host, port: port),
+            fields: [HTTPField(name: "User-Agent", value: "pinctl")], credentials: credentials ?? [])
+    }
+
+    /// What an answer other than a 2xx means.
+    private func refusal(_ head: HTTPResponseHead) -> String {
+        switch head.statusCode {
+        case 407 where login == nil: "it wants a login (407): name a file with it"
+        case 407: "it does not take the login (407): correct it"
+        default: "it answers \(head.statusCode): ask whoever runs it"
+        }
+    }
+}
+
+extension CleartextProxy: CustomStringConvertible, CustomReflectable {
+    /// Without the login.
+    package var description: String {
+        let scheme =
+            switch kind {
+            case .http: "http"
+            case .socks(.socks5): "socks5"
+            case .socks(.socks4a): "socks4a"
+            }
+        return "\(scheme)://" + hostAndPort(host, port)
+    }
+
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
