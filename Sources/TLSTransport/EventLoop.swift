@@ -122,36 +122,68 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         return result
     }
 
-    /// Sockets that are ready wait in line, and one of them has its turn at a time: what it leads to, such as the next
-    /// connection of whoever waited for it, comes before the next one's handshake. New connections, and the round trips
-    /// that they begin, would wait for all those else.
+    /// Sockets that are ready wait in line, and what one turn of them leads to comes before the next turn: the next
+    /// connection of whoever waited, and the round trip that it begins, does not wait for a bunch of handshakes. A turn
+    /// is one socket where that takes long, and more where it takes little.
     private func run(_ shared: SharedPoller) {
         thread.store(currentThread(), ordering: .relaxed)
         var patience = Patience()
         var line: ArraySlice<Event> = []
+        var turn = Turn()
         while true {
-            let work = takeWork()
+            let now = ContinuousClock.now
+            let work = takeWork(at: now)
             for item in work {
                 switch item {
                 case .job(let job): run(job)
                 case .call(let body): body()
                 }
             }
+            guard work.isEmpty || turn.isLong(at: now) else { continue }
+            turn.end(at: now)
             var events = shared.poller.wait(milliseconds: 0)
             if work.isEmpty, line.isEmpty, events.isEmpty { events = idle(shared, &patience) }
-            for event in events where !callIfBrief(event) { line.append(event) }
-            if let (token, readiness) = line.popFirst() {
-                let watcher = state.withLock { $0.watchers[token] }
-                watcher?.call(token, readiness)
-            }
+            let isAlone = line.isEmpty && events.count == 1
+            for event in events where isAlone || !callIfBrief(event) { line.append(event) }
+            turn.begin(.now, isCut: line.count > turn.size)
+            for event in line.prefix(turn.size) { watcher(of: event)?.call(event.token, event.readiness) }
+            line.removeFirst(min(turn.size, line.count))
+        }
+    }
+
+    /// How many sockets have their turn together.
+    private struct Turn {
+        /// What a turn takes at the most, unless it is that of a single socket.
+        private static let limit = Duration.microseconds(200)
+        private static let sizeLimit = 64
+
+        private(set) var size = 1
+        private var start = ContinuousClock.now
+        /// Whether more were ready than had their turn.
+        private var isCut = false
+
+        func isLong(at now: ContinuousClock.Instant) -> Bool { now - start >= Self.limit }
+
+        mutating func begin(_ now: ContinuousClock.Instant, isCut: Bool) {
+            start = now
+            self.isCut = isCut
+        }
+
+        mutating func end(at now: ContinuousClock.Instant) {
+            if isLong(at: now) { size = 1 } else if isCut { size = min(size * 2, Self.sizeLimit) }
+            isCut = false
         }
     }
 
     private typealias Event = (token: Token, readiness: Readiness)
 
+    private func watcher(of event: Event) -> (isBrief: Bool, call: Watcher)? {
+        state.withLock { $0.watchers[event.token] }
+    }
+
     /// Calls a watcher that need not wait in line; false for all others.
     private func callIfBrief(_ event: Event) -> Bool {
-        guard let watcher = state.withLock({ $0.watchers[event.token] }), watcher.isBrief else { return false }
+        guard let watcher = watcher(of: event), watcher.isBrief else { return false }
         watcher.call(event.token, event.readiness)
         return true
     }
@@ -190,9 +222,9 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         }
     }
 
-    private func takeWork() -> [Work] {
+    private func takeWork(at now: ContinuousClock.Instant) -> [Work] {
         state.withLock { state in
-            let due = state.timers.takeDue(at: .now)
+            let due = state.timers.takeDue(at: now)
             defer { state.work = [] }
             return due.isEmpty ? state.work : state.work + due.map(Work.call)
         }

@@ -24,9 +24,9 @@ extension Transfer {
     }
 
     /// The next message of a login on a connection. `begun` is the one under way there: a login goes on only where it was
-    /// begun, and begins anew on another connection.
+    /// begun, and begins anew on another connection. `certificate` is that of the connection's TLS, for the binding.
     func message(
-        of way: Login, begun: ConnectionLogin?, serverEndPoint: [UInt8]?
+        of way: Login, begun: ConnectionLogin?, certificate: X509Certificate?
     ) async throws -> LoginMessage {
         guard let (known, token) = self[keyPath: way]?.sentLogin,
             let mechanism = known.prepared.connectionMechanism
@@ -37,7 +37,7 @@ extension Transfer {
             let (current, message) = try await BlockingLogins.run { () throws(ConnectionLoginError) in
                 if let begun { return (begun, try begun.message(after: token)) }
                 let new = try ConnectionLogin(
-                    mechanism, known.credential, for: known.space, serverEndPoint: serverEndPoint)
+                    mechanism, known.credential, for: known.space, serverEndPoint: certificate?.serverEndPoint)
                 return (new, try new.message(after: nil))
             }
             task.limit.progress(to: .sending)

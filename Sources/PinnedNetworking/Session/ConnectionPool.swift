@@ -225,10 +225,8 @@ final class PooledConnection {
             && login.space == upcoming.space
     }
 
-    /// What binds a login to it: the certificate of the TLS server that asks for the login.
-    func serverEndPoint(atProxy: Bool) -> [UInt8]? {
-        (atProxy ? proxy : origin)?.trust.presented.certificates.first?.serverEndPoint
-    }
+    /// The certificate of the TLS server that asks for a login, which is bound to it.
+    func certificate(atProxy: Bool) -> X509Certificate? { (atProxy ? proxy : origin)?.trust.presented.leaf }
 
     func isValid(at time: Date) -> Bool { [origin, proxy].allSatisfy { $0?.isValid(at: time) ?? true } }
 }

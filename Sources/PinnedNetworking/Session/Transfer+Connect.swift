@@ -120,7 +120,7 @@ extension Transfer {
             var credentials = proxyCredentials(isTunnel: true)
             switch try await message(
                 of: \.proxyLogin, begun: login,
-                serverEndPoint: server?.trust.presented.certificates.first?.serverEndPoint)
+                certificate: server?.trust.presented.leaf)
             {
             case .none: break
             case .field(let field, let current):

@@ -205,7 +205,8 @@ final class Transfer: TaskTransfer {
             task.beginTransaction(request)
             body = try await nextBody()
             // A request that cannot be sent needs no connection.
-            _ = try requestHead([])
+            hasOmittedBody = false
+            let plain = try requestHead([])
             task.limit.progress(to: .connection)
             let connection = try await connect(to: place)
             task.note { $0.note(connection) }
@@ -213,7 +214,7 @@ final class Transfer: TaskTransfer {
             // There is nothing to read before something was sent.
             (parts, head, hasEnded, hasAnswered) = ([], nil, true, false)
             (bodyProof, provenBody) = (nil, [])
-            guard let sent = try await requestHead(on: connection) else {
+            guard let sent = try await requestHead(plain, on: connection) else {
                 lease = nil
                 if connection.login == nil {
                     await session.pool.keep(connection, at: place)
@@ -290,16 +291,18 @@ final class Transfer: TaskTransfer {
     }
 
     /// The request's head with the credentials that go over this connection; nil when a login of it could not go on, and
-    /// the request is to begin anew.
-    private func requestHead(on connection: PooledConnection) async throws -> HTTPRequestHead? {
+    /// the request is to begin anew. `plain` is the one without any.
+    private func requestHead(
+        _ plain: HTTPRequestHead, on connection: PooledConnection
+    ) async throws -> HTTPRequestHead? {
         var credentials = originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : [])
-        (sentLogin, hasOmittedBody) = (nil, false)
+        sentLogin = nil
         let way = isForwarded ? \Transfer.proxyLogin : \Transfer.originLogin
         if ridesAlong(way, on: connection) {
             sentLogin = connection.login
         } else {
             switch try await message(
-                of: way, begun: connection.login, serverEndPoint: connection.serverEndPoint(atProxy: isForwarded))
+                of: way, begun: connection.login, certificate: connection.certificate(atProxy: isForwarded))
             {
             case .none: break
             case .field(let field, let login):
@@ -312,7 +315,7 @@ final class Transfer: TaskTransfer {
             case .impossible: return nil
             }
         }
-        return try requestHead(credentials)
+        return credentials.isEmpty && !hasOmittedBody ? plain : try requestHead(credentials)
     }
 
     /// The connection that was kept for the next message of a login.

@@ -2,7 +2,21 @@
 
 /// What a session knows of its tasks.
 struct SessionTasks: Sendable {
-    private struct Entry: Sendable {
+    private enum Entry: Sendable {
+        /// Run to its end by whoever made it: to be held weakly would slow down every use of the object.
+        case held(URLSessionTask)
+        /// It may be dropped before it begins, or before it was read.
+        case known(WeakTask)
+
+        var task: URLSessionTask? {
+            switch self {
+            case .held(let task): task
+            case .known(let known): known.task
+            }
+        }
+    }
+
+    private struct WeakTask: Sendable {
         weak let task: URLSessionTask?
     }
 
@@ -14,10 +28,10 @@ struct SessionTasks: Sendable {
 
     var all: [URLSessionTask] { entries.sorted { $0.key < $1.key }.compactMap { $0.value.task } }
 
-    mutating func add(_ task: URLSessionTask) {
+    mutating func add(_ task: URLSessionTask, isHeld: Bool) {
         // Tasks that were dropped before they began are gone without a word.
         if entries.count > 64, entries.count.isMultiple(of: 64) { entries = entries.filter { $0.value.task != nil } }
-        entries[task.taskIdentifier] = Entry(task: task)
+        entries[task.taskIdentifier] = isHeld ? .held(task) : .known(WeakTask(task: task))
     }
 
     mutating func remove(_ task: URLSessionTask) { entries[task.taskIdentifier] = nil }

@@ -129,7 +129,7 @@ public final class URLSession: Sendable {
     public func data(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
-        try await collect(makeTask(URLSessionDataTask.self, request, delegate: delegate))
+        try await collect(makeTask(URLSessionDataTask.self, request, delegate: delegate, isCollected: true))
     }
 
     /// Fetches a URL byte by byte; see ``bytes(for:delegate:)``.
@@ -186,18 +186,19 @@ public final class URLSession: Sendable {
     /// The most that a body may have that is collected in memory, in bytes: the server decides how much it sends.
     static let collectedBodyLimit = 1 << 30
 
+    /// A new task. One that is collected is given to ``collect(_:)`` at once, which runs it to its end.
     func makeTask<Made: URLSessionTask>(
         _ type: Made.Type, _ request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil,
-        start: (@Sendable (URLSessionTask) -> Void)? = nil
+        isCollected: Bool = false, start: (@Sendable (URLSessionTask) -> Void)? = nil
     ) -> Made {
         let limit = WorkLimit(
             requestTimeout: request.ownTimeoutInterval ?? settings.requestTimeout,
             resourceTimeout: settings.resourceTimeout)
         let task = Made(
             taskIdentifier: taskCount.add(1, ordering: .relaxed).newValue, originalRequest: request,
-            delegate: delegate, limit: limit, start: start)
+            delegate: delegate, isMeasured: delegate != nil || self.delegate != nil, limit: limit, start: start)
         let isInvalid = registry.withLock { tasks in
-            if !tasks.isInvalid { tasks.add(task) }
+            if !tasks.isInvalid { tasks.add(task, isHeld: isCollected) }
             return tasks.isInvalid
         }
         if isInvalid { task.status.withLock { $0.refusal = URLError(InvalidSessionError(), url: request.url) } }

@@ -53,14 +53,17 @@ public class URLSessionTask: @unchecked Sendable {
 
     let limit: WorkLimit
     let status: Locked<Status>
+    /// Whether a delegate hears of metrics: to note what nobody hears of would cost a tenth of a short request.
+    private let isMeasured: Bool
 
     required init(
-        taskIdentifier: Int, originalRequest: URLRequest, delegate: (any URLSessionTaskDelegate)?, limit: WorkLimit,
-        start: (@Sendable (URLSessionTask) -> Void)?
+        taskIdentifier: Int, originalRequest: URLRequest, delegate: (any URLSessionTaskDelegate)?, isMeasured: Bool,
+        limit: WorkLimit, start: (@Sendable (URLSessionTask) -> Void)?
     ) {
         self.taskIdentifier = taskIdentifier
         self.originalRequest = originalRequest
         self.delegate = delegate
+        self.isMeasured = isMeasured
         self.limit = limit
         var status = Status(currentRequest: originalRequest, start: start)
         if start == nil { (status.state, status.begin) = (.running, Date()) }
@@ -146,7 +149,7 @@ public class URLSessionTask: @unchecked Sendable {
     }
 
     /// Returns when the task is not suspended, or throws when it ends.
-    func whileSuspended() async throws {
+    nonisolated(nonsending) func whileSuspended() async throws {
         while true {
             let wait = status.withLock { status -> OnceOnlyAnswer<Void>? in
                 guard status.suspendCount > 0 else { return nil }
@@ -196,11 +199,13 @@ public class URLSessionTask: @unchecked Sendable {
 
     /// Begins the record of another request.
     func beginTransaction(_ request: URLRequest) {
+        guard isMeasured else { return }
         status.withLock { $0.transactions.append(TransactionRecord(request)) }
     }
 
     /// Adds to the record of the request that is under way.
     func note(_ body: (inout TransactionRecord) -> Void) {
+        guard isMeasured else { return }
         status.withLock { status in
             guard !status.transactions.isEmpty else { return }
             body(&status.transactions[status.transactions.count - 1])

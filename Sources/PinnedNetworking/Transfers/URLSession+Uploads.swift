@@ -7,14 +7,18 @@ extension URLSession {
     public func upload(
         for request: URLRequest, from bodyData: Data, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
-        try await collect(makeTask(URLSessionUploadTask.self, request.with(body: .data(bodyData)), delegate: delegate))
+        let request = request.with(body: .data(bodyData))
+        return try await collect(
+            makeTask(URLSessionUploadTask.self, request, delegate: delegate, isCollected: true))
     }
 
     /// Sends a request with the bytes of a regular file, which is read as it is sent; else as ``data(for:delegate:)``.
     public func upload(
         for request: URLRequest, fromFile fileURL: URL, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
-        try await collect(makeTask(URLSessionUploadTask.self, request.with(body: .file(fileURL)), delegate: delegate))
+        let request = request.with(body: .file(fileURL))
+        return try await collect(
+            makeTask(URLSessionUploadTask.self, request, delegate: delegate, isCollected: true))
     }
 
     /// A task that sends a body; its response goes to the delegate.
