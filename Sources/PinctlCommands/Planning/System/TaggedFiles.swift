@@ -81,8 +81,11 @@ final class TaggedFiles {
             case .folder: throw InputFileError(path: path, reason: .directory)
             case .tooLarge(let limit): throw InputFileError(path: path, reason: .tooLarge(limit: limit))
             default:
+                // It ends where it would have to fetch.
                 reader = nil
-                throw InputFileError(path: path, reason: .unavailable(error.description))
+                let absence = absence(of: path, at: tag)
+                throw InputFileError(
+                    path: path, reason: absence == Self.noSuchFile ? .unavailable(error.description) : absence)
             }
         }
     }
@@ -95,8 +98,8 @@ final class TaggedFiles {
             return answer.output.isEmpty
                 ? Self.noSuchFile
                 : .unavailable(
-                    "git has its name and not its contents: fetch a partial clone whole with git fetch --refetch, or "
-                        + "look for damage with git fsck")
+                    "git has its name and not its contents: fetch a partial clone whole with git fetch --refetch "
+                        + "--no-filter, or look for damage with git fsck")
         } catch {
             return .unavailable(error.description)
         }
