@@ -328,6 +328,21 @@ struct DialectTests {
         #expect(run.status == 0)
     }
 
+    @Test("A digest is looked for at a server, and in the store behind it: a server sends no root")
+    func explainAtServer() async throws {
+        try await site.serve { server in
+            for (pin, place) in [
+                (try site.leaf.key.pin, "the pin of api.test:\(server.port) via "),
+                (try site.root.key.pin, "the pin of the store, behind "),
+            ] {
+                let run = await pinctl("explain", pin, "--in", server.target(), "--ca-file", site.anchors)
+                #expect(run.status == 0 && run.output.contains(place), "\(run.output)\(run.errors)")
+            }
+            let strange = await pinctl("explain", strangePin, "--in", server.target(), "--ca-file", site.anchors)
+            #expect(strange.status == 1 && strange.output.contains("no digest of 3 keys"), "\(strange.output)")
+        }
+    }
+
     @Test("What is no file of pins says so", arguments: [["import"], ["export", "--to", "okhttp"]])
     func unreadable(words: [String]) async throws {
         let text = await pinctl(words + [try site.folder.add("hello")])

@@ -35,6 +35,16 @@ struct FileCheckTests {
         #expect(uncovered.status == 1)
     }
 
+    @Test("passes over folders in a folder, as the other commands do")
+    func nestedFolders() async throws {
+        let made = try await shell("mkdir -p certs/old && cp chain.pem certs", in: site.folder)
+        #expect(made.status == 0)
+        let run = await check("--pin", try site.root.key.pin, site.folder.path + "/certs")
+        #expect(run.lines.last == "1 checked: 1 ok" && run.status == 0, "\(run.errors)")
+        let hollow = await check("--pin", try site.root.key.pin, site.folder.path + "/certs/old")
+        #expect(hollow.status == 2 && hollow.errors.contains("is an empty folder"))
+    }
+
     @Test("judges names below a rule's host, and a wildcard as one of its names")
     func subdomains() async throws {
         let policy = try site.policy(

@@ -18,9 +18,7 @@ enum MarkdownReport {
         for section in sections where section.outcome != .ok { table(of: section, in: report, on: &page) }
         for section in sections where section.outcome.isFailure { details(of: section, in: report, on: &page) }
         for section in sections where section.outcome == .ok {
-            page.add("<details><summary>\(grouped(section.entries.count)) ok</summary>\n\n")
-            rows(of: section, in: report, on: &page)
-            page.close("</details>\n\n")
+            page.fold("\(grouped(section.entries.count)) ok") { page in rows(of: section, in: report, on: &page) }
         }
         return page.text
     }
@@ -45,7 +43,7 @@ enum MarkdownReport {
                 "| \(span(entry.title)) | \(span(entry.verdict)) | \(found.map(span).joined(separator: "<br>")) | "
                     + "\(entry.location.map { span($0.description) } ?? "") |\n")
         }
-        page.close("\n")
+        page.add("\n")
     }
 
     private static func details(of section: ReportSection, in report: Report, on page: inout Page) {
@@ -98,7 +96,7 @@ enum MarkdownReport {
         private var detailsLeftOut = 0
         private var isFull = false
 
-        /// What the end needs, and what closes an open table or fold.
+        /// What the end needs, and what closes an open fold.
         private static let reserve = 512
 
         init(limit: Int) {
@@ -120,8 +118,12 @@ enum MarkdownReport {
 
         mutating func addDetails(_ text: String) { if isFull || !put(text) { detailsLeftOut += 1 } }
 
-        /// Closes what is open, from the reserve.
-        mutating func close(_ text: String) { if !isFull { body += text } }
+        /// What is folded away behind a summary; what closes it is from the reserve.
+        mutating func fold(_ summary: String, _ content: (inout Page) -> Void) {
+            let isOpen = !isFull && put("<details><summary>\(summary)</summary>\n\n")
+            content(&self)
+            if isOpen { body += "\n</details>\n\n" }
+        }
 
         private mutating func put(_ text: String) -> Bool {
             let size = text.utf8.count

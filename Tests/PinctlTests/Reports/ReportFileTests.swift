@@ -118,6 +118,41 @@ struct ReportFileTests {
         #expect(await pinctl("lint", file, "--annotations", "gitlab").status == 2)
     }
 
+    @Test("the summary of a step is no longer than GitHub shows, says what it leaves out, and is whole")
+    func summaryLimit() async throws {
+        let page = try site.folder.add(String(repeating: "x", count: 950_000), name: "summary.md")
+        let flags = ["check", "--ca-file", site.anchors, "--pin", try site.leaf.key.pin, "--annotations", "github"]
+        let run = await pinctl(
+            flags + ["--files"] + Array(repeating: site.chain, count: 1_200),
+            variables: ["GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": page])
+        #expect(run.status == 0, "\(run.errors.prefix(500))")
+        let text = try contents("summary.md")
+        #expect(text.utf8.count <= 1 << 20 && text.utf8.count > 1_000_000)
+        let rows = text.components(separatedBy: "\n| `").count - 1
+        #expect(text.hasSuffix("Left out here, as a summary may not be longer: \(grouped(1_200 - rows)) entries.\n"))
+        #expect(text.components(separatedBy: "<details>").count == text.components(separatedBy: "</details>").count)
+    }
+
+    @Test(
+        "a disk that is full halfway leaves what was there, and nothing beside it",
+        .enabled(if: TestCommand.isPresent("unshare", "-m", "true"), "mounting takes privileges"))
+    func diskFillsUp() async throws {
+        _ = try policy()
+        let run = try await shell(
+            """
+            mkdir small && cat > script <<'END'
+            mount -t tmpfs -o size=16k tmpfs small && echo old > small/r.html && cp small/r.html small/nsc.xml
+            cat /dev/zero > small/fill 2> /dev/null
+            pinctl lint pins.jsonc --report html=small/r.html > /dev/null; echo $?
+            pinctl export --to android --lossy -o small/nsc.xml pins.jsonc > /dev/null 2> /dev/null; echo $?
+            cat small/r.html small/nsc.xml; ls -A small
+            END
+            unshare -m bash script
+            """, in: site.folder)
+        #expect(run.output == "2\n2\nold\nold\nfill\nnsc.xml\nr.html\n", "\(run.errors)")
+        #expect(run.errors.contains("the disk is full"))
+    }
+
     @Test("a file that cannot be read is an error in every report")
     func unreadable() async throws {
         let run = await pinctl("lint", "/no/such.jsonc", "--report", "junit=-")
