@@ -148,6 +148,8 @@ struct GateTests {
             #expect(first.results[0].failure?.hasPrefix("pin_mismatch ") == true)
             let file = try site.folder.add(earlier.output)
             let words = ["--baseline", file, "--policy", policy, server.target()]
+            let lines = try site.folder.add(await check(["--ndjson", "--policy", policy, server.target()]).output)
+            #expect(await check(["--baseline", lines, "--policy", policy, server.target()]).status == 0)
             let run = await check(words)
             #expect(run.lines[0].hasPrefix("old   api.test:"))
             #expect(run.lines[0].contains("  known: pin mismatch: "))
@@ -197,6 +199,10 @@ struct GateTests {
             "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\"}]}",
             "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\",\"verdict\":\"fine\"}]}",
             "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\",\"verdict\":\"denied\"}]}",
+            // Lines without an end, and with another's.
+            "{\"type\":\"check\",\"target\":\"a\",\"verdict\":\"ok\"}",
+            "{\"type\":\"check\",\"target\":\"a\"}\n{\"type\":\"summary\",\"schema\":\"pinctl.check/1\"}",
+            "{\"type\":\"summary\",\"schema\":\"pinctl.lint/1\"}", "{\"type\":\"check\",\"target\":\"a\",",
         ])
     func foreignBaseline(text: String) async throws {
         let file = try site.folder.add(text)

@@ -24,38 +24,75 @@ struct Baseline: Sendable {
     /// The failures of each place; its addresses may differ.
     private var known: [Place: Set<Failure>] = [:]
 
-    /// Reads a document; a failure in it must say what is behind it.
+    /// Reads the document of `--json`, or the lines of `--ndjson`, of which there may be any number.
     init(file: String) throws(UsageError) {
-        func refuse(_ reason: String) -> UsageError { .invalidValue(.baseline, reason: "\(file): \(reason)") }
-        let bytes: [UInt8]
-        do throws(InputFileError) {
-            bytes = try InputFile.contents(ofFile: file, limit: JSONCReader.maximumSize)
-        } catch {
-            throw refuse("\(error)")
-        }
-        let document = JSONCReader.read(bytes, dialect: .json)
-        if let problem = document.problems.first {
-            throw refuse("no JSON document (line \(problem.position.line): \(problem.message)): \(Self.origin)")
-        }
-        guard document.root?["schema"]?.string == "pinctl.check/1",
-            let results = document.root?["results"]?.elements
-        else { throw refuse("no document of pinctl check: \(Self.origin)") }
-        for result in results {
-            // A line that was no target.
-            if result["error"] != nil { continue }
-            guard let target = result["target"]?.string, let word = result["verdict"]?.string.map(VerdictWord.init),
-                let word
-            else { throw refuse("line \(result.position.line) is no result of this version: \(Self.origin)") }
-            guard word.status != .good else { continue }
-            guard let failure = result["failure"]?.string else {
-                throw refuse("line \(result.position.line) does not say what failed: \(Self.origin)")
+        do throws(Problem) {
+            var lines = try BaselineLines(path: file)
+            let first = try lines.next() ?? []
+            if first.starts(with: #"{"type":"#.utf8) {
+                try read(first, then: &lines)
+            } else {
+                try read(document: first + [UInt8(ascii: "\n")] + lines.rest(limit: JSONCReader.maximumSize))
             }
-            known[Place(target, key: result["key"]?.string), default: []].insert(
-                Failure(text: failure, key: result["failing_key"]?.string))
+        } catch {
+            throw .invalidValue(.baseline, reason: "\(file): \(error.reason)")
         }
     }
 
-    private static let origin = "give what check --json printed"
+    private mutating func read(document bytes: [UInt8]) throws(Problem) {
+        let root = try Self.parse(bytes, line: nil)
+        guard root["schema"]?.string == Self.schema, let results = root["results"]?.elements else {
+            throw Problem("no document of pinctl check: \(Self.origin)")
+        }
+        for result in results { try note(result, line: Int(result.position.line)) }
+    }
+
+    private mutating func read(_ first: [UInt8], then lines: inout BaselineLines) throws(Problem) {
+        var line: [UInt8]? = first
+        var number = 1
+        var hasEnd = false
+        while let bytes = line {
+            let result = try Self.parse(bytes, line: number)
+            if result["type"]?.string == "summary" {
+                guard result["schema"]?.string == Self.schema else {
+                    throw Problem("no lines of pinctl check: \(Self.origin)")
+                }
+                hasEnd = true
+            } else {
+                try note(result, line: number)
+            }
+            line = try lines.next()
+            number += 1
+        }
+        guard hasEnd else { throw Problem("has no summary at its end, and may be cut off: \(Self.origin)") }
+    }
+
+    private static func parse(_ bytes: [UInt8], line: Int?) throws(Problem) -> JSONValue {
+        let document = JSONCReader.read(bytes, dialect: .json)
+        if let problem = document.problems.first {
+            throw Problem("no JSON (line \(line ?? Int(problem.position.line)): \(problem.message)): \(origin)")
+        }
+        guard let root = document.root else { throw Problem("no JSON: \(origin)") }
+        return root
+    }
+
+    /// Takes a result; a failure must say what is behind it.
+    private mutating func note(_ result: JSONValue, line: Int) throws(Problem) {
+        // A line that was no target.
+        if result["error"] != nil { return }
+        guard let target = result["target"]?.string, let word = result["verdict"]?.string.map(VerdictWord.init),
+            let word
+        else { throw Problem("line \(line) is no result of this version: \(Self.origin)") }
+        guard word.status != .good else { return }
+        guard let failure = result["failure"]?.string else {
+            throw Problem("line \(line) does not say what failed: \(Self.origin)")
+        }
+        known[Place(target, key: result["key"]?.string), default: []].insert(
+            Failure(text: failure, key: result["failing_key"]?.string))
+    }
+
+    private static let schema = "pinctl.check/1"
+    private static let origin = "give what check --json or --ndjson printed"
 
     /// Whether this failure is known.
     func knows(_ result: CheckResult) -> Bool {
@@ -67,5 +104,62 @@ struct Baseline: Sendable {
     /// Whether something failed here in the earlier run, and nothing does now.
     func isMended(_ result: CheckResult) -> Bool {
         result.failure == nil && known[Place(result.text.subject, key: result.key?.rawValue)] != nil
+    }
+}
+
+/// Why a file is no baseline.
+private struct Problem: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// The lines of a file, as they come.
+private struct BaselineLines: ~Copyable {
+    private var file: InputFile
+    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    private var unread: ArraySlice<UInt8> = []
+
+    /// Bytes of a line: a chain has some hundred for each certificate.
+    private static let limit = 8 << 20
+
+    init(path: String) throws(Problem) {
+        do throws(InputFileError) { file = try InputFile(path: path) } catch { throw Problem("\(error)") }
+    }
+
+    /// The next line without its end; nil at the end of the file.
+    mutating func next() throws(Problem) -> [UInt8]? {
+        var line: [UInt8] = []
+        while true {
+            if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+                line += unread[..<end]
+                unread = unread[(end + 1)...]
+                return line
+            }
+            line += unread
+            guard line.count <= Self.limit else { throw Problem("has a line of more than \(Self.limit) bytes") }
+            guard try fill() else { return line.isEmpty ? nil : line }
+        }
+    }
+
+    /// What is behind the lines that were taken.
+    mutating func rest(limit: Int) throws(Problem) -> [UInt8] {
+        var rest = Array(unread)
+        while try fill() {
+            rest += unread
+            guard rest.count <= limit else {
+                throw Problem("larger than \(limit) bytes, the most that is read of a document: give --ndjson's lines")
+            }
+        }
+        return rest
+    }
+
+    private mutating func fill() throws(Problem) -> Bool {
+        do throws(InputFileError) {
+            unread = buffer[..<(try file.read(into: &buffer))]
+        } catch {
+            throw Problem("\(error)")
+        }
+        return !unread.isEmpty
     }
 }

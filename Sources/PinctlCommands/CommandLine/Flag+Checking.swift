@@ -18,12 +18,13 @@ extension Flag {
         "exit-zero", "end with 0 where it would be 1, 3 or 4",
         details: "The summary of JSON still says what was found. Wrong usage and unreadable input stay exit code 2.")
     static let baseline = Flag(
-        "baseline", value: .file("FILE"), "pass over what failed in the same way in FILE, the --json of an earlier run",
+        "baseline", value: .file("FILE"),
+        "pass over what failed in the same way in FILE, the --json or --ndjson of an earlier run",
         details: "A failure is the same when target, verdict and causes are, with the authority it is about and the "
             + "key that fails; whatever else fails counts. What does not fail any more is told. --report json=FILE "
             + "writes such a FILE too.")
     static let maxUnreachable = Flag(
         "max-unreachable", value: .text("N%"), "accept that N% of what is checked, or N of it, is not reached (0)",
-        details: "Each address and each kind of key of a target counts. A run in which nothing is reached fails whatever is "
-            + "given.")
+        details: "Each address and each kind of key of a target counts. A run in which nothing is reached fails whatever "
+            + "is given.")
 }
