@@ -121,10 +121,16 @@ struct PathBuilder {
         var names: Set<CanonicalName> = []
         var rest = presented
         while true {
-            let leading = rest.filter { names.contains($0.canonicalIssuer) || !store.issuers(of: $0).isEmpty }
-            guard !leading.isEmpty else { return names }
-            names.formUnion(leading.map(\.canonicalSubject))
-            rest.removeAll { names.contains($0.canonicalSubject) }
+            var others: [X509Certificate] = []
+            for certificate in rest {
+                if names.contains(certificate.canonicalIssuer) || !store.issuers(of: certificate).isEmpty {
+                    names.insert(certificate.canonicalSubject)
+                } else if !names.contains(certificate.canonicalSubject) {
+                    others.append(certificate)
+                }
+            }
+            guard others.count < rest.count else { return names }
+            rest = others
         }
     }
 
