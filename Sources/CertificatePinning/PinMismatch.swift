@@ -29,8 +29,8 @@ extension PinMismatch: CustomStringConvertible {
         lines.append("  pinned:")
         lines += rule.pins.map { "    \($0.object)  \($0.role.rawValue)\(remarks(on: $0, served))" }
         lines.append(
-            "if the served keys are yours, serve a pinned key again, or pin one of the keys served and ship that first; "
-                + "if not, somebody stands between you and the host")
+            "if the served keys are yours, serve a pinned key again, as apps that are out keep their pins, then ship the pin "
+                + "of the next key before it is served; if not, somebody stands between you and the host")
         return lines.joined(separator: "\n")
     }
 

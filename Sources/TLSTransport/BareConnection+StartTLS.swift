@@ -8,10 +8,11 @@ extension BareConnection {
         try await startTLS(spoken, to: host, until: Deadline(for: .startTLS, peer: peer, limit: limit))
     }
 
-    /// Speaks a protocol up to the point where TLS begins.
+    /// Speaks a protocol up to the point where TLS begins. `greeting` is what the server has said already.
     borrowing func startTLS(
-        _ spoken: StartTLSProtocol, to host: ServerName, until deadline: Deadline
+        _ spoken: StartTLSProtocol, to host: ServerName, behind greeting: [UInt8] = [], until deadline: Deadline
     ) async throws(TransportError) {
+        var greeting = greeting
         var negotiation = StartTLSNegotiation(spoken, to: host)
         var action = negotiation.opening
         while true {
@@ -21,7 +22,9 @@ extension BareConnection {
             case .sendAndUpgrade(let bytes): return try await send(bytes, until: deadline)
             case .upgrade: return
             }
-            guard let bytes = try await receive(until: deadline) else {
+            let heard = greeting.isEmpty ? try await receive(until: deadline) : greeting
+            greeting = []
+            guard let bytes = heard else {
                 throw .startTLSUnreadable(peer: peer, spoken, reason: "the server closes the connection")
             }
             do throws(StartTLSFailure) {

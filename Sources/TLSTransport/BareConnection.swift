@@ -88,16 +88,20 @@ package struct BareConnection: ~Copyable, Sendable {
     package borrowing func requestTunnel(
         _ request: HTTPRequestHead, limit: Duration
     ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool) {
-        try await requestTunnel(request, until: Deadline(for: .tunnel, peer: connection.peer, limit: limit))
+        let answer = try await requestTunnel(
+            request, until: Deadline(for: .tunnel, peer: connection.peer, limit: limit))
+        return (answer.head, answer.isReusable)
     }
 
+    /// And what a host that speaks first has said behind the answer.
     borrowing func requestTunnel(
-        _ request: HTTPRequestHead, until deadline: Deadline
-    ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool) {
+        _ request: HTTPRequestHead, hostSpeaksFirst: Bool = false, until deadline: Deadline
+    ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool, greeting: [UInt8]) {
         try await connection.send(request.bytes, until: deadline)
         var exchange = HTTPExchange(request)
         var head: HTTPResponseHead?
         var bodyCount = 0
+        var unread: ArraySlice<UInt8> = []
         while true {
             do throws(HTTPResponseError) {
                 while let event = try exchange.next() {
@@ -106,15 +110,24 @@ package struct BareConnection: ~Copyable, Sendable {
                     case .head(let received): head = received
                     case .body(let bytes): bodyCount += bytes.count
                     case .end(let isReusable):
-                        if let head { return (head, isReusable) }
+                        if let head { return (head, isReusable, Array(unread)) }
                     }
                 }
             } catch {
                 throw .tunnelRefused(peer: connection.peer, reason: error.description)
             }
             // What a proxy has to say about a refusal is shown to nobody.
-            if let head, bodyCount > Self.refusalLimit { return (head, false) }
-            exchange.receive(try await connection.receive(until: deadline))
+            if let head, bodyCount > Self.refusalLimit { return (head, false, []) }
+            if unread.isEmpty {
+                guard let bytes = try await connection.receive(until: deadline) else {
+                    exchange.receive(nil)
+                    continue
+                }
+                unread = bytes[...]
+            }
+            // What follows the answer is the host's then, and where the answer ends only its reader knows.
+            exchange.receive(Array(hostSpeaksFirst ? unread.prefix(1) : unread))
+            unread = hostSpeaksFirst ? unread.dropFirst() : []
         }
     }
 

@@ -26,20 +26,26 @@ package struct CleartextProxy: Sendable {
         self.login = login
     }
 
-    /// Turns a connection to the proxy into the way to a host, whose name the proxy resolves.
+    /// Turns a connection to the proxy into the way to a host, whose name the proxy resolves. Returns what a host that
+    /// speaks first has said already: it may come with the proxy's answer.
     func lead(
-        _ bare: borrowing BareConnection, to host: ServerName, port: UInt16, peer: String, until deadline: Deadline
-    ) async throws(TransportError) {
+        _ bare: borrowing BareConnection, to host: ServerName, port: UInt16, hostSpeaksFirst: Bool, peer: String,
+        until deadline: Deadline
+    ) async throws(TransportError) -> [UInt8] {
         switch kind {
         case .socks(let version):
-            try await bare.requestHost(host, port: port, from: version, login: login, until: deadline)
+            return try await bare.requestHost(
+                host, port: port, from: version, login: login, hostSpeaksFirst: hostSpeaksFirst, until: deadline)
         case .http:
             let request: HTTPRequestHead
             do throws(HTTPRequestError) { request = try self.request(to: host, port: port) } catch {
                 throw .tunnelRefused(peer: peer, reason: error.description)
             }
-            let (head, _) = try await bare.requestTunnel(request, until: deadline)
-            guard head.statusCode / 100 == 2 else { throw .tunnelRefused(peer: peer, reason: refusal(head)) }
+            let answer = try await bare.requestTunnel(request, hostSpeaksFirst: hostSpeaksFirst, until: deadline)
+            guard answer.head.statusCode / 100 == 2 else {
+                throw .tunnelRefused(peer: peer, reason: refusal(answer.head))
+            }
+            return answer.greeting
         }
     }
 

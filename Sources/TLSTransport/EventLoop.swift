@@ -128,7 +128,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     private func run(_ shared: SharedPoller) {
         thread.store(currentThread(), ordering: .relaxed)
         var patience = Patience()
-        var line: ArraySlice<Event> = []
+        var line = ReadyLine()
         var turn = Turn()
         while true {
             let now = ContinuousClock.now
@@ -144,10 +144,11 @@ final class EventLoop: SerialExecutor, TaskExecutor {
             var events = shared.poller.wait(milliseconds: 0)
             if work.isEmpty, line.isEmpty, events.isEmpty { events = idle(shared, &patience) }
             let isAlone = line.isEmpty && events.count == 1
-            for event in events where isAlone || !callIfBrief(event) { line.append(event) }
-            turn.begin(.now, isCut: line.count > turn.size)
-            for event in line.prefix(turn.size) { watcher(of: event)?.call(event.token, event.readiness) }
-            line.removeFirst(min(turn.size, line.count))
+            for event in events where isAlone || !callIfBrief(event) { line.append(event.token, event.readiness) }
+            // A long line moves on in any case: connections that always have work are not to hold it up.
+            let size = max(turn.size, line.count / 8)
+            turn.begin(.now, isCut: line.count > size)
+            for event in line.take(size) { watcher(of: event)?.call(event.token, event.readiness) }
         }
     }
 

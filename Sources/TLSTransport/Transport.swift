@@ -49,14 +49,17 @@ package final class Transport: Sendable {
         let engine = try TLSClientEngine.engine(
             for: endpoint.name, options, peer: endpoint.description, in: try startedContext())
         let bare: BareConnection
+        var greeting: [UInt8] = []
         if let proxy {
-            bare = try await connect(endpoint, through: proxy, options, total: total)
+            let speaksFirst = startTLS.map { StartTLSNegotiation($0, to: endpoint.name).serverSpeaksFirst }
+            bare = try await connect(
+                endpoint, through: proxy, options, total: total, hostSpeaksFirst: speaksFirst ?? false, &greeting)
         } else {
             bare = try await connect(endpoint, at: address, options, total: total)
         }
         if let startTLS {
             let deadline = Deadline(for: .startTLS, peer: endpoint.description, limit: options.handshakeTimeout)
-            try await bare.startTLS(startTLS, to: endpoint.name, until: .earlier(deadline, total))
+            try await bare.startTLS(startTLS, to: endpoint.name, behind: greeting, until: .earlier(deadline, total))
         }
         let deadline = Deadline(for: .handshake, peer: endpoint.description, limit: options.handshakeTimeout)
         return try await bare.secure(as: endpoint.name, engine, options, until: .earlier(deadline, total), total: total)
@@ -79,27 +82,32 @@ package final class Transport: Sendable {
             family: options.addressFamily, until: .earlier(deadline, total), on: .shared)
     }
 
-    /// A proxy's way to an endpoint.
+    /// A proxy's way to an endpoint, with what it has said already.
     private func connect(
-        _ endpoint: Endpoint, through proxy: CleartextProxy, _ options: DialOptions, total: Deadline
+        _ endpoint: Endpoint, through proxy: CleartextProxy, _ options: DialOptions, total: Deadline,
+        hostSpeaksFirst: Bool, _ greeting: inout [UInt8]
     ) async throws(TransportError) -> BareConnection {
         let way = Endpoint(name: proxy.host, port: proxy.port)
-        let bare = try await connect(way, options, total: total)
         let peer = "\(endpoint) through the proxy \(way)"
+        let bare = try await connect(way, as: ("the proxy \(way)", peer), options, total: total)
         let phase = proxy.kind == .http ? TransportError.Phase.tunnel : .relay
-        try await proxy.lead(
-            bare, to: endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port, peer: peer,
+        greeting = try await proxy.lead(
+            bare, to: endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
+            hostSpeaksFirst: hostSpeaksFirst, peer: peer,
             until: .earlier(Deadline(for: phase, peer: peer, limit: options.handshakeTimeout), total))
         return bare
     }
 
+    /// `names` are what messages call it: until it is connected, and from then on.
     private func connect(
-        _ endpoint: Endpoint, at address: SocketAddress? = nil, _ options: DialOptions, total: Deadline
+        _ endpoint: Endpoint, at address: SocketAddress? = nil, as names: (way: String, peer: String)? = nil,
+        _ options: DialOptions, total: Deadline
     ) async throws(TransportError) -> BareConnection {
+        let name = names?.way ?? endpoint.description
         let context = try startedContext()
         let loop = EventLoop.shared
         func deadline(_ phase: TransportError.Phase, _ limit: Duration) -> Deadline {
-            .earlier(Deadline(for: phase, peer: endpoint.description, limit: limit), total)
+            .earlier(Deadline(for: phase, peer: name, limit: limit), total)
         }
         let addresses: [SocketAddress]
         if let address {
@@ -107,10 +115,10 @@ package final class Transport: Sendable {
         } else {
             addresses = try await self.addresses(of: endpoint, options, total: total)
         }
-        let race = ConnectRace(to: addresses, peer: endpoint.description, on: loop)
+        let race = ConnectRace(to: addresses, peer: name, on: loop)
         let socket = try await race.run(until: deadline(.connect, options.connectTimeout))
         let address = socket.address.description
-        let peer = endpoint.description == address ? address : "\(endpoint) at \(address)"
+        let peer = names?.peer ?? (endpoint.description == address ? address : "\(endpoint) at \(address)")
         let connection = Connection(socket, peer: peer, on: loop)
         return BareConnection(connection, remoteAddress: address, context: context)
     }

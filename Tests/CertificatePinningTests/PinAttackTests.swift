@@ -166,7 +166,8 @@ struct PinAttackTests {
                 \(pins[0].object)  leaf  api-\\u{9B}2026
                 \(pins[1].object)  leaf  served, but as root
                 \(pins[2].object)  any  backup
-            if the served keys are yours, serve a pinned key again, or pin one of the keys served and ship that first; \
+            if the served keys are yours, serve a pinned key again, as apps that are out keep their pins, then ship \
+            the pin of the next key before it is served; \
             if not, somebody stands between you and the host
             """
         #expect(text == expected)

@@ -58,7 +58,7 @@ struct PinDiagnosisTests {
         #expect(found.causes == ["leaf-rekeyed"])
         #expect(
             found.text.hasPrefix("the server has another key, in a certificate since 2026-01-01: if the key is yours"))
-        #expect(found.text.hasSuffix("or ship \(try server.leaf.key.pin)"))
+        #expect(found.text.hasSuffix("learn of \(try server.leaf.key.pin) with their next version"))
         // Nobody knows whose key a pin without a role is.
         let anyRole = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()]))
         #expect(anyRole.causes == ["leaf-rekeyed", "authority-changed"])
@@ -81,7 +81,7 @@ struct PinDiagnosisTests {
         #expect(installed.causes == ["inspected"])
         #expect(
             installed.text
-                == "the chain leads to CN=Other Root, which is no root of the system: an authority of your own, or "
+                == "the chain leads to CN=Other Root, which is no root that was expected: an authority of your own, or "
                 + "somebody between who signs certificates himself: if it is yours, trust its root for this host, by "
                 + "--ca-file or \"anchors\", which pinctl init --ca-file writes; if it is not, do not pin that key, and "
                 + "look for who stands between")

@@ -41,6 +41,11 @@ struct FileCheckTests {
         #expect(made.status == 0)
         let run = await check("--pin", try site.root.key.pin, site.folder.path + "/certs")
         #expect(run.lines.last == "1 checked: 1 ok" && run.status == 0, "\(run.errors)")
+        #expect(run.errors == "pinctl: \(site.folder.path)/certs/old: passed over, it is no file\n")
+        // An authority's certificate is there for the sake of the chain; alone it is a key.
+        #expect(try await shell("cp root.pem certs", in: site.folder).status == 0)
+        #expect(await check("--pin", try site.leaf.key.pin, site.folder.path + "/certs").status == 0)
+        #expect(await check("--pin", try site.leaf.key.pin, site.anchors).status == 1)
         let hollow = await check("--pin", try site.root.key.pin, site.folder.path + "/certs/old")
         #expect(hollow.status == 2 && hollow.errors.contains("is an empty folder"))
     }
@@ -167,7 +172,8 @@ struct FileCheckTests {
         let folder = try TestFolder()
         _ = try folder.add("what these are for\n", name: "README")
         let nothing = await check("--policy", policy, folder.path)
-        #expect(nothing.errors == "pinctl: the folders hold nothing to check: give chains, requests or keys\n")
+        #expect(nothing.errors.contains("README: passed over, it holds neither PEM nor DER"))
+        #expect(nothing.errors.hasSuffix("pinctl: the folders hold nothing to check: give chains, requests or keys\n"))
         #expect(nothing.status == 2)
         _ = try folder.add(site.leaf.pemText + site.intermediate.pemText, name: "chain.pem")
         let run = await check("--policy", policy, folder.path)

@@ -192,6 +192,44 @@ struct GateTests {
         }
     }
 
+    @Test("of several runs in one baseline the last that saw a target counts; a line that is no target begins none")
+    func runsInBaseline() async throws {
+        let policy = try site.policy("\"\(strangePin)\"")
+        let good = try site.policy("\"\(try site.leaf.key.pin)\"")
+        try await site.serve { server in
+            func lines(_ policy: String) async -> String { await check(["--ndjson", "--policy", policy, server.target()]).output }
+            let (bad, fine) = (await lines(policy), await lines(good))
+            let error = "{\"input\":\"#\",\"error\":\"no host\"}\n"
+            for (text, status) in [(fine + bad, 0), (bad + fine, 1), (error + bad, 0)] as [(String, Int32)] {
+                let file = try site.folder.add(text)
+                #expect(await check(["--baseline", file, "--policy", policy, server.target()]).status == status)
+            }
+            let again = await check(
+                ["--baseline", try site.folder.add(bad, name: "b.json"), "--report", "json=\(site.folder.path)/./b.json"]
+                    + ["--policy", policy, server.target()])
+            #expect(again.status == 2 && again.errors.contains("b.json is the baseline"))
+        }
+    }
+
+    @Test("--failures leaves out what is good")
+    func failures() async throws {
+        try await site.serve { server in
+            let pin = try site.leaf.key.pin
+            let words = ["--failures", "--pin", pin, server.target(), server.target("www.test"), "--warn-within", "0"]
+            let run = await check(words)
+            #expect(run.lines.first?.hasPrefix("FAIL  www.test:") == true && !run.output.contains("ok    "))
+            #expect(run.lines.last == "2 checked: 1 ok, 1 not trusted")
+            #expect(await check(words + ["--ndjson"]).output.contains("\"verdict\":\"ok\""))
+        }
+    }
+
+    @Test("--store says which rules it is not held against")
+    func storeBesideAnchors() async throws {
+        let policy = try site.policy("\"\(try site.leaf.key.pin)\"", rule: " \"anchors\": { \"files\": [\"root.pem\"] },")
+        let run = await check(["--policy", policy, "--store", "old=\(site.anchors)", "--files", site.chain])
+        #expect(run.errors.contains("--store is not held against api.test, whose rules have anchors of their own"))
+    }
+
     @Test(
         "what is no baseline is refused",
         arguments: [

@@ -147,6 +147,22 @@ struct PlanTagTests {
         #expect(gone.errors.contains("\"roots.jsonc\" cannot be included: no such file"))
     }
 
+    @Test("P5: a policy behind a link to a folder, or in a submodule, is not passed over")
+    func behindLink() async throws {
+        try git("-C", repository, "mv", "pins", "real")
+        try FileManager.default.createSymbolicLink(atPath: repository + "/pins", withDestinationPath: "real")
+        try tag("v8.0")
+        try git("-C", repository, "rm", "-q", "-f", "pins")
+        let module = "160000,\(String(repeating: "1", count: 40)),pins"
+        try git("-C", repository, "update-index", "--add", "--cacheinfo", module)
+        try git("-C", repository, "commit", "-q", "-m", "module")
+        try git("-C", repository, "update-ref", "refs/tags/v9.0", "HEAD")
+        let run = await plan("git:v[589]*:pins/pins.jsonc")
+        #expect(run.errors.contains("v8.0: pins/pins.jsonc: cannot be had: pins is a symbolic link at this tag"))
+        #expect(run.errors.contains("v9.0: pins/pins.jsonc: cannot be had: pins is a submodule"))
+        #expect(run.status == 2)
+    }
+
     @Test("A path that some tags do not have is told; one that none has is exit 2")
     func absent() async throws {
         try write("new.jsonc", policyText([("api.test", ["\"\(try site.root.key.pin)\""])]))

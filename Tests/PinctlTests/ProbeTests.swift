@@ -238,6 +238,55 @@ import Testing
         }
     }
 
+    @Test(
+        "a mail server's greeting may come with the proxy's answer, and goes to the protocol, never to TLS",
+        arguments: ["http", "socks5", "socks4a"])
+    func greetingWithReply(scheme: String) async throws {
+        let reply: [UInt8] =
+            switch scheme {
+            case "http": Array("HTTP/1.1 200 Connected\r\n\r\n".utf8)
+            case "socks5": [5, 0, 0, 1, 127, 0, 0, 1, 0, 80]
+            default: [0, 90, 0, 0, 0, 0, 0, 0]
+            }
+        let said = Locked<[UInt8]>([])
+        let script = LoopbackServer.Script.handle { connection in
+            if scheme == "socks5" {
+                guard try connection.readExactly(3) != nil else { return }
+                try connection.write([5, 0])
+            }
+            guard try connection.read() != nil else { return }
+            try connection.write(reply + Array("220 mail.test ESMTP\r\n".utf8))
+            guard let line = try connection.read() else { return }
+            said.withLock { $0 = line }
+            try connection.write(Array("502 no\r\n".utf8))
+            while try connection.read() != nil {}
+        }
+        try await LoopbackServer(plain: script).run { proxy in
+            let flags = ["--ca-file", site.anchors, "--pin", strangePin, "--proxy", "\(scheme)://127.0.0.1:\(proxy.port)"]
+            let run = await pinctl(["check", "smtp://mail.test"] + flags)
+            #expect(run.status == 3, "\(run.output)")
+            #expect(String(decoding: said.withLock { $0 }, as: UTF8.self).hasPrefix("EHLO "), "\(run.output)")
+        }
+    }
+
+    @Test("a proxy's login is taken apart by bytes, and what cannot be said is refused before anybody is asked")
+    func proxyLogins() async throws {
+        for (login, scheme, reason) in [
+            ("u:\u{200D}secret:x", "socks4a", "SOCKS 4a has no password"), ("user", "http", "has no colon"),
+            (":x", "socks5", "room for 1 to 255 bytes"), ("u\0:x", "http", "is no text"),
+            (String(repeating: "u", count: 256) + ":x", "socks5", "room for 1 to 255 bytes"),
+        ] {
+            let file = try site.folder.add(login + "\n")
+            let run = await pinctl(
+                "check", "a.test", "--pin", strangePin, "--proxy", "\(scheme)://127.0.0.1:1", "--proxy-login", file)
+            #expect(run.status == 2 && run.errors.contains(reason) && !run.errors.contains("secret"), "\(run.errors)")
+        }
+        for proxy in ["soc\u{212A}s5://127.0.0.1:1", "http://u:secret@\u{301}h:1"] {
+            let run = await pinctl("check", "a.test", "--pin", strangePin, "--proxy", proxy)
+            #expect(run.status == 2 && !run.errors.contains("secret"), "\(run.errors)")
+        }
+    }
+
     @Test("a SOCKS proxy leads to a host by its name", arguments: ["socks5", "socks5h", "SOCKS4A"])
     func socksProxy(scheme: String) async throws {
         let isFifth = scheme.hasPrefix("socks5")

@@ -57,8 +57,8 @@ struct ScreenTests {
                 "  root          CN=Test Root, \(Self.since), store",
                 "  cause: the authority changed: le-ye1 -> CN=Test Root: have the certificate issued by a pinned authority "
                     + "or for a backup key, then ship the pin of its new root, \(root)",
-                "  if the served keys are yours: serve a pinned key (backup: backup-27) again, or pin one of the keys "
-                    + "served and ship that first",
+                "  if the served keys are yours: serve a pinned key (backup: backup-27) again now, as apps that are out keep their "
+                    + "pins; then ship the pin of the next key before it is served",
                 Self.stranger, "1 checked: 1 failed",
             ])
         #expect(run.status == 1)
@@ -80,9 +80,10 @@ struct ScreenTests {
                 "  intermediate  CN=Test Intermediate, \(Self.since), served",
                 "  root          CN=Test Root, \(Self.since), store",
                 "  cause: the server has another key, in a certificate since 2026-01-01: if the key is yours, serve a "
-                    + "pinned one or a backup again and renew with the same key from then on, or ship \(leaf)",
-                "  if the served keys are yours: serve a pinned key again, or pin one of the keys served and ship that "
-                    + "first", Self.stranger, "1 checked: 1 failed",
+                    + "pinned one or a backup again and renew with the same key from then on; apps learn of "
+                    + "\(leaf) with their next version",
+                "  if the served keys are yours: serve a pinned key again now, as apps that are out keep their "
+                    + "pins; then ship the pin of the next key before it is served", Self.stranger, "1 checked: 1 failed",
             ])
         #expect(run.status == 1)
     }
@@ -97,7 +98,7 @@ struct ScreenTests {
         let (run, subject) = try await screen(
             policy, by: [forged], ["--ca-file", company, "--system-roots"], variables: ["SSL_CERT_FILE": site.anchors])
         let cause =
-            "  cause: the chain leads to CN=Company Inspection, which is no root of the system: an authority of your own, "
+            "  cause: the chain leads to CN=Company Inspection, which is no root that was expected: an authority of your own, "
             + "or somebody between who signs certificates himself: if it is yours, trust its root for this host, by "
             + "--ca-file or \"anchors\", which pinctl init --ca-file writes; if it is not, do not pin that key, and look "
             + "for who stands between"
@@ -108,8 +109,8 @@ struct ScreenTests {
                 "  leaf          \(try forged.key.pin)  \(try site.root.key.pin)  root          our-root  not served",
                 "  root          \(try proxy.key.pin)", "  leaf          CN=api.test, \(Self.since), served",
                 "  root          CN=Company Inspection, \(Self.since), store", cause,
-                "  if the served keys are yours: serve a pinned key again, or pin one of the keys served and ship that "
-                    + "first", Self.stranger, "1 checked: 1 failed",
+                "  if the served keys are yours: serve a pinned key again now, as apps that are out keep their "
+                    + "pins; then ship the pin of the next key before it is served", Self.stranger, "1 checked: 1 failed",
             ])
         #expect(run.status == 1)
         // Where its root is not installed nothing is pinned or not: the chain is not trusted.

@@ -49,11 +49,12 @@ struct VerifyTests {
                 "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), file",
                 "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
                 "  cause: the server has another key, in a certificate since 2026-01-01: if the key is yours, serve a "
-                    + "pinned one or a backup again and renew with the same key from then on, or ship "
-                    + "\(try site.leaf.key.pin)",
+                    + "pinned one or a backup again and renew with the same key from then on; apps learn "
+                    + "of \(try site.leaf.key.pin) with their next version",
                 "  cause: the authority changed: the chain ends at CN=Test Root: have the certificate issued by a "
                     + "pinned authority or for a backup key, then ship the pin of its new root, \(try site.root.key.pin)",
-                "  if the served keys are yours: serve a pinned key again, or pin one of the keys served and ship that first",
+                "  if the served keys are yours: serve a pinned key again now, as apps that are out keep their "
+                    + "pins; then ship the pin of the next key before it is served",
                 "  if they are not: somebody stands between you and the server; do not pin them",
             ])
         #expect(run.status == 1)

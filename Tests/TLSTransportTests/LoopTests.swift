@@ -28,6 +28,24 @@ import Testing
     }
 }
 
+@Suite struct ReadyLineTests {
+    @Test("a socket stands in the line once, at the place of its first report, with all that it is ready for")
+    func once() {
+        var line = ReadyLine()
+        for token: EventLoop.Token in [7, 3, 7, 7, 9] { line.append(token, .reading) }
+        line.append(3, .writing)
+        #expect(line.count == 3)
+        #expect(line.take(2).map(\.token) == [7, 3])
+        line.append(7, .hangUp)
+        let rest = line.take(5)
+        #expect(rest.map(\.token) == [9, 7] && rest.last?.readiness == .hangUp)
+        #expect(line.isEmpty && line.take(1).isEmpty)
+        for token: EventLoop.Token in [1, 2] { line.append(token, token == 1 ? .reading : .writing) }
+        line.append(1, .writing)
+        #expect(line.take(1).first?.readiness == [.reading, .writing])
+    }
+}
+
 @Suite struct EventLoopTests {
     @Test("calls run on the loop's thread in order, timers behind them")
     func order() async throws {

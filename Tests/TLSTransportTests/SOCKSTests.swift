@@ -23,6 +23,25 @@ import Testing
     private static let granted5: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
     private static let granted4: [UInt8] = [0, 90, 0, 0, 0, 0, 0, 0]
 
+    @Test("what a host that speaks first says with the proxy's reply is its greeting; of others it is nobody's")
+    func greeting() throws {
+        for (version, replies) in [
+            (SOCKSHandshake.Version.socks5, [[5, 0], Self.granted5 + [50, 50]]), (.socks4a, [Self.granted4 + [50, 50]]),
+        ] {
+            for speaksFirst in [true, false] {
+                var handshake = try SOCKSHandshake(version, to: .name("a.test"), port: 25, hostSpeaksFirst: speaksFirst)
+                var rest = replies[...]
+                func talk() throws {
+                    while case let action = try handshake.next(), action != .done {
+                        if action == .wantsInput, let reply = rest.popFirst() { handshake.receive(reply) }
+                    }
+                }
+                if speaksFirst { try talk() } else { #expect(throws: SOCKSError.self) { try talk() } }
+                #expect(handshake.greeting == (speaksFirst ? [50, 50] : []))
+            }
+        }
+    }
+
     struct Row: Sendable {
         var version = SOCKSHandshake.Version.socks5
         var destination = SOCKSHandshake.Destination.name("a.test")

@@ -226,7 +226,8 @@ extension Examination {
         guard let last = finding.certificate ?? presented.last else { return [] }
         let isAlone = presented.count == 1 && !last.isSelfIssued
         let missing: [PinFailureCause] = isAlone || pinned && !last.isSelfIssued ? [.issuerMissing(last.issuer)] : []
-        // With a pinned key in it the chain is the owner's.
+        // With a pinned key in it the chain is the owner's. A leaf alone is a forgotten intermediate most of the time, and
+        // what boxes in between send.
         return missing + (pinned ? [] : [.inspected(by: last.issuer)])
     }
 }

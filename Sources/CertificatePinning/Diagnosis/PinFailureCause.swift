@@ -107,8 +107,8 @@ extension PinFailureCause {
         case .intermediateChanged:
             "authorities change these as they like: pin their roots, and a backup key that you keep"
         case .leafRekeyed(let leaf):
-            "if the key is yours, serve a pinned one or a backup again and renew with the same key from then on, or "
-                + "ship \(leaf.spkiFingerprint)"
+            "if the key is yours, serve a pinned one or a backup again and renew with the same key from then on; apps learn "
+                + "of \(leaf.spkiFingerprint) with their next version"
         case .ruleEnded: "ship a policy with the pins of today and a later end"
         case .denied: "have the certificate issued for another key, or by another authority"
         case .hostMissed(_, .port, _): "add the port to the rule, or leave its ports out to reach all"
@@ -126,8 +126,8 @@ extension PinFailureCause {
         case .clockAhead(let last):
             "the clock is ahead: all of the server's certificates were over on \(last.notAfter.day)"
         case .inspected(let name):
-            "the chain leads to \(name), which is no root of the system: an authority of your own, or somebody between who signs "
-                + "certificates himself"
+            "the chain leads to \(name), which is no root that was expected: an authority of your own, or somebody between who "
+                + "signs certificates himself"
         case .issuerMissing(let issuer): "the server sends no certificate of its issuer, \(issuer)"
         case .wrongPosition(let pin, let role):
             "the key of \(pin.title) is there as \(role.rawValue), and the pin counts as \(pin.role.rawValue) only"

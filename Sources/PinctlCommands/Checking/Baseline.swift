@@ -21,15 +21,23 @@ struct Baseline: Sendable {
         let key: String?
     }
 
-    /// The failures of each place; its addresses may differ.
-    private var known: [Place: Set<Failure>] = [:]
+    /// What one run found of a place; its addresses may differ.
+    private struct Finding {
+        var run: Int
+        var failures: Set<Failure> = []
+    }
+
+    private var known: [Place: Finding] = [:]
+    /// Summaries that were read: what a later run says of a place takes the place of what an earlier one said.
+    private var runs = 0
 
     /// Reads the document of `--json`, or the lines of `--ndjson`, of which there may be any number.
     init(file: String) throws(UsageError) {
         do throws(Problem) {
             var lines = try BaselineLines(path: file)
             let first = try lines.next() ?? []
-            if first.starts(with: #"{"type":"#.utf8) {
+            // A document begins with its schema on a line that does not close it.
+            if first.last == UInt8(ascii: "}"), !first.starts(with: #"{"schema":"#.utf8) {
                 try read(first, then: &lines)
             } else {
                 try read(document: first + [UInt8(ascii: "\n")] + lines.rest(limit: JSONCReader.maximumSize))
@@ -53,11 +61,12 @@ struct Baseline: Sendable {
         var hasEnd = false
         while let bytes = line {
             let result = try Self.parse(bytes, line: number)
-            if result["type"]?.string == "summary" {
+            hasEnd = result["type"]?.string == "summary"
+            if hasEnd {
                 guard result["schema"]?.string == Self.schema else {
                     throw Problem("no lines of pinctl check: \(Self.origin)")
                 }
-                hasEnd = true
+                runs += 1
             } else {
                 try note(result, line: number)
             }
@@ -83,11 +92,13 @@ struct Baseline: Sendable {
         guard let target = result["target"]?.string, let word = result["verdict"]?.string.map(VerdictWord.init),
             let word
         else { throw Problem("line \(line) is no result of this version: \(Self.origin)") }
+        let place = Place(target, key: result["key"]?.string)
+        if let earlier = known[place], earlier.run < runs { known[place] = nil }
         guard word.status != .good else { return }
         guard let failure = result["failure"]?.string else {
             throw Problem("line \(line) does not say what failed: \(Self.origin)")
         }
-        known[Place(target, key: result["key"]?.string), default: []].insert(
+        known[place, default: Finding(run: runs)].failures.insert(
             Failure(text: failure, key: result["failing_key"]?.string))
     }
 
@@ -98,7 +109,7 @@ struct Baseline: Sendable {
     func knows(_ result: CheckResult) -> Bool {
         guard let text = result.failure else { return false }
         let failure = Failure(text: text, key: result.failingKey)
-        return known[Place(result.text.subject, key: result.key?.rawValue)]?.contains(failure) == true
+        return known[Place(result.text.subject, key: result.key?.rawValue)]?.failures.contains(failure) == true
     }
 
     /// Whether something failed here in the earlier run, and nothing does now.
@@ -155,6 +166,7 @@ private struct BaselineLines: ~Copyable {
     }
 
     private mutating func fill() throws(Problem) -> Bool {
+        unread = []
         do throws(InputFileError) {
             unread = buffer[..<(try file.read(into: &buffer))]
         } catch {

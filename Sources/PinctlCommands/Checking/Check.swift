@@ -10,6 +10,8 @@ struct Check: Sendable {
     private let files: FileCheck
     private let terms: Gate.Terms
     private let showsProgress: Bool
+    /// Whether the text leaves out what is good.
+    private let hidesGood: Bool
     private let lists: [String]
     /// Whether a list may be empty, as a part of one that an engine gives out.
     private let acceptsNothing: Bool
@@ -39,6 +41,7 @@ struct Check: Sendable {
         self.lists = lists
         acceptsNothing = arguments.has(.ndjson) && !lists.isEmpty
         showsProgress = environment.terminal.showsProgress
+        hidesGood = arguments.has(.failures)
     }
 
     private static func files(_ arguments: Arguments) throws(UsageError) -> [CheckItem] {
@@ -73,7 +76,7 @@ struct Check: Sendable {
 
     /// What came of one item.
     private enum Outcome: Sendable {
-        case results([CheckResult], problems: [String])
+        case results([CheckResult], problems: [String] = [], notes: [String] = [])
         case problem(String, [(String, JSON)])
     }
 
@@ -84,6 +87,7 @@ struct Check: Sendable {
         var groups = FailureGroups()
         var report = Report(command: "check", time: servers.judge.time, policy: source.path)
         let start = ContinuousClock.now
+        noteAnchors(&console)
         var items = 0
         let jobs = servers.probe.settings.jobs
         await inOrder(
@@ -93,9 +97,10 @@ struct Check: Sendable {
                 items += 1
                 console.progress(nil)
                 switch outcome {
-                case .results(let results, let problems):
+                case .results(let results, let problems, let notes):
+                    for note in notes { console.note(note) }
                     for result in results {
-                        let (told, outcome) = Self.tell(result, &gate, &groups, &console)
+                        let (told, outcome) = tell(result, &gate, &groups, &console)
                         if keepsResults { report.entries.append(ReportEntry(told, outcome)) }
                     }
                     for problem in problems {
@@ -137,16 +142,26 @@ struct Check: Sendable {
         switch item {
         case .server(let target, let expectation, let settings, let input):
             return .results(
-                await servers.results(of: target, expecting: expectation, settings, input: input), problems: [])
+                await servers.results(of: target, expecting: expectation, settings, input: input))
         case .file(let path, let isNamed):
-            let (results, problems) = files.results(of: path, isNamed: isNamed)
-            return .results(results, problems: problems)
+            let (results, problems, notes) = files.results(of: path, isNamed: isNamed)
+            return .results(results, problems: problems, notes: notes)
         case .problem(let message, let members): return .problem(message, members)
         }
     }
 
+    /// Says which hosts `--store` tells nothing of.
+    private func noteAnchors(_ console: inout Console) {
+        guard servers.judge.warnings?.stores.isEmpty == false, case .policy(let file) = source else { return }
+        let hosts = file.policy.rules.filter { $0.anchors != nil }.map { "\($0.host)" }
+        guard let first = hosts.first else { return }
+        console.note(
+            "note: \(Flag.store.dashed) is not held against \(first)\(hosts.count > 1 ? " and \(hosts.count - 1) more" : "")"
+                + ", whose rules have anchors of their own")
+    }
+
     /// Prints a result: of failures for the same cause the first in full, the others by their headline.
-    private static func tell(
+    private func tell(
         _ result: CheckResult, _ gate: inout Gate, _ groups: inout FailureGroups, _ console: inout Console
     ) -> (CheckResult, ReportEntry.Outcome) {
         var result = result
@@ -155,7 +170,8 @@ struct Check: Sendable {
         let isFirst = result.text.isKnown ? false : groups.add(result.text, judgement.outcome)
         let explanation = isFirst ? result.text.explanation : []
         let mended = judgement.isMended ? ["  mended: it failed in the baseline"] : []
-        console.result([result.text.headline] + explanation + mended, result.json)
+        let isHidden = hidesGood && (judgement.outcome == .ok && !judgement.isMended || judgement.outcome == .known)
+        console.result(isHidden ? [] : [result.text.headline] + explanation + mended, result.json)
         return (result, judgement.outcome)
     }
 }

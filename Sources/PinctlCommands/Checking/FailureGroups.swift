@@ -7,6 +7,8 @@ struct FailureGroups {
         let title: String
         let remedy: String
         let causeCount: Int
+        /// What is counted: `host`, `file`.
+        let noun: String
         var count: Int
         var examples: [String]
     }
@@ -35,7 +37,8 @@ struct FailureGroups {
         }
         groups[key] = Group(
             key: key, outcome: outcome, status: text.verdict.status, title: text.failureTitle,
-            remedy: text.failureRemedy, causeCount: max(1, text.causes.count), count: 1, examples: [text.subject])
+            remedy: text.failureRemedy, causeCount: max(1, text.causes.count),
+            noun: text.source == "file" ? "file" : "host", count: 1, examples: [text.subject])
         order.append(key)
         return true
     }
@@ -65,7 +68,8 @@ struct FailureGroups {
         var lines = sorted.prefix(Self.shownLimit).flatMap { group in
             let more = group.count - group.examples.count
             let causes = group.causeCount == 1 ? "1 cause" : "\(group.causeCount) causes"
-            return ["\(causes), \(grouped(group.count)) host\(group.count == 1 ? "" : "s"): \(group.title)"]
+            let things = "\(grouped(group.count)) \(group.noun)\(group.count == 1 ? "" : "s")"
+            return ["\(causes), \(things): \(group.title)"]
                 + (group.remedy.isEmpty ? [] : ["  do: \(group.remedy)"])
                 + ["  " + group.examples.joined(separator: ", ") + (more > 0 ? " and \(grouped(more)) more" : "")]
         }

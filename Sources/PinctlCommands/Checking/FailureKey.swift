@@ -33,11 +33,7 @@ extension VerdictText {
     /// What to do, for all of them.
     var failureRemedy: String {
         if let cause = causes.first { return cause.remedy }
-        return switch verdict {
-        case .unreachable: "check the way there, and that the servers run"
-        case .unlisted: "add rules for them"
-        default: ""
-        }
+        return verdict.word.remedy ?? ""
     }
 }
 

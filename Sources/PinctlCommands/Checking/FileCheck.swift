@@ -13,6 +13,7 @@ struct FileCheck: Sendable {
         var certificates: [(index: Int, certificate: X509Certificate)] = []
         var keys: [Key] = []
         var problems: [String] = []
+        var notes: [String] = []
     }
 
     /// A key without a chain.
@@ -28,8 +29,10 @@ struct FileCheck: Sendable {
     /// Hosts that one certificate is judged for; it may name any number.
     private static let nameLimit = 200
 
-    /// The results for one file, and what could not be read in it.
-    func results(of path: String, isNamed: Bool) -> (results: [CheckResult], problems: [String]) {
+    /// The results for one file, what could not be read in it, and what was passed over.
+    func results(
+        of path: String, isNamed: Bool
+    ) -> (results: [CheckResult], problems: [String], notes: [String]) {
         var content = self.content(of: path, isNamed: isNamed)
         let leaves = content.certificates.filter { !$0.certificate.isCertificateAuthority }
         let others = content.certificates.map(\.certificate)
@@ -45,16 +48,20 @@ struct FileCheck: Sendable {
                         + "judged: check the servers, or a policy with fewer of the hosts")
             }
         }
-        // An authority's certificate alone is its key.
+        // An authority's certificate alone is its key; in a folder it is there for the sake of the chains beside it,
+        // unless the policy knows it.
         var keys = content.keys
         if leaves.isEmpty {
             keys += content.certificates.map {
                 Key(index: $0.index, fingerprint: $0.certificate.spkiFingerprint, role: .ca)
             }
         }
-        for key in keys { results += self.results(of: key, keys.count > 1 ? "\(path)[\(key.index)]" : path) }
+        for key in keys {
+            let found = self.results(of: key, keys.count > 1 ? "\(path)[\(key.index)]" : path)
+            results += isNamed || key.role != .ca ? found : found.filter(\.isAboutPin)
+        }
         for index in results.indices { results[index].file = path }
-        return (results, content.problems)
+        return (results, content.problems, content.notes)
     }
 
     private func content(of path: String, isNamed: Bool) -> Content {
@@ -83,7 +90,10 @@ struct FileCheck: Sendable {
             }
         } catch {
             // In a folder other files are passed over.
-            guard isNamed || !error.isStranger else { return content }
+            guard isNamed || !error.isStranger else {
+                content.notes.append("\(title): passed over, it \(error.reason)")
+                return content
+            }
             content.problems.append("\(title): \(error.reason)")
         }
         if isNamed, content.certificates.isEmpty, content.keys.isEmpty, content.problems.isEmpty {
@@ -211,6 +221,16 @@ extension FileCheck {
             // Any host will do where the pins are given by themselves.
             ((try? ServerName("pins.invalid")).map { [PinningRule(host: $0, pins: pins)] } ?? [], [])
         case .policy(let file): (file.policy.rules, file.policy.deny)
+        }
+    }
+}
+
+extension CheckResult {
+    /// Whether the policy has something to say of a key.
+    fileprivate var isAboutPin: Bool {
+        switch text.verdict {
+        case .keyStrange, .unlisted: false
+        default: true
         }
     }
 }

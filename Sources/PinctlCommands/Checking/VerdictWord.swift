@@ -48,8 +48,31 @@ enum VerdictWord: String, Sendable, CaseIterable {
         }
     }
 
+    /// What to do first about a failure; nil for what is good.
+    var remedy: String? {
+        switch self {
+        case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: nil
+        case .pinMismatch:
+            "serve a pinned key again, since apps that are out keep their pins; pin nothing of a server that is not yours"
+        case .keyMismatch: "pin the other key too, or have the server show one kind of key alone"
+        case .bypassed: "serve a pinned key again, and find out who added the anchor"
+        case .denied: "have the certificate issued for another key, or by another authority"
+        case .expired: "ship a policy with the pins of today and a later end"
+        case .notCovered: "add a rule for it"
+        case .untrusted: "mend what the reason names: send the intermediates, or have the certificate reissued"
+        case .nameMismatch:
+            "connect to a name that the certificate has, or reissue it with this one; a default certificate shows that the "
+                + "server does not know the name"
+        case .chainExpired: "renew it, for the same key where that is pinned, and have the server load it; look at the clock"
+        case .unreachable: "check the name, the way there, and that the server runs"
+        }
+    }
+
     /// `pinctl help verdicts`.
-    static var lines: [String] {
-        allCases.map { "\(padded($0.rawValue, 15))  \(padded(String($0.status.rawValue), 2))  \($0.meaning)" }
+    static func lines(columns: Int) -> [String] {
+        allCases.flatMap { word in
+            ["\(padded(word.rawValue, 15))  \(padded(String(word.status.rawValue), 2))  \(word.meaning)"]
+                + (word.remedy.map { folded("do: \($0)", columns: columns - 21) } ?? []).map { String(repeating: " ", count: 21) + $0 }
+        }
     }
 }

@@ -9,6 +9,9 @@ extension Flag {
         "files", "check files instead of servers: the operands are chains, requests and keys",
         details: "Nothing is connected to. A chain is judged for each host of the policy that its leaf is for, a key "
             + "or a request as the key of a leaf.")
+    static let failures = Flag(
+        "failures", "print only what failed, warns or is mended, and the end",
+        details: "JSON and reports have everything all the same.")
     static let warnWithin = Flag(
         "warn-within", value: .text("PERIOD"), "warn of what ends within 14d, 12w, 36h; 0 for never (14d)")
     static let failOn = Flag(

@@ -21,9 +21,9 @@ struct HelpTopic: Sendable {
         HelpTopic(name: "exit-codes", summary: "how a run ends, and what that means") {
             (_, _) throws(UsageError) in exitCodes
         },
-        HelpTopic(name: "verdicts", summary: "what check says of a server, with the exit code") {
-            (_, _) throws(UsageError) in
-            VerdictWord.lines + CheckWarning.lines
+        HelpTopic(name: "verdicts", summary: "what check says of a server, and what to do") {
+            (_, columns) throws(UsageError) in
+            VerdictWord.lines(columns: columns) + CheckWarning.lines
         },
         HelpTopic(name: "targets", summary: "how a server is named") { (_, _) throws(UsageError) in Target.grammar },
         HelpTopic(name: "lint-rules", summary: "what pinctl lint looks for") { (_, _) throws(UsageError) in

@@ -8,7 +8,7 @@ extension CommandDefinition {
             .policy, .pin, .targets, .files, .passwordDescriptor, .caFile, .systemRoots, .store, .profile, .at, .crl,
             .revocation,
         ] + Flag.probing
-            + [.warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable, .report, .annotations],
+            + [.failures, .warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable, .report, .annotations],
         notes: [
             "TARGET is host, host:port, [v6]:port, https://host/ or host:443@ADDRESS (pinctl help",
             "targets). Without one, every host of the policy is checked, at the targets of its rule's",
@@ -18,10 +18,10 @@ extension CommandDefinition {
             "certificate; no byte of a request is sent.",
             "With --crl or --revocation a stapled OCSP response is held against the chain too.",
             "With --store a chain is held against the roots of other clients too: what would fail",
-            "there is a warning. Of several failures for one cause the first is told in full, and",
-            "the end counts them. --ndjson answers each line of --targets with its lines, in order,",
-            "and closes with the one of \"type\":\"summary\". The verdicts are those of pinctl help",
-            "verdicts.",
+            "there is a warning; rules with anchors of their own are left out. Of several failures",
+            "for one cause the first is told in full, and the end counts them. --ndjson answers each",
+            "line of --targets with its lines, in order, and closes with the one of",
+            "\"type\":\"summary\". What the verdicts mean, and what to do: pinctl help verdicts.",
         ],
         examples: [
             ("every host of pins/pins.jsonc", "pinctl check"),
@@ -32,7 +32,10 @@ extension CommandDefinition {
                 "a long list, while nobody minds a host that is down",
                 "pinctl check --targets hosts.txt --max-unreachable 2%"
             ),
-            ("what is new since yesterday", "pinctl check --baseline yesterday.json"),
+            (
+                "what is new since somebody looked at it",
+                "pinctl check --baseline known.json --report json=today.json"
+            ),
             (
                 "one server, by a pin",
                 "pinctl check api.example.com --pin sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="

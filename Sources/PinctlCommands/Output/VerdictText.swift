@@ -145,7 +145,8 @@ struct VerdictText {
         let backups = mismatch.rule.pins.filter(\.isBackup).map(\.title)
         let key = backups.isEmpty ? "a pinned key" : "a pinned key (backup: \(backups.joined(separator: ", ")))"
         return [
-            "  if the served keys are yours: serve \(key) again, or pin one of the keys served and ship that first",
+            "  if the served keys are yours: serve \(key) again now, as apps that are out keep their pins; then ship the pin "
+                + "of the next key before it is served",
             "  if they are not: somebody stands between you and the server; do not pin them",
         ]
     }
@@ -158,6 +159,7 @@ extension Verdict {
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             "pin mismatch: \(mismatch.finding)"
         case .untrusted(let error): "not trusted: \(error)"
+        case .keyStrange: "pin mismatch: the key is no pin of the rules for it"
         default: word.rawValue
         }
     }

@@ -124,10 +124,14 @@ extension Arguments {
             guard self[.proxyLogin] == nil else { throw .missingFlag(.proxy) }
             return nil
         }
-        guard !text.contains("@") else {
+        guard !text.utf8.contains(UInt8(ascii: "@")) else {
             throw .invalidValue(.proxy, reason: "a login does not stand in the URL: give --proxy-login FILE")
         }
-        guard let (scheme, kind) = Self.proxyKinds.first(where: { text.lowercased().hasPrefix($0.scheme) }),
+        // ASCII's letters alone have two cases here.
+        let start = text.unicodeScalars.prefix { $0 != "/" }.count + 2
+        let given = String(String.UnicodeScalarView(text.unicodeScalars.prefix(start)))
+        let isASCII = given.utf8.allSatisfy { $0 < 0x80 }
+        guard isASCII, let (scheme, kind) = Self.proxyKinds.first(where: { given.lowercased() == $0.scheme }),
             let way = try? Target(String(text.dropFirst(scheme.count).prefix { $0 != "/" })).endpoint
         else {
             throw .invalidValue(
@@ -138,15 +142,33 @@ extension Arguments {
         guard text.dropFirst(scheme.count).contains(":") else {
             throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write \(scheme)HOST:PORT")
         }
-        return CleartextProxy(kind, host: way.name, port: way.port, login: try proxyLogin())
+        return CleartextProxy(kind, host: way.name, port: way.port, login: try proxyLogin(for: kind))
     }
 
-    private func proxyLogin() throws(UsageError) -> CleartextProxy.Login? {
+    private func proxyLogin(for kind: CleartextProxy.Kind) throws(UsageError) -> CleartextProxy.Login? {
         guard let bytes = try secret(.proxyLogin)?.bytes else { return nil }
-        guard let text = String(validating: bytes, as: UTF8.self), let colon = text.firstIndex(of: ":") else {
-            throw .invalidValue(.proxyLogin, reason: "the first line has no colon: write USER:PASSWORD, in UTF-8")
+        // By bytes: a mark behind the colon would make another character of it.
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
+            throw .invalidValue(.proxyLogin, reason: "the first line has no colon: write USER:PASSWORD")
         }
-        return CleartextProxy.Login(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+        guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }),
+            let user = String(validating: bytes[..<colon], as: UTF8.self),
+            let password = String(validating: bytes[(colon + 1)...], as: UTF8.self)
+        else {
+            throw .invalidValue(.proxyLogin, reason: "the first line is no text: write it in UTF-8")
+        }
+        switch kind {
+        case .http: break
+        case .socks(.socks5):
+            guard 1...255 ~= user.utf8.count, password.utf8.count <= 255 else {
+                throw .invalidValue(.proxyLogin, reason: "SOCKS 5 has room for 1 to 255 bytes of each")
+            }
+        case .socks(.socks4a):
+            guard password.isEmpty, user.utf8.count <= 255 else {
+                throw .invalidValue(.proxyLogin, reason: "SOCKS 4a has no password: write USER: alone")
+            }
+        }
+        return CleartextProxy.Login(user: user, password: password)
     }
 
     fileprivate func clientIdentity(_ password: KeyPassword?) throws(UsageError) -> ClientIdentity? {

@@ -9,6 +9,7 @@ import FoundationEssentials
 enum MarkdownReport {
     /// `limit` is in bytes; what does not fit is left out by whole entries, which the end says.
     static func text(_ report: Report, limit: Int = .max) -> String {
+        guard limit >= 2 * Page.reserve else { return "" }
         var page = Page(limit: limit)
         page.add("## pinctl \(report.command): \(report.headline)\n\n")
         if !report.closing.isEmpty { page.add("\(span(report.closing))\n\n") }
@@ -97,7 +98,7 @@ enum MarkdownReport {
         private var isFull = false
 
         /// What the end needs, and what closes an open fold.
-        private static let reserve = 512
+        static let reserve = 512
 
         init(limit: Int) {
             room = limit == .max ? limit : max(0, limit - Self.reserve)

@@ -39,11 +39,15 @@ struct Reports: Sendable {
         guard annotations == .github else { return }
         for line in GitHubAnnotation.lines(for: report) { console.command(line) }
         guard let stepSummary else { return }
+        var isFull = false
         do throws(NewFileError) {
             try appendToFile(stepSummary) { size in
                 // Nothing of a summary is shown that is longer than this; other commands may have written to it.
-                Array(MarkdownReport.text(report, limit: max(0, GitHubAnnotation.summaryLimit - size - 1)).utf8)
+                let text = MarkdownReport.text(report, limit: max(0, GitHubAnnotation.summaryLimit - size - 1))
+                isFull = text.isEmpty
+                return Array(text.utf8)
             }
+            if isFull { console.note("note: the summary of the step is full, and this run is not in it: \(stepSummary)") }
         } catch {
             console.note("note: the summary of the step is not written, \(stepSummary): \(error)")
         }
@@ -80,6 +84,12 @@ extension Arguments {
                 throw .invalidValue(.report, reason: "two reports go to \(file.path ?? "-"): give each its own file")
             }
             if let path = file.path {
+                if file.format == .json, let baseline = self[.baseline], isSameFile(path, baseline) {
+                    throw .invalidValue(
+                        .report,
+                        reason: "\(path) is the baseline: what is new would be known the next time: give another file, and "
+                            + "make it the baseline when somebody has looked at it")
+                }
                 do throws(NewFileError) {
                     try checkOverwritable(path)
                 } catch {

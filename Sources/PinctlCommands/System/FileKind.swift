@@ -22,3 +22,10 @@ enum FileKind {
         }
     }
 }
+
+/// Whether two paths lead to one file that is there (`stat`).
+func isSameFile(_ first: String, _ second: String) -> Bool {
+    var (one, other) = (stat(), stat())
+    guard unsafe stat(first, &one) == 0, unsafe stat(second, &other) == 0 else { return false }
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+}

@@ -6,20 +6,21 @@ extension BareConnection {
         _ name: ServerName, port: UInt16, from version: SOCKSHandshake.Version, login: SOCKSHandshake.Login?,
         limit: Duration
     ) async throws(TransportError) {
-        try await requestHost(
+        _ = try await requestHost(
             name, port: port, from: version, login: login, until: Deadline(for: .relay, peer: peer, limit: limit))
     }
 
+    /// Returns what a host that speaks first has said already.
     borrowing func requestHost(
         _ name: ServerName, port: UInt16, from version: SOCKSHandshake.Version, login: SOCKSHandshake.Login?,
-        until deadline: Deadline
-    ) async throws(TransportError) {
+        hostSpeaksFirst: Bool = false, until deadline: Deadline
+    ) async throws(TransportError) -> [UInt8] {
         var handshake = try heard { () throws(SOCKSError) in
-            try SOCKSHandshake(version, to: .init(name), port: port, login: login)
+            try SOCKSHandshake(version, to: .init(name), port: port, login: login, hostSpeaksFirst: hostSpeaksFirst)
         }
         while true {
             switch try heard({ () throws(SOCKSError) in try handshake.next() }) {
-            case .done: return
+            case .done: return handshake.greeting
             case .send(let bytes): try await send(bytes, until: deadline)
             case .wantsInput:
                 guard let bytes = try await receive(until: deadline) else {

@@ -64,14 +64,18 @@ package struct SOCKSHandshake: Sendable {
     private let request: [UInt8]
     private var state = State.start
     private var input: [UInt8] = []
+    /// What the host said behind the reply; empty unless it speaks first.
+    package private(set) var greeting: [UInt8] = []
+    private let hostSpeaksFirst: Bool
 
     /// No reply is longer than one to SOCKS 5 with a name of 255 bytes in it.
     private static let replyLimit = 4 + 1 + 255 + 2
 
     /// Throws what cannot be said to the proxy; nothing of it is cut (CVE-2023-38545).
     package init(
-        _ version: Version, to destination: Destination, port: UInt16, login: Login? = nil
+        _ version: Version, to destination: Destination, port: UInt16, login: Login? = nil, hostSpeaksFirst: Bool = false
     ) throws(SOCKSError) {
+        self.hostSpeaksFirst = hostSpeaksFirst
         self.version = version
         self.login = login
         let user = Array((login?.user ?? "").utf8)
@@ -153,13 +157,13 @@ package struct SOCKSHandshake: Sendable {
         default: throw .malformedReply("it answers with an address of kind \(input[3])")
         }
         guard input[2] == 0 else { throw .malformedReply("its reserved byte is \(input[2])") }
-        guard try take(4 + addressCount + 2) != nil else { return .wantsInput }
+        guard try takeLast(4 + addressCount + 2) != nil else { return .wantsInput }
         state = .done
         return .done
     }
 
     private mutating func takeReply4() throws(SOCKSError) -> Action {
-        guard let reply = try take(8) else { return .wantsInput }
+        guard let reply = try takeLast(8) else { return .wantsInput }
         guard reply[0] == 0 else { throw .malformedReply("its reply begins with \(reply[0])") }
         switch reply[1] {
         case 90: break
@@ -171,8 +175,17 @@ package struct SOCKSHandshake: Sendable {
         return .done
     }
 
-    /// A reply of so many bytes. The proxy speaks when it was spoken to, and the host not before the client: more than
-    /// the reply is nobody's.
+    /// The last reply, of so many bytes.
+    private mutating func takeLast(_ count: Int) throws(SOCKSError) -> ArraySlice<UInt8>? {
+        if hostSpeaksFirst, input.count > count {
+            greeting = Array(input[count...])
+            input.removeSubrange(count...)
+        }
+        return try take(count)
+    }
+
+    /// A reply of so many bytes. The proxy speaks when it was spoken to, and a host with TLS not before the client: more
+    /// than the reply is nobody's.
     private mutating func take(_ count: Int) throws(SOCKSError) -> ArraySlice<UInt8>? {
         guard input.count <= count, count <= Self.replyLimit else {
             throw .malformedReply("it sends \(input.count) bytes where \(count) are its reply")

@@ -68,6 +68,8 @@ struct StartTLSNegotiation: Sendable {
     /// The first thing to do.
     var opening: StartTLSAction { machine.opening }
 
+    var serverSpeaksFirst: Bool { opening == .needMore }
+
     mutating func receive(_ bytes: [UInt8]) throws(StartTLSFailure) -> StartTLSAction {
         try input.append(bytes)
         let action = try machine.next(&input)

@@ -95,14 +95,31 @@ final class TaggedFiles {
         do throws(TaggedFilesError) {
             let answer = try run("ls-tree", "--full-tree", tag.object, "--", path)
             guard answer.status == 0 else { return .unavailable(TaggedFilesError.failed(answer.complaint).description) }
-            return answer.output.isEmpty
-                ? Self.noSuchFile
-                : .unavailable(
+            guard answer.output.isEmpty else {
+                return .unavailable(
                     "git has its name and not its contents: fetch a partial clone whole with git fetch --refetch "
                         + "--no-filter, or look for damage with git fsck")
+            }
+            return try elsewhere(path, at: tag).map { .unavailable($0) } ?? Self.noSuchFile
         } catch {
             return .unavailable(error.description)
         }
+    }
+
+    /// What a part of a path is that leads out of a tag's trees, a link or another repository; nil where none is.
+    private func elsewhere(_ path: String, at tag: Tag) throws(TaggedFilesError) -> String? {
+        let parts = path.split(separator: "/").map(String.init)
+        for count in 1..<max(1, parts.count) {
+            let folder = parts[..<count].joined(separator: "/")
+            let entry = try run("ls-tree", "--full-tree", tag.object, "--", folder).output
+            if entry.starts(with: Array("120000 ".utf8)) {
+                return "\(folder) is a symbolic link at this tag: name the path that it leads to"
+            }
+            if entry.starts(with: Array("160000 ".utf8)) {
+                return "\(folder) is a submodule: name its repository with --repository"
+            }
+        }
+        return nil
     }
 
     private static let noSuchFile = InputFileError.Reason.failed(operation: "read", errno: ENOENT)
@@ -204,6 +221,8 @@ extension TaggedFilesError: CustomStringConvertible {
     }
 
     private static func firstLine(_ text: String) -> String {
-        String(text.split(separator: "\n").first ?? "it does not say why")
+        let lines = text.split(separator: "\n")
+        // Warnings come first, and are not why it ended.
+        return String(lines.first { $0.hasPrefix("fatal: ") } ?? lines.first ?? "it does not say why")
     }
 }
