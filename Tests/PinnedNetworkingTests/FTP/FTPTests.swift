@@ -36,7 +36,8 @@ struct FTPTests {
         _ url: String = "ftp://pinned.test/a", file text: String = "hello", isSecure: Bool = false,
         replies: [String: String] = [:], greeting: String = "220 hello\r\n", policy: PinningPolicy? = nil,
         delegate: (any URLSessionDelegate)? = nil, log: Collected<String> = Collected(),
-        fileChain: [TestCertificate]? = nil, storage: URLCredentialStorage = URLCredentialStorage()
+        fileChain: [TestCertificate]? = nil, storage: URLCredentialStorage = URLCredentialStorage(),
+        clients: LoopbackServer.ClientAuthentication? = nil
     ) async throws -> (body: String, response: URLResponse) {
         let site = try TestSite.shared.get()
         let files =
@@ -51,7 +52,9 @@ struct FTPTests {
             all.merge(replies) { $1 }
             let script = Self.script(all, greeting: greeting, log: log)
             let control =
-                isSecure ? try LoopbackServer(chain: site.chain, script) : try LoopbackServer(plain: script)
+                isSecure
+                ? try LoopbackServer(chain: site.chain, script) { $0.clientAuthentication = clients }
+                : try LoopbackServer(plain: script)
             return try await control.run { control in
                 let session = try site.session(control, policy: policy, delegate: delegate) {
                     $0.urlCredentialStorage = storage
@@ -112,20 +115,23 @@ struct FTPTests {
         #expect(seen.values.last?.proposedCredential?.user == "me")
     }
 
-    @Test("Over TLS the spaces of the login and of the server's trust have the protocol ftps")
+    @Test("Over TLS the spaces of the login, of the server's trust and of a client certificate have the protocol ftps")
     func secureSpaces() async throws {
         let seen = Collected<URLProtectionSpace>()
         let delegate = TaskHandlerDelegate { challenge in
             seen.append(challenge.protectionSpace)
-            guard challenge.protectionSpace.serverTrust == nil else { return (.performDefaultHandling, nil) }
+            guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodDefault else {
+                return (.performDefaultHandling, nil)
+            }
             return (.useCredential, URLCredential(user: "me", password: "word", persistence: .none))
         }
         let replies = ["PASS": "530 no", "PASS word": "230 in"]
-        _ = try await fetch("ftps://pinned.test/a", isSecure: true, replies: replies, delegate: delegate)
+        _ = try await fetch(
+            "ftps://pinned.test/a", isSecure: true, replies: replies, delegate: delegate, clients: .init())
         #expect(
             seen.values.map(\.authenticationMethod) == [
-                NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodDefault,
-                NSURLAuthenticationMethodServerTrust,
+                NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate,
+                NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodServerTrust,
             ])
         for space in seen.values {
             #expect((space.protocol, space.port) == ("ftps", 990))
