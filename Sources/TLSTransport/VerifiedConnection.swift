@@ -50,9 +50,10 @@ package final class VerifiedConnection: RequestConnection {
     }
 
     /// The session for a later connection; nil when there is none, and when the client showed who it is: a session
-    /// would speak for that identity without anybody being asked.
-    package func session() async -> ResumableSession? {
-        guard case .none = approval.identity else { return nil }
+    /// would speak for that identity without anybody being asked. `isSameTask` is for another connection of the task
+    /// that was asked.
+    package func session(ofSameTask isSameTask: Bool = false) async -> ResumableSession? {
+        guard isSameTask || approval.identity == .none else { return nil }
         return await connection.session().map(ResumableSession.init)
     }
 }

@@ -15,10 +15,10 @@ struct FTPPeerTests {
     }
 
     @Test(
-        "vsftpd gives a file to everybody over TLS, asked for or from the first byte",
-        PeerProgram.vsftpd.isNeeded, arguments: [false, true])
-    func vsftpd(isImplicit: Bool) async throws {
-        let peer = try await VSFTPD(site, isImplicit: isImplicit)
+        "vsftpd gives a file over TLS, asked for or from the first byte, also where it wants the session resumed",
+        PeerProgram.vsftpd.isNeeded, arguments: [(false, false), (false, true), (true, true)])
+    func vsftpd(isImplicit: Bool, wantsSession: Bool) async throws {
+        let peer = try await VSFTPD(site, isImplicit: isImplicit, wantsSession: wantsSession)
         let scheme = isImplicit ? "ftps" : "ftpes"
         let session = try site.session(to: peer.port) {
             $0.pinning = try .pinning(

@@ -2,12 +2,13 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// vsftpd with a file for everybody, `hello.txt`, over TLS alone: from the first byte, or when it is asked.
+/// vsftpd with a file for everybody, `hello.txt`, over TLS alone: from the first byte, or when it is asked. It asks for
+/// a client's certificate and does without, as it does by default.
 struct VSFTPD: Sendable {
     let port: UInt16
     private let daemon: TestDaemon
 
-    init(_ site: PeerSite, isImplicit: Bool) async throws {
+    init(_ site: PeerSite, isImplicit: Bool, wantsSession: Bool = true) async throws {
         let folder = site.folder.path
         port = TestDaemon.freePorts(1)[0]
         let made = try TestCommand.run(["mkdir", "-p", folder + "/pub", "/var/run/vsftpd/empty"])
@@ -33,7 +34,7 @@ struct VSFTPD: Sendable {
             allow_anon_ssl=YES
             force_anon_logins_ssl=YES
             force_anon_data_ssl=YES
-            require_ssl_reuse=NO
+            require_ssl_reuse=\(wantsSession ? "YES" : "NO")
             ssl_ciphers=HIGH
             rsa_cert_file=\(folder)/origin.pem
             rsa_private_key_file=\(folder)/origin.key

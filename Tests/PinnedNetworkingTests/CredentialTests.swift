@@ -57,6 +57,18 @@ extension TestSite {
         #expect(trust.user == nil && !trust.hasPassword && trust.identity == nil && trust.persistence == .forSession)
     }
 
+    // swift-corelibs-foundation's TestURLCredential: its construction is above. Its copy and its archive are not here:
+    // what nothing can change needs no copy, and an archive would put the password into a file.
+    @Test("CS2: a credential cannot be archived")
+    func archive() throws {
+        for credential in [
+            URLCredential(user: "me", password: "secret", persistence: .forSession),
+            URLCredential(trust: try TestSite().trust),
+        ] as [Any] {
+            #expect(!(credential is any NSCoding) && !(credential is any Encodable))
+        }
+    }
+
     @Test("The persistences have the raw values of Apple's platforms")
     func persistences() {
         let persistences: [URLCredential.Persistence] = [.none, .forSession, .permanent, .synchronizable]

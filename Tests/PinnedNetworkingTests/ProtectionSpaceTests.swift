@@ -116,6 +116,7 @@ private struct Place: Sendable {
     func receivesCredentialSecurely(method: String, isSecureByItself: Bool) {
         let place = Place(method: method)
         #expect(place.space.receivesCredentialSecurely)
+        #expect(place.with(\.scheme, "ftps").space.receivesCredentialSecurely)
         #expect(place.proxy(NSURLProtectionSpaceHTTPSProxy).receivesCredentialSecurely)
         for scheme in [NSURLProtectionSpaceHTTP, NSURLProtectionSpaceFTP, nil] {
             #expect(place.with(\.scheme, scheme).space.receivesCredentialSecurely == isSecureByItself)
@@ -125,7 +126,7 @@ private struct Place: Sendable {
         }
     }
 
-    // swift-corelibs-foundation's TestURLProtectionSpace.test_description.
+    // swift-corelibs-foundation's TestURLProtectionSpace.test_description; its others are in AuthenticationOfferTests.
     @Test(
         "A description names the parts, and an unknown method as the default one",
         arguments: [
@@ -161,6 +162,10 @@ private struct Place: Sendable {
         #expect(server == URLProtectionSpace(serverTrust: trust(), port: 443))
         #expect(server == Place(realm: nil, method: NSURLAuthenticationMethodServerTrust).space)
         #expect(server.serverTrust?.presented.certificates.count == 2 && server.distinguishedNames == nil)
+
+        #expect(
+            URLProtectionSpace(serverTrust: trust(), port: 990, protocol: "ftps")
+                == Place(port: 990, scheme: "ftps", realm: nil, method: NSURLAuthenticationMethodServerTrust).space)
 
         let proxy = URLProtectionSpace(serverTrust: trust(), port: 443, proxyType: type)
         #expect(proxy == Place(realm: nil, method: NSURLAuthenticationMethodServerTrust).proxy(type))

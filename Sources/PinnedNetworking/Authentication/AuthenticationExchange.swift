@@ -24,6 +24,9 @@ struct AuthenticationExchange: Sendable {
     static let renewalLimit = 4
     /// Messages of logins of connections; NTLM takes two, and Negotiate hardly more.
     static let messageLimit = 20
+    /// How often a login goes on that was begun anew, its connection having been closed in the middle: one can run into
+    /// its time, but some servers close them all.
+    static let restartLimit = 1
 
     /// A credential that goes with requests until their response is there.
     private struct Answer {
@@ -52,6 +55,7 @@ struct AuthenticationExchange: Sendable {
     private var answerCounts: [String: Int] = [:]
     private var renewedNonces: Set<String> = []
     private var messageCount = 0
+    private var restartCount = 0
     /// What a space accepted that is for this task alone.
     private var own: KnownAuthentication?
 
@@ -131,8 +135,12 @@ struct AuthenticationExchange: Sendable {
         offers = []
         guard let request, !request.hasOwnField else { return .deliver(.plain) }
         guard statusCode == request.place.statusCode else {
-            // The other side's question says nothing about what was sent to this one.
-            if statusCode == 401 || statusCode == 407 { return .deliver(.plain) }
+            // The other side's question says nothing about what was sent to this one, but that a proxy which passes it
+            // on has taken its connection's login: the last word of that is not said again.
+            if statusCode == 401 || statusCode == 407 {
+                if request.place.isProxy, login?.hasProvenUser == true { answer?.token = nil }
+                return .deliver(.plain)
+            }
             // Nobody was logged in yet, and nobody had to be.
             if let login, !login.hasProvenUser { return .deliver(.plain) }
             return accepted(request, fields)
@@ -202,6 +210,10 @@ extension AuthenticationExchange {
             let offer = offers.first(where: { $0.space == sent.known.space })
         else { return false }
         messageCount += 1
+        if sent.token != nil, !login.hasProvenUser {
+            restartCount += 1
+            guard restartCount <= Self.restartLimit else { return false }
+        }
         if login.takesToken, let token = offer.token {
             guard let bytes = Base64.decodeCanonical(Array(token.utf8)) else { return false }
             answer = sent

@@ -8,7 +8,8 @@ public final class URLProtectionSpace: Sendable {
     public let host: String
     /// The TCP port; 0 when it is not known.
     public let port: Int
-    /// The scheme, such as ``NSURLProtectionSpaceHTTPS``; nil for a proxy.
+    /// The scheme, such as ``NSURLProtectionSpaceHTTPS``; nil for a proxy. It is `ftps` for FTP over TLS, however that
+    /// came about, which Apple's platforms neither speak nor have a constant for.
     public let `protocol`: String?
     /// The realm of an HTTP challenge; nil for others.
     public let realm: String?
@@ -22,6 +23,9 @@ public final class URLProtectionSpace: Sendable {
     /// The chain the server presented, to be verified for this host; nil but for
     /// ``NSURLAuthenticationMethodServerTrust``. Not part of what makes spaces equal.
     public let serverTrust: SecTrust?
+
+    /// The protocol of FTP over TLS.
+    static let ftps = "ftps"
 
     private let hasProxy: Bool
     // As bytes: to a String, an accented letter and a letter with an accent are the same.
@@ -46,21 +50,23 @@ public final class URLProtectionSpace: Sendable {
     }
 
     /// The chain that a server presented, or with a `proxyType` a proxy.
-    convenience init(serverTrust: SecTrust, port: UInt16, proxyType: String? = nil) {
+    convenience init(
+        serverTrust: SecTrust, port: UInt16, protocol: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil
+    ) {
         self.init(
-            host: serverTrust.name.description, port: Int(port),
-            protocol: proxyType == nil ? NSURLProtectionSpaceHTTPS : nil, realm: nil,
+            host: serverTrust.name.description, port: Int(port), protocol: proxyType == nil ? `protocol` : nil,
+            realm: nil,
             authenticationMethod: NSURLAuthenticationMethodServerTrust, isProxy: proxyType != nil,
             proxyType: proxyType, serverTrust: serverTrust)
     }
 
     /// A server that asks for a client certificate, or with a `proxyType` a proxy. `issuers` are DER names.
     convenience init(
-        clientCertificateFor name: ServerName, port: UInt16, issuers: [[UInt8]], proxyType: String? = nil
+        clientCertificateFor name: ServerName, port: UInt16, issuers: [[UInt8]],
+        protocol: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil
     ) {
         self.init(
-            host: name.description, port: Int(port),
-            protocol: proxyType == nil ? NSURLProtectionSpaceHTTPS : nil, realm: nil,
+            host: name.description, port: Int(port), protocol: proxyType == nil ? `protocol` : nil, realm: nil,
             authenticationMethod: NSURLAuthenticationMethodClientCertificate, isProxy: proxyType != nil,
             proxyType: proxyType, distinguishedNames: issuers.map { Data($0) })
     }
@@ -89,7 +95,9 @@ public final class URLProtectionSpace: Sendable {
 
     /// Whether nobody on the way can read the credential: over TLS, or in a method that sends no password.
     public var receivesCredentialSecurely: Bool {
-        if `protocol` == NSURLProtectionSpaceHTTPS || proxyType == NSURLProtectionSpaceHTTPSProxy { return true }
+        if [NSURLProtectionSpaceHTTPS, Self.ftps].contains(`protocol`) || proxyType == NSURLProtectionSpaceHTTPSProxy {
+            return true
+        }
         return switch authenticationMethod {
         case NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
             NSURLAuthenticationMethodClientCertificate, NSURLAuthenticationMethodServerTrust:

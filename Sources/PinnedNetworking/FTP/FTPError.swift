@@ -12,6 +12,8 @@ enum FTPError: Error, Hashable {
     case unexpectedReply(String)
     /// There is no such file, or nobody may read it; the server's words.
     case noFile(String)
+    /// The server named an address for the file that is not the one it was reached at (CVE-2020-8284).
+    case otherAddress(named: String, reached: String)
     /// Nobody had a login that the server takes.
     case loginRefused
     /// A delegate cancelled the challenge.
@@ -33,6 +35,9 @@ extension FTPError: CustomStringConvertible {
         case .malformedReply(let reason): "the server does not speak FTP: \(reason); check its port"
         case .unexpectedReply(let words): "the FTP server says \(visibleText(words)): ask whoever runs it"
         case .noFile(let words): "the FTP server has no such file to read: \(visibleText(words)); check the path"
+        case .otherAddress(let named, let reached):
+            "the FTP server was reached at \(reached) and names \(named) for the file: "
+                + "have it allow EPSV, or name its own address"
         case .loginRefused: "the FTP server wants a login: answer its challenge, or name a user in the URL"
         case .cancelled: "a delegate cancelled the FTP server's challenge: look in the delegate for why"
         case .unusableLogin: "a user name or password has a control character: leave it out"
@@ -48,7 +53,7 @@ extension URLError.Code {
         switch reason {
         case .pinnedCleartext: self = .appTransportSecurityRequiresSecureConnection
         case .noProxy: self = .unsupportedURL
-        case .malformedReply, .unexpectedReply: self = .badServerResponse
+        case .malformedReply, .unexpectedReply, .otherAddress: self = .badServerResponse
         case .noFile: self = .fileDoesNotExist
         case .loginRefused, .unusableLogin: self = .userAuthenticationRequired
         case .cancelled: self = .cancelled

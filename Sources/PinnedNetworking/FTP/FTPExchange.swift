@@ -11,8 +11,9 @@ struct FTPExchange: Sendable {
         /// Find a login; answered with ``FTPExchange/logIn(user:password:)``.
         case needLogin
         /// Connect to this port of the server that the control connection leads to; answered with
-        /// ``FTPExchange/connected()``.
-        case connect(port: UInt16)
+        /// ``FTPExchange/connected()``. `address` is the one that the server named beside the port, if it named one:
+        /// it is to be the control connection's.
+        case connect(port: UInt16, address: String?)
         /// Read the file to the end of its connection; answered with ``FTPExchange/fileEnded()``.
         case readFile(size: Int64?)
         /// The server says that all of it was sent.
@@ -100,12 +101,12 @@ struct FTPExchange: Sendable {
         case (.extendedPassive, 229):
             guard let port = Self.extendedPort(words) else { throw .malformedReply("its reply to EPSV has no port") }
             state = .connecting
-            return .connect(port: port)
+            return .connect(port: port, address: nil)
         case (.extendedPassive, 500...): return send("PASV", nil, .passive)
         case (.passive, 227):
-            guard let port = Self.port(words) else { throw .malformedReply("its reply to PASV has no port") }
+            guard let place = Self.place(words) else { throw .malformedReply("its reply to PASV has no port") }
             state = .connecting
-            return .connect(port: port)
+            return .connect(port: place.port, address: place.address)
         case (.retrieve, 125), (.retrieve, 150):
             state = .reading
             return .readFile(size: size)
@@ -167,14 +168,15 @@ struct FTPExchange: Sendable {
 
     /// `227 Entering Passive Mode (127,0,0,1,4,1)` (RFC 959, section 4.1.2).
     ///
-    /// The address is read and not used: whoever names another host would have the client knock there (CVE-2020-8284).
-    static func port(_ words: String) -> UInt16? {
+    /// A server that names another host would have the client knock there (CVE-2020-8284): whoever dials compares the
+    /// address with the one that was reached.
+    static func place(_ words: String) -> (address: String, port: UInt16)? {
         let fields = words.utf8.dropFirst(4).split(whereSeparator: { !((0x30...0x39).contains($0) || $0 == 0x2C) })
             .map { $0.split(separator: 0x2C, omittingEmptySubsequences: false) }
         guard let parts = fields.first(where: { $0.count == 6 }) else { return nil }
         let numbers = parts.compactMap { $0.count <= 3 ? UInt8(String(decoding: Array($0), as: UTF8.self)) : nil }
         guard numbers.count == 6 else { return nil }
         let port = UInt16(numbers[4]) << 8 | UInt16(numbers[5])
-        return port > 0 ? port : nil
+        return port > 0 ? (numbers[..<4].map { String($0) }.joined(separator: "."), port) : nil
     }
 }

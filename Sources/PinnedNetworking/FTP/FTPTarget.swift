@@ -22,6 +22,10 @@ struct FTPTarget: Sendable {
         }
 
         var defaultPort: UInt16 { self == .implicit ? 990 : 21 }
+
+        /// Of the protection spaces: what is given to a server over TLS is not what it gets in the clear, which `ftp`
+        /// and `ftpes` on one port would be.
+        var spaceProtocol: String { self == .none ? NSURLProtectionSpaceFTP : URLProtectionSpace.ftps }
     }
 
     let url: URL

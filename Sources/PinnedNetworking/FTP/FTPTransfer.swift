@@ -42,18 +42,25 @@ final class FTPTransfer: TaskTransfer {
     /// Logs in and asks for the file; returns when its bytes begin.
     func begin() async throws -> URLResponse {
         do {
+            if let request = task.currentRequest { task.beginTransaction(request) }
+            task.note { $0.protocolName = "ftp" }
             control = try await openControl()
+            task.note { $0.requestStart = Date() }
             action = exchange.begin()
             while true {
                 switch action {
                 case .send(let bytes):
                     task.limit.progress(to: .sending)
                     try await control?.send(bytes)
+                    task.note { record in
+                        record.headerBytesSent += Int64(bytes.count)
+                        record.requestEnd = Date()
+                    }
                     action = try exchange.received(try await reply())
                 case .wait: action = try exchange.received(try await reply())
                 case .needLogin: action = try await logIn()
-                case .connect(let port):
-                    bare = try await dial(port)
+                case .connect(let port, let address):
+                    bare = try await dial(port, address)
                     action = exchange.connected()
                 case .readFile(let size):
                     file = try await openFile()
@@ -63,6 +70,10 @@ final class FTPTransfer: TaskTransfer {
                         url: target.url.withoutUser ?? target.url, mimeType: nil,
                         expectedContentLength: size.flatMap { Int(exactly: $0) } ?? -1, textEncodingName: nil)
                     task.status.withLock { $0.response = response }
+                    task.note { record in
+                        record.responseStart = Date()
+                        record.response = response
+                    }
                     return response
                 case .done: throw FTPError.malformedReply("it is done before it began")
                 }
@@ -80,7 +91,7 @@ final class FTPTransfer: TaskTransfer {
             task.limit.progress(to: .response)
             if let bytes = try await read(file) {
                 received += Int64(bytes.count)
-                task.status.withLock { $0.bytesReceived += Int64(bytes.count) }
+                task.noteReceived(bytes.count)
                 guard received <= size ?? .max else { throw FTPError.truncated("more came than the file has") }
                 return bytes[...]
             }
@@ -93,6 +104,7 @@ final class FTPTransfer: TaskTransfer {
             while action != .done { action = try exchange.received(try await reply()) }
             try? await control?.send(Array("QUIT\r\n".utf8))
             await close()
+            task.note { $0.responseEnd = Date() }
             return nil
         } catch {
             await close()
@@ -168,29 +180,39 @@ final class FTPTransfer: TaskTransfer {
         guard target.security != .none || session.trust.pinning?.permitsCleartext(to: target.name) ?? true else {
             throw FTPError.pinnedCleartext(target.name)
         }
+        task.note { $0.connectStart = Date() }
+        defer { task.note { $0.connectEnd = Date() } }
         task.limit.progress(to: .certificate)
         let route = session.settings.route
         let bare = try await Transport.shared.connect(
             to: route?.host ?? target.name, port: route?.port ?? target.port, options: options)
         reached = bare.remoteAddress
+        task.note { $0.note(address: reached) }
         if target.security == .explicit {
             try await bare.startTLS(.ftp, to: target.name, limit: options.handshakeTimeout)
         }
-        return try await protect(bare)
+        if target.security != .none { task.note { $0.secureStart = Date() } }
+        let connection = try await protect(bare)
+        if let verified = connection as? VerifiedConnection { task.note { $0.note(verified.negotiated) } }
+        return connection
     }
 
-    /// The file comes from the address that the control connection leads to, and from no other.
-    private func dial(_ port: UInt16) async throws -> BareConnection {
+    /// The file comes from the address that the control connection leads to, and from no other: not from one that the
+    /// server names, which could be anybody's.
+    private func dial(_ port: UInt16, _ named: String?) async throws -> BareConnection {
         task.limit.progress(to: .connection)
         let host = reached.prefix { $0 != "]" }.drop { $0 == "[" }
         let address = reached.hasPrefix("[") ? String(host) : String(reached.prefix { $0 != ":" })
+        guard named ?? address == address else { throw FTPError.otherAddress(named: named ?? "", reached: address) }
         return try await Transport.shared.connect(to: try ServerName(address), port: port, options: options)
     }
 
-    /// Servers begin TLS when they have said that the file comes.
+    /// Servers begin TLS when they have said that the file comes, and many take it from the client of the control
+    /// connection alone, which they know by its session (vsftpd's `require_ssl_reuse`). The session is the one of the
+    /// last words: TLS 1.3 sends it behind the handshake.
     private func openFile() async throws -> any RequestConnection {
         guard let way = bare.take() else { throw FTPError.malformedReply("it sends a file nobody asked for") }
-        return try await protect(way, resuming: await (control as? VerifiedConnection)?.session())
+        return try await protect(way, resuming: await (control as? VerifiedConnection)?.session(ofSameTask: true))
     }
 
     /// TLS on a connection, judged as any other server of this name would be.
@@ -198,17 +220,21 @@ final class FTPTransfer: TaskTransfer {
         _ bare: consuming BareConnection, resuming stored: ResumableSession? = nil
     ) async throws -> any RequestConnection {
         guard target.security != .none else { return bare.cleartext() }
-        let judge = try Judge(target.name, port: target.port, by: session.trust, for: task, of: session)
+        let judge = try Judge(
+            target.name, port: target.port, protocol: target.security.spaceProtocol, by: session.trust, for: task,
+            of: session)
         let pending = try await bare.secure(as: target.name, options: options, resuming: stored)
         var server: JudgedServer?
-        return try await judge.accept(pending, as: &server)
+        let connection = try await judge.accept(pending, as: &server)
+        task.note { $0.trustDuration = ($0.trustDuration ?? 0) + (server?.judgingTime ?? 0) }
+        return connection
     }
 
     // MARK: Login
 
     private var space: URLProtectionSpace {
         URLProtectionSpace(
-            host: target.name.description, port: Int(target.port), protocol: NSURLProtectionSpaceFTP, realm: nil,
+            host: target.name.description, port: Int(target.port), protocol: target.security.spaceProtocol, realm: nil,
             authenticationMethod: NSURLAuthenticationMethodDefault)
     }
 

@@ -5,6 +5,8 @@ import TLSTransport
 struct IdentityQuestion: Sendable {
     let name: ServerName
     let port: UInt16
+    /// Of the server that is no proxy.
+    let scheme: String
     /// The proxy's type when the server is one.
     let proxyType: String?
     let session: URLSession
@@ -12,9 +14,12 @@ struct IdentityQuestion: Sendable {
 
     private let decided = Locked(Approval.Identity.none)
 
-    init(name: ServerName, port: UInt16, proxyType: String?, session: URLSession, task: URLSessionTask) {
+    init(
+        name: ServerName, port: UInt16, scheme: String, proxyType: String?, session: URLSession, task: URLSessionTask
+    ) {
         self.name = name
         self.port = port
+        self.scheme = scheme
         self.proxyType = proxyType
         self.session = session
         self.task = task
@@ -29,7 +34,7 @@ struct IdentityQuestion: Sendable {
     /// Throws ``CancelledChallenge`` when a delegate cancels.
     @Sendable func choose(_ issuers: [[UInt8]]) async throws -> ClientIdentity? {
         let space = URLProtectionSpace(
-            clientCertificateFor: name, port: port, issuers: issuers, proxyType: proxyType)
+            clientCertificateFor: name, port: port, issuers: issuers, protocol: scheme, proxyType: proxyType)
         let stored = session.storedCredential(for: space)
         let challenge = URLAuthenticationChallenge(protectionSpace: space, proposedCredential: stored)
         task.limit.progress(to: .delegate)

@@ -9,6 +9,7 @@ struct Judge: Sendable {
     let task: URLSessionTask
     private let name: ServerName
     private let port: UInt16
+    private let scheme: String
     /// The proxy's type when the server is one.
     private let proxyType: String?
     private let policy: PinningPolicy?
@@ -17,13 +18,14 @@ struct Judge: Sendable {
 
     /// Throws when the system's trust store is needed and cannot be read.
     init(
-        _ name: ServerName, port: UInt16, proxyType: String? = nil, by trust: SessionTrust, for task: URLSessionTask,
-        of session: URLSession
+        _ name: ServerName, port: UInt16, protocol scheme: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil,
+        by trust: SessionTrust, for task: URLSessionTask, of session: URLSession
     ) throws {
         self.session = session
         self.task = task
         self.name = name
         self.port = port
+        self.scheme = scheme
         self.proxyType = proxyType
         policy = trust.pinning
         let anchors = policy?.rule(for: name, port: Int(port))?.anchors
@@ -50,7 +52,8 @@ struct Judge: Sendable {
     }
 
     private var identitySpace: URLProtectionSpace {
-        URLProtectionSpace(clientCertificateFor: name, port: port, issuers: [], proxyType: proxyType)
+        URLProtectionSpace(
+            clientCertificateFor: name, port: port, issuers: [], protocol: scheme, proxyType: proxyType)
     }
 
     /// Whether anybody is to hear of a reused connection.
@@ -91,7 +94,8 @@ struct Judge: Sendable {
             guard proxyType != nil, let refusal = error as? ServerTrustRefusal else { throw error }
             throw ProxyTrustRefusal(name: name, port: port, refusal: refusal)
         }
-        let identity = IdentityQuestion(name: name, port: port, proxyType: proxyType, session: session, task: task)
+        let identity = IdentityQuestion(
+            name: name, port: port, scheme: scheme, proxyType: proxyType, session: session, task: task)
         do {
             return try await goOn(pending, judgement, identity)
         } catch let error as TransportError {
@@ -138,8 +142,8 @@ struct Judge: Sendable {
         _ trust: ServerTrust, _ connection: ServerTrustDecision.Connection
     ) -> ServerTrustQuestion {
         ServerTrustQuestion(
-            trust: trust, port: port, proxyType: proxyType, connection: connection, policy: policy, session: session,
-            task: task)
+            trust: trust, port: port, scheme: scheme, proxyType: proxyType, connection: connection, policy: policy,
+            session: session, task: task)
     }
 }
 

@@ -5,6 +5,8 @@ import TLSTransport
 struct ServerTrustQuestion: Sendable {
     let trust: ServerTrust
     let port: UInt16
+    /// Of the server that is no proxy.
+    let scheme: String
     /// The proxy's type when the server is one.
     let proxyType: String?
     let connection: ServerTrustDecision.Connection
@@ -42,7 +44,7 @@ struct ServerTrustQuestion: Sendable {
     ///
     /// Off the event loop: a hostile chain can cost a tenth of a second, which no other transfer is to feel.
     func judge() async throws -> Judgement {
-        let space = URLProtectionSpace(serverTrust: trust, port: port, proxyType: proxyType)
+        let space = URLProtectionSpace(serverTrust: trust, port: port, protocol: scheme, proxyType: proxyType)
         task.limit.progress(to: .delegate)
         let answer = try await session.answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
         task.limit.progress(to: .handshake)

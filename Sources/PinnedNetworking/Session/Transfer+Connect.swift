@@ -153,10 +153,14 @@ extension TransactionRecord {
         isReused = connection.isReused
         isProxied = connection.isProxied
         guard let verified = connection.connection as? VerifiedConnection else { return }
-        version = verified.negotiated.version == "TLSv1.3" ? .TLSv13 : .TLSv12
-        cipherSuite = verified.negotiated.cipherSuite
-        isResumed = verified.negotiated.isResumed
+        note(verified.negotiated)
         if !isReused { trustDuration = connection.origin?.judgingTime }
+    }
+
+    mutating func note(_ negotiated: NegotiatedTLS) {
+        version = negotiated.version == "TLSv1.3" ? .TLSv13 : .TLSv12
+        cipherSuite = negotiated.cipherSuite
+        isResumed = negotiated.isResumed
     }
 }
 

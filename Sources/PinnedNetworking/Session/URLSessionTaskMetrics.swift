@@ -53,15 +53,15 @@ public final class URLSessionTaskTransactionMetrics: Sendable {
     public var responseStartDate: Date? { record.responseStart }
     /// When the response's last byte had come, or nobody wanted it any longer.
     public var responseEndDate: Date? { record.responseEnd }
-    /// `http/1.1`
-    public var networkProtocolName: String? { "http/1.1" }
+    /// `http/1.1`, or `ftp`.
+    public var networkProtocolName: String? { record.protocolName }
     /// Whether the request went through a proxy.
     public var isProxyConnection: Bool { record.isProxied }
     /// Whether an earlier request had left the connection.
     public var isReusedConnection: Bool { record.isReused }
     /// Always ``ResourceFetchType/networkLoad``.
     public var resourceFetchType: ResourceFetchType { .networkLoad }
-    /// Bytes of the request's header.
+    /// Bytes of the request's header; of FTP's commands.
     public var countOfRequestHeaderBytesSent: Int64 { record.headerBytesSent }
     /// Bytes of the request's body on the wire, chunked ones with their frame.
     public var countOfRequestBodyBytesSent: Int64 { record.bodyBytesSent }
@@ -105,6 +105,7 @@ struct TransactionRecord: Sendable {
     var requestEnd: Date?
     var responseStart: Date?
     var responseEnd: Date?
+    var protocolName = "http/1.1"
     var isProxied = false
     var isReused = false
     var isResumed = false

@@ -143,6 +143,8 @@ extension URLSession {
     private func load(_ task: URLSessionDownloadTask) async throws -> (DownloadFile, URLResponse) {
         var file: DownloadFile?
         var answer: URLResponse?
+        // Whether the file has what the answer brought, and nothing of another version.
+        var isOfAnswer = false
         do {
             let resumption = task.download.withLock { $0.resumption }
             file = try resumption.map { try DownloadFile(resuming: $0.file, count: $0.count) }
@@ -164,14 +166,18 @@ extension URLSession {
             } else {
                 try loaded.restart()
             }
+            isOfAnswer = true
             try await write(transfer, to: loaded, task, response)
             task.end(with: nil)
             return (loaded, response)
         } catch {
             var resumeData: Data?
             if let file, let request = task.originalRequest {
-                // What could not begin can begin again; what began goes on from where it is now.
-                let now = (answer as? HTTPURLResponse).flatMap { ResumeData(request.withoutRange, $0, file) }
+                // What could not begin can begin again; what began goes on from where it is now. Another part than the
+                // missing one has another version's tag, under which what is here would be gone on with.
+                let now = (answer as? HTTPURLResponse).flatMap {
+                    isOfAnswer ? ResumeData(request.withoutRange, $0, file) : nil
+                }
                 resumeData = (now ?? (answer == nil ? task.download.withLock { $0.resumption } : nil))?.encoded
                 if resumeData != nil { file.keep() }
             }

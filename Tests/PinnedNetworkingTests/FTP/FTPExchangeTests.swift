@@ -27,8 +27,8 @@ import Testing
                 guard !said.contains("LOGIN") else { return said + ["LOGIN"] }
                 said.append("LOGIN")
                 action = exchange.logIn(user: "me", password: "word")
-            case .connect(let port):
-                said.append("CONNECT \(port)")
+            case .connect(let port, let address):
+                said.append("CONNECT \(port)\(address.map { " at \($0)" } ?? "")")
                 action = exchange.connected()
             case .readFile(let size):
                 said.append("READ \(size.map { String($0) } ?? "-")")
@@ -66,8 +66,8 @@ import Testing
         ]
         #expect(
             try run(replies, isProtected: true, isGreeted: true) == [
-                "LOGIN", "USER me|", "PBSZ 0|", "PROT P|", "TYPE I|", "SIZE a/b|", "EPSV|", "PASV|", "CONNECT 1025",
-                "RETR a/b|", "READ -", "DONE",
+                "LOGIN", "USER me|", "PBSZ 0|", "PROT P|", "TYPE I|", "SIZE a/b|", "EPSV|", "PASV|",
+                "CONNECT 1025 at 10.0.0.9", "RETR a/b|", "READ -", "DONE",
             ])
     }
 
@@ -107,15 +107,16 @@ import Testing
     }
 
     @Test(
-        "HA18: a port is read from replies of the right shape alone; the address beside it is nobody's (CVE-2020-8284)",
+        "HA18: an address and a port are read from replies of the right shape alone (CVE-2020-8284)",
         arguments: [
-            ("227 Entering Passive Mode (127,0,0,1,4,1)", 1025), ("227 ok 10,9,8,7,255,255", 65535),
+            ("227 Entering Passive Mode (127,0,0,1,4,1)", "127.0.0.1:1025"),
+            ("227 ok 10,009,8,7,255,255", "10.9.8.7:65535"),
             ("227 (1,2,3,4,5)", nil), ("227 (1,2,3,4,5,256)", nil), ("227 (1,2,3,4,0,0)", nil), ("227", nil),
             ("227 (1,2,3,4,-5,6)", nil), ("227 (1,2,3,4,5,6,7)", nil), ("227 (,,,,,)", nil),
             ("227 (1,2,3,4,5,0000006)", nil),
-        ] as [(String, UInt16?)])
-    func passive(row: (words: String, port: UInt16?)) {
-        #expect(FTPExchange.port(row.words) == row.port)
+        ] as [(String, String?)])
+    func passive(row: (words: String, place: String?)) {
+        #expect(FTPExchange.place(row.words).map { "\($0.address):\($0.port)" } == row.place)
     }
 
     @Test(

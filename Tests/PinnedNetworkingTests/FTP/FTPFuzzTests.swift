@@ -27,7 +27,7 @@ import Testing
                     let next = try? exchange.received(reply)
                 else { break }
                 action = next
-                if case .connect(let port) = action {
+                if case .connect(let port, _) = action {
                     #expect(port > 0)
                     action = exchange.connected()
                 }

@@ -36,7 +36,8 @@ struct FTPTests {
         _ url: String = "ftp://pinned.test/a", file text: String = "hello", isSecure: Bool = false,
         replies: [String: String] = [:], greeting: String = "220 hello\r\n", policy: PinningPolicy? = nil,
         delegate: (any URLSessionDelegate)? = nil, log: Collected<String> = Collected(),
-        fileChain: [TestCertificate]? = nil
+        fileChain: [TestCertificate]? = nil, storage: URLCredentialStorage = URLCredentialStorage(),
+        clients: LoopbackServer.ClientAuthentication? = nil
     ) async throws -> (body: String, response: URLResponse) {
         let site = try TestSite.shared.get()
         let files =
@@ -51,10 +52,12 @@ struct FTPTests {
             all.merge(replies) { $1 }
             let script = Self.script(all, greeting: greeting, log: log)
             let control =
-                isSecure ? try LoopbackServer(chain: site.chain, script) : try LoopbackServer(plain: script)
+                isSecure
+                ? try LoopbackServer(chain: site.chain, script) { $0.clientAuthentication = clients }
+                : try LoopbackServer(plain: script)
             return try await control.run { control in
                 let session = try site.session(control, policy: policy, delegate: delegate) {
-                    $0.urlCredentialStorage = URLCredentialStorage()
+                    $0.urlCredentialStorage = storage
                 }
                 let (data, response) = try await session.data(from: try #require(URL(string: url)))
                 return (String(decoding: data, as: UTF8.self), response)
@@ -112,6 +115,71 @@ struct FTPTests {
         #expect(seen.values.last?.proposedCredential?.user == "me")
     }
 
+    @Test("Over TLS the spaces of the login, of the server's trust and of a client certificate have the protocol ftps")
+    func secureSpaces() async throws {
+        let seen = Collected<URLProtectionSpace>()
+        let delegate = TaskHandlerDelegate { challenge in
+            seen.append(challenge.protectionSpace)
+            guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodDefault else {
+                return (.performDefaultHandling, nil)
+            }
+            return (.useCredential, URLCredential(user: "me", password: "word", persistence: .none))
+        }
+        let replies = ["PASS": "530 no", "PASS word": "230 in"]
+        _ = try await fetch(
+            "ftps://pinned.test/a", isSecure: true, replies: replies, delegate: delegate, clients: .init())
+        #expect(
+            seen.values.map(\.authenticationMethod) == [
+                NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate,
+                NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodServerTrust,
+            ])
+        for space in seen.values {
+            #expect((space.protocol, space.port) == ("ftps", 990))
+            #expect(space.receivesCredentialSecurely)
+        }
+    }
+
+    @Test("A password that is kept for FTP over TLS is not sent in the clear, on the same port")
+    func storedForTLS() async throws {
+        for (isSecure, user) in [(true, "me"), (false, "anonymous")] {
+            let storage = URLCredentialStorage()
+            storage.set(
+                URLCredential(user: "me", password: "word", persistence: .forSession),
+                for: URLProtectionSpace(
+                    host: "pinned.test", port: 2121, protocol: "ftps", realm: nil, authenticationMethod: nil))
+            let log = Collected<String>()
+            let url = isSecure ? "ftps://pinned.test:2121/a" : "ftp://pinned.test:2121/a"
+            #expect(try await fetch(url, isSecure: isSecure, log: log, storage: storage).body == "hello")
+            #expect(log.values.first == "USER \(user)")
+        }
+    }
+
+    @Test("A download has the metrics of its control connection", arguments: [false, true])
+    func metrics(isSecure: Bool) async throws {
+        let witness = Witness()
+        let url = isSecure ? "ftps://pinned.test/a" : "ftp://pinned.test/a"
+        let (_, response) = try await fetch(url, isSecure: isSecure, delegate: witness)
+        let all = try #require(witness.metrics.values.first)
+        let one = try #require(all.transactionMetrics.first)
+        #expect(witness.metrics.values.count == 1 && all.transactionMetrics.count == 1 && all.redirectCount == 0)
+        #expect(one.networkProtocolName == "ftp")
+        #expect(one.request.url?.absoluteString == url && one.response === response)
+        let dates = [
+            one.fetchStartDate, one.connectStartDate, one.secureConnectionStartDate, one.connectEndDate,
+            one.requestStartDate, one.requestEndDate, one.responseStartDate, one.responseEndDate,
+        ]
+        #expect(dates.compactMap(\.self).count == (isSecure ? 8 : 7))
+        #expect(dates.compactMap(\.self) == dates.compactMap(\.self).sorted())
+        #expect(one.secureConnectionEndDate == (isSecure ? one.connectEndDate : nil))
+        #expect(one.negotiatedTLSProtocolVersion == (isSecure ? .TLSv13 : nil))
+        #expect((one.negotiatedTLSCipherSuiteName != nil) == isSecure)
+        #expect((one.trustEvaluationDuration ?? 0 > 0) == isSecure)
+        #expect(!one.isReusedConnection && !one.isProxyConnection && !one.isResumedSession)
+        #expect(one.remoteAddress == "127.0.0.1" && one.remotePort ?? 0 > 0)
+        #expect(one.countOfResponseBodyBytesReceived == 5 && one.countOfRequestBodyBytesSent == 0)
+        #expect(one.countOfRequestHeaderBytesSent > 40)
+    }
+
     @Test("A refused login without an answer is an error, and so is a cancelled one")
     func refusedLogin() async throws {
         let replies = ["PASS": "530 no"]
@@ -140,19 +208,30 @@ struct FTPTests {
         #expect(try await failure { try await fetch(replies: row.replies) }.code == row.code)
     }
 
-    @Test("HA18: the file comes from the server that was asked, whatever address it names (CVE-2020-8284)")
-    func otherAddress() async throws {
+    @Test(
+        "HA18: the file comes from the server that was asked; one that names another host is refused (CVE-2020-8284)",
+        arguments: [("127,0,0,1", true), ("192,0,2,7", false), ("127,0,0,2", false), ("0,0,0,0", false)])
+    func otherAddress(address: String, isItsOwn: Bool) async throws {
         let site = try TestSite.shared.get()
+        let log = Collected<String>()
         try await LoopbackServer(plain: Self.file("hello")).run { files in
-            let passive = "227 go (192,0,2,7,\(files.port >> 8),\(files.port & 255))"
+            let passive = "227 go (\(address),\(files.port >> 8),\(files.port & 255))"
             let replies = [
                 "USER": "230 in", "SIZE": "213 5", "EPSV": "500 no", "PASV": passive,
                 "RETR": "150 coming\r\n226 done",
             ]
-            try await LoopbackServer(plain: Self.script(replies)).run { control in
+            try await LoopbackServer(plain: Self.script(replies, log: log)).run { control in
                 let url = try #require(URL(string: "ftp://pinned.test/a"))
-                let (data, _) = try await site.session(control).data(from: url)
-                #expect(data == Data("hello".utf8))
+                let session = try site.session(control)
+                guard !isItsOwn else {
+                    let (data, _) = try await session.data(from: url)
+                    return #expect(data == Data("hello".utf8))
+                }
+                let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
+                #expect(error?.code == .badServerResponse)
+                #expect(error?.localizedDescription.contains("EPSV") == true)
+                #expect(files.records.isEmpty)
+                #expect(log.values.last == "PASV")
             }
         }
     }

@@ -152,6 +152,30 @@ struct LoginTests {
         }
     }
 
+    // The logins of swift-corelibs-foundation's TestURLSession.
+    @Test(
+        "A 401 is answered with a login, or is the response; one that asks for none asks nobody",
+        arguments: [
+            (#"Basic realm="Fake Realm""#, true, 200, 1), (#"Basic realm="Fake Realm""#, false, 401, 0),
+            (nil, true, 401, 0), (nil, false, 401, 0),
+        ] as [(String?, Bool, Int, Int)])
+    func foundation(row: (challenge: String?, hasDelegate: Bool, status: Int, questions: Int)) async throws {
+        let site = try TestSite.shared.get()
+        let log = Collected<Int>()
+        let login = URLCredential(user: "user", password: "passwd", persistence: .none)
+        let script = LoopbackServer.Script.answer { request in
+            request.values(of: "Authorization") == ["Basic dXNlcjpwYXNzd2Q="]
+                ? .init() : .init("401 Unauthorized", fields: row.challenge.map { ["WWW-Authenticate: \($0)"] } ?? [])
+        }
+        try await LoopbackServer(plain: script).run { server in
+            let session = try site.session(server) { $0.urlCredentialStorage = nil }
+            let (_, response) = try await session.get(
+                "http://pinned.test/", delegate: row.hasDelegate ? Self.delegate(log, login) : nil)
+            #expect(response.statusCode == row.status)
+            #expect(log.values.count == row.questions)
+        }
+    }
+
     @Test("A body is sent again behind a 401 that came before it was read, and one that came behind it")
     func bodies() async throws {
         let site = try TestSite.shared.get()

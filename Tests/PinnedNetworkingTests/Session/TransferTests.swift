@@ -4,7 +4,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// Implements all that a task's delegate can be told, and gives streams.
-private final class Witness: URLSessionDataDelegate, URLSessionDownloadDelegate {
+final class Witness: URLSessionDataDelegate, URLSessionDownloadDelegate {
     let events = Collected<String>()
     let metrics = Collected<URLSessionTaskMetrics>()
     let sent = Collected<[Int64]>()
@@ -303,7 +303,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "A part that is not the missing one is refused",
+        "A part that is not the missing one is refused, and what was there is removed: nothing goes on with it",
         arguments: ["bytes 0-299999/300000", "bytes 1-2/3", "items 5-6/7", "bytes */300000", "nonsense"])
     func otherParts(range: String) async throws {
         try await LoopbackServer(chain: site.chain, Self.script(range: range)).run { server in
@@ -312,6 +312,12 @@ struct DownloadTests {
             let data = try #require(failed?.downloadTaskResumeData)
             let error = await #expect(throws: URLError.self) { try await session.download(resumeFrom: data) }
             #expect(error?.code == .badServerResponse)
+            // Its tag would be the other part's.
+            #expect(error?.downloadTaskResumeData == nil)
+            let file = try ResumeData(data)
+            #expect(throws: DownloadError.nothingToResume) {
+                try DownloadFile(resuming: file.file, count: file.count)
+            }
         }
     }
 
