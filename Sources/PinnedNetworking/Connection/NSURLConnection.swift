@@ -51,8 +51,9 @@ private final class ConnectionAdapter: URLSessionDataDelegate {
         connection.load.delegate as? any NSURLConnectionDataDelegate
     }
 
+    // For the whole session, which is this one task: so that a server that was accepted is not asked about twice.
     func urlSession(
-        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         guard let delegate = connection.load.delegate(for: challenge) else {

@@ -49,8 +49,9 @@ private final class DownloadAdapter: URLSessionDownloadDelegate {
 
     init(_ download: NSURLDownload) { self.download = download }
 
+    // For the whole session, which is this one task: so that a server that was accepted is not asked about twice.
     func urlSession(
-        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         guard let delegate = download.load.delegate(for: challenge) else {

@@ -36,10 +36,11 @@ struct ConnectionTests {
 
     init() throws { site = try TestSite() }
 
-    private func basicSpace(port: Int = 80) -> URLProtectionSpace {
-        URLProtectionSpace(
-            host: "pinned.test", port: port, protocol: NSURLProtectionSpaceHTTP, realm: "r",
+    private func keep(_ credential: URLCredential) {
+        let space = URLProtectionSpace(
+            host: "pinned.test", port: 80, protocol: NSURLProtectionSpaceHTTP, realm: "r",
             authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+        storage.setDefaultCredential(credential, for: space)
     }
 
     private func plainServer() throws -> LoopbackServer { try LoopbackServer(plain: .answer(askForLogin)) }
@@ -123,7 +124,7 @@ struct ConnectionTests {
                 #expect(delegate.heard.methods == [] && delegate.heard.events.values.first == "asked ServerTrust")
             }
         }
-        storage.set(login(), for: basicSpace())
+        keep(login("secret", .forSession))
         try await plainServer().run { server in
             try await expect("200 hello", from: server, ChoosingDelegate(answers: false, agree))
         }
@@ -148,7 +149,7 @@ struct ConnectionTests {
             try await expect("200 hello", "http://me:secret@pinned.test/a/1", from: server, delegate)
             #expect(delegate.heard.methods == [])
         }
-        storage.set(login(), for: basicSpace())
+        keep(login("secret", .forSession))
         for url in [page, "http://me@pinned.test/a/1"] {
             try await plainServer().run { server in
                 let delegate = ReceivingDelegate(agree)
@@ -166,7 +167,7 @@ struct ConnectionTests {
 
     @Test("When what is there was refused, the delegate is asked, and told so")
     func unavailable() async throws {
-        storage.set(login("wrong"), for: basicSpace())
+        keep(login("wrong", .forSession))
         try await plainServer().run { server in
             let delegate = ReceivingDelegate(agree)
             try await expect("200 hello", from: server, delegate)
@@ -192,7 +193,7 @@ struct ConnectionTests {
 
     @Test("A delegate that wants no storage is not helped by it, and nothing is put there")
     func withoutStorage() async throws {
-        storage.set(login(), for: basicSpace())
+        keep(login("secret", .forSession))
         let other = URLCredentialStorage()
         try await plainServer().run { server in
             let delegate = StoragelessDelegate { $0.sender?.use(login("secret", .permanent), for: $0) }
@@ -257,7 +258,7 @@ struct ConnectionTests {
         for (password, end) in [
             (nil, "401 denied"), ("wrong", "401 denied"), ("secret", "200 hello"),
         ] as [(String?, String)] {
-            if let password { storage.setDefaultCredential(login(password), for: basicSpace()) }
+            if let password { keep(login(password, .forSession)) }
             try await secureServer().run { server in
                 try await expect("401 denied", securePage, from: server, SilentConnectionDelegate())
             }
