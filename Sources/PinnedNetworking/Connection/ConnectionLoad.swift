@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a connection and a download have in common: one task in a session of its own, and the delegate that hears of it.
+/// What a connection and a download have in common: a task in a session of its own, and the delegate that hears of it.
 ///
 /// The session is not shared: what a delegate accepts is for its own connection.
 final class ConnectionLoad<Delegate: Sendable>: Sendable {
@@ -115,8 +115,8 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
 
     // MARK: End
 
-    /// What is left to tell at the end of the task: whom, of which error, and of which challenge that was cancelled; nil
-    /// when the delegate is to hear nothing.
+    /// What is left to tell at the end of the task: whom, of which error, and of which challenge that was cancelled.
+    /// Nil when the delegate is to hear nothing.
     func end(
         _ error: (any Error)?, of session: URLSession
     ) -> (delegate: Delegate, error: (any Error)?, cancelled: URLAuthenticationChallenge?)? {
@@ -143,7 +143,7 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
 }
 
 extension URLProtectionSpace {
-    /// Whether delegates that do not say so can answer for it: not who the server is, and not which certificate to show.
+    /// Whether delegates that do not say can answer for it: not who the server is, and not which certificate to show.
     var isAnsweredUnlessRefused: Bool {
         authenticationMethod != NSURLAuthenticationMethodServerTrust
             && authenticationMethod != NSURLAuthenticationMethodClientCertificate

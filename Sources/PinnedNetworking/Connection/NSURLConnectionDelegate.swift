@@ -13,11 +13,12 @@ public protocol NSURLConnectionDelegate: AnyObject, Sendable {
     func connectionShouldUseCredentialStorage(_ connection: NSURLConnection) -> Bool
 
     /// Asked about every challenge: answer it through its sender. Where it is implemented it takes the place of
-    /// ``connection(_:canAuthenticateAgainstProtectionSpace:)`` and ``connection(_:didReceive:)-(_,URLAuthenticationChallenge)``.
+    /// ``connection(_:canAuthenticateAgainstProtectionSpace:)`` and
+    /// ``connection(_:didReceive:)-(_,URLAuthenticationChallenge)``.
     func connection(_ connection: NSURLConnection, willSendRequestFor challenge: URLAuthenticationChallenge)
 
-    /// Whether ``connection(_:didReceive:)-(_,URLAuthenticationChallenge)`` can answer for this space. After a no default
-    /// handling decides: what is stored is used, and a server has to be trusted and to have its pins.
+    /// Whether ``connection(_:didReceive:)-(_,URLAuthenticationChallenge)`` can answer for this space. After a no
+    /// default handling decides: what is stored is used, and a server has to be trusted and to have its pins.
     ///
     /// Unless implemented it is no for server trust and client certificates, and yes for all else.
     func connection(
@@ -35,8 +36,8 @@ public protocol NSURLConnectionDelegate: AnyObject, Sendable {
 
 /// Methods about the response of a connection. None has to be implemented.
 public protocol NSURLConnectionDataDelegate: NSURLConnectionDelegate {
-    /// Asked about a redirect, never before the first request: returns the request to go on with, or nil to take the 3xx
-    /// as the response. The redirect is followed unless implemented.
+    /// Asked about a redirect, never before the first request: returns the request to go on with, or nil to take the
+    /// 3xx as the response. The redirect is followed unless implemented.
     func connection(
         _ connection: NSURLConnection, willSend request: URLRequest, redirectResponse response: URLResponse?
     ) -> URLRequest?

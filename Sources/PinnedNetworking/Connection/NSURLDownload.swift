@@ -36,8 +36,8 @@ public final class NSURLDownload: NSObject, Sendable {
         destination.withLock { $0.set(path, allowsOverwriting: allowOverwrite) }
     }
 
-    /// Ends the download and removes what there is of it. The delegate hears nothing more, once a method that is running
-    /// has returned.
+    /// Ends the download and removes what there is of it. The delegate hears nothing more, once a method that is
+    /// running has returned.
     public func cancel() { load.cancel() }
 }
 
