@@ -32,11 +32,19 @@ struct TestSite: Sendable {
         settings.notAfter = now + 86_400
     }
 
-    /// A session for this server.
+    /// A session for this server; see ``configuration(_:policy:_:)``.
     func session(
         _ server: LoopbackServer, policy: PinningPolicy? = nil, delegate: (any URLSessionDelegate)? = nil,
         _ adjust: (URLSessionConfiguration) -> Void = { _ in }
     ) throws -> URLSession {
+        let configuration = try configuration(server, policy: policy, adjust)
+        return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    }
+
+    /// What reaches this server under any name.
+    func configuration(
+        _ server: LoopbackServer, policy: PinningPolicy? = nil, _ adjust: (URLSessionConfiguration) -> Void = { _ in }
+    ) throws -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         configuration.route = (try ServerName(server.address), server.port)
         configuration.trustStore = store
@@ -44,7 +52,7 @@ struct TestSite: Sendable {
         // A machine busy with other tests does not reach it.
         configuration.timeoutIntervalForRequest = 600
         adjust(configuration)
-        return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+        return configuration
     }
 }
 

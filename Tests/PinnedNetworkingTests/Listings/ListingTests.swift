@@ -72,6 +72,11 @@ private let listingRows = [
     LoginRow(arguments: ["preferences", "me", "wrong"], output: [cancelled], sent: ["", other]),
     // It answers the server's trust with a password, which refuses the server.
     LoginRow(arguments: ["preferences", "me", "secret"], isPlain: false, output: ["error -1202"], sent: []),
+
+    LoginRow(arguments: ["connection", "me", "secret"], output: ["200 hello"], sent: ["", me]),
+    LoginRow(arguments: ["connection", "me", "wrong"], output: ["panel", "error -1012"], sent: ["", other]),
+    // A connection does not ask it about the server's trust.
+    LoginRow(arguments: ["connection", "me", "secret"], isPlain: false, output: ["200 hello"], sent: ["", me]),
 ]
 
 private let translationRows = [

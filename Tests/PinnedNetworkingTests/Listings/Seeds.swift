@@ -11,13 +11,15 @@ enum Seeds {
         (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { $0.hasSuffix(".txt") } ?? []
 
     /// A program with its listings: the line `// 001: from "let url" through "let request"` stands for those lines of the
-    /// article 001, from the first one that begins so. Articles indent no listing.
+    /// article 001, from the first one that begins so; `// 001 in Swift: from` for their translation. Articles indent no
+    /// listing.
     static func complete(_ program: String) throws -> String {
         try program.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            guard let place = line.wholeMatch(of: /\s*\/\/ (\d+): from "(.*)" through "(.*)"/) else {
+            guard let place = line.wholeMatch(of: /\s*\/\/ (\d+)( in Swift)?: from "(.*)" through "(.*)"/) else {
                 return String(line)
             }
-            return try listing(of: place.1, from: place.2, through: place.3)
+            let listing = try listing(of: place.1, from: place.3, through: place.4)
+            return place.2 == nil ? listing : inSwift(listing)
         }.joined(separator: "\n")
     }
 
@@ -30,5 +32,28 @@ enum Seeds {
         let end = try #require(
             lines[start...].firstIndex { $0.hasPrefix(last) }, "no line \(last) behind \(first) in \(file)")
         return lines[start...end].joined(separator: "\n")
+    }
+
+    /// Objective-C as its interfaces are imported into Swift: patterns in turn, for methods, messages and types of
+    /// challenges. What they do not know does not compile.
+    private static func inSwift(_ objectiveC: String) -> String {
+        let spellings = [
+            (
+                #"-\(void\)(\w+):\((\w+) \*\)(\w+)\s+didReceiveAuthenticationChallenge:\((\w+) \*\)(\w+)"#,
+                "func $1(_ $3: $2, didReceive $5: $4)"
+            ),
+            (#"\[(\w+) (\w+)\]"#, "$1.$2"),
+            (#"\[NSURLCredential credentialWithUser:(\S+)\s+password:"#, "URLCredential(user: $1, password: "),
+            (#"\s+persistence:NSURLCredentialPersistenceNone\]"#, ", persistence: .none)"),
+            (#"\[(\S+) useCredential:(\w+)\s+forAuthenticationChallenge:(\w+)\]"#, "$1?.use($2, for: $3)"),
+            (#"\[(\S+) cancelAuthenticationChallenge:(\w+)\]"#, "$1?.cancel($2)"),
+            (#"\[(\w+) (\w+):(\w+)\]"#, "$1.$2($3)"),
+            (#"(\w+) \*(\w+);"#, "let $2: $1"),
+            (#"NS(URLCredential|URLAuthenticationChallenge)\b"#, "$1"),
+            (";", ""),
+        ]
+        return spellings.reduce(objectiveC) { text, spelling in
+            text.replacingOccurrences(of: spelling.0, with: spelling.1, options: .regularExpression)
+        }
     }
 }

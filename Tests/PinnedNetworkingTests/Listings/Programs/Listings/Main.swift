@@ -6,6 +6,7 @@ struct Main {
         case "no delegate": await Site.report { try await fetchWithoutDelegate() }
         case "task delegate": await Site.report { try await fetchWithDelegate() }
         case "preferences": await Site.get(PreferencesDelegate())
+        case "connection": await Site.report { try await fetchByConnection() }
         default: print("unknown command")
         }
     }
