@@ -6,7 +6,9 @@ import CertificateTrust
 extension FuzzTarget {
     /// The values of fields, one a line: what they challenge to, and what answers it.
     static let challenge = FuzzTarget(name: "challenge") { bytes in
-        let values = bytes.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+        let values = bytes.prefix(HTTPResponseParser.headLimit).split(separator: 0x0A).map {
+            String(decoding: $0, as: UTF8.self)
+        }
         let challenges = HTTPChallenge.parse(values)
         precondition(challenges.count <= HTTPChallenge.challengeLimit)
         for challenge in challenges {

@@ -29,7 +29,8 @@ extension FuzzTarget {
     /// other pieces something may, which ends it, and never leads anywhere else.
     static let startTLS = FuzzTarget(name: "starttls") { bytes in
         guard let name = try? ServerName("a.test") else { preconditionFailure("a name was refused") }
-        let single = bytes.prefix(StartTLSInput.limit + 1).map { [$0] }
+        let bytes = Array(bytes.prefix(StartTLSInput.limit + 1))
+        let single = bytes.map { [$0] }
         for spoken in StartTLSProtocol.allCases {
             let way = wayToTLS(spoken, name, single)
             for cut in [lines(of: bytes), pieces(of: bytes)] {
