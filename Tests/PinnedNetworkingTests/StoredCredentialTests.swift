@@ -198,6 +198,18 @@ struct StoredCredentialTests {
         }
     }
 
+    @Test("A file that spells one space in two ways is refused", arguments: ["A.test", "a.test."])
+    func spellings(host: String) throws {
+        func line(_ host: String, _ user: String) -> String {
+            "\(host.utf8.count):\(host),1:0,-,-,0:,1:0,-,1:\(user),0:,1:0,1:0,\n"
+        }
+        let title = "PinnedNetworking credentials 1\n"
+        let same = try SavedCredentials(SecretBytes((title + line("a.test", "u") + line("a.test", "v")).utf8))
+        #expect(same.spaces.values.map(\.users.count) == [2])
+        let other = SecretBytes((title + line("a.test", "u") + line(host, "v")).utf8)
+        #expect(throws: CredentialStorageError.Reason.malformed(line: 3)) { try SavedCredentials(other) }
+    }
+
     @Test("A full file of one space is read at once")
     func manyUsers() throws {
         var text = "PinnedNetworking credentials 1\n"
