@@ -8,6 +8,10 @@ package enum HTTPBodyFraming: Sendable, Hashable {
     /// Up to the end of the stream, which must be a clean one.
     case untilClose
 
+    /// Bytes that a server may announce. No file system holds as many, and whoever adds to them what a file has already
+    /// or what was sent stays within 63 bits.
+    package static let lengthLimit = 1 << 62
+
     /// Reads the framing from the header; says which field forbids it.
     package init(
         fields: [HTTPField], statusCode: Int, minorVersion: Int, requestMethod: String
@@ -29,7 +33,7 @@ package enum HTTPBodyFraming: Sendable, Hashable {
         guard lengths.count <= 1 else { throw .repeatedContentLength(lengths.count) }
         let stated: HTTPBodyFraming
         if let length = lengths.first {
-            guard let count = HTTPGrammar.number(length.utf8, radix: 10) else {
+            guard let count = HTTPGrammar.number(length.utf8, radix: 10), count <= Self.lengthLimit else {
                 throw .malformedContentLength(HTTPExcerpt(length))
             }
             stated = .length(count)

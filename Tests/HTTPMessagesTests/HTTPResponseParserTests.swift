@@ -117,6 +117,9 @@ private let unsoundRows = [
         "a hexadecimal length", ok + "Content-Length: 0x5\r\n\r\n", .malformedContentLength(HTTPExcerpt("0x5"))),
     ResponseRow("an empty length", ok + "Content-Length: \r\n\r\n", .malformedContentLength(HTTPExcerpt(""))),
     ResponseRow(
+        "a length beyond 62 bits", ok + "Content-Length: 4611686018427387905\r\n\r\n",
+        .malformedContentLength(HTTPExcerpt("4611686018427387905"))),
+    ResponseRow(
         "a length beyond 63 bits", ok + "Content-Length: 9223372036854775808\r\n\r\n",
         .malformedContentLength(HTTPExcerpt("9223372036854775808"))),
     ResponseRow(

@@ -198,6 +198,30 @@ struct StoredCredentialTests {
         }
     }
 
+    @Test("A file that spells one space in two ways is refused", arguments: ["A.test", "a.test."])
+    func spellings(host: String) throws {
+        func line(_ host: String, _ user: String) -> String {
+            "\(host.utf8.count):\(host),1:0,-,-,0:,1:0,-,1:\(user),0:,1:0,1:0,\n"
+        }
+        let title = "PinnedNetworking credentials 1\n"
+        let same = try SavedCredentials(SecretBytes((title + line("a.test", "u") + line("a.test", "v")).utf8))
+        #expect(same.spaces.values.map(\.users.count) == [2])
+        let other = SecretBytes((title + line("a.test", "u") + line(host, "v")).utf8)
+        #expect(throws: CredentialStorageError.Reason.malformed(line: 3)) { try SavedCredentials(other) }
+    }
+
+    @Test("A full file of one space is read at once")
+    func manyUsers() throws {
+        var text = "PinnedNetworking credentials 1\n"
+        for number in 10_000..<35_000 { text += "0:,1:0,-,-,0:,1:0,-,5:\(number),0:,1:0,1:0,\n" }
+        let file = SecretBytes(text.utf8)
+        let start = ContinuousClock.now
+        let saved = try SavedCredentials(file)
+        // With the square of the users it takes many times that.
+        #expect(ContinuousClock.now - start < .seconds(6))
+        #expect(saved.spaces.values.map(\.users.count) == [25_000])
+    }
+
     @Test("A file without room is left as it is, and the credential lasts for the session")
     func full() throws {
         let storage = try open()

@@ -5,13 +5,15 @@ let package = Package(
     name: "fuzz",
     dependencies: [.package(name: "pinctl", path: "../..")],
     targets: [
-        // Machines are links to files of Sources: they stand by themselves, and are no product of the project.
+        // What it feeds is no product for the most part, and imported with @testable: build it with
+        // -Xswiftc -enable-testing, as tools/fuzz/run does.
         .executableTarget(
             name: "fuzz",
             dependencies: [
                 .product(name: "CertificatePinning", package: "pinctl"),
                 .product(name: "CertificateTrust", package: "pinctl"),
                 .product(name: "PinDialects", package: "pinctl"),
+                .product(name: "PinnedNetworking", package: "pinctl"),
             ],
             swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)])
     ]

@@ -78,7 +78,12 @@ extension SavedCredentials {
                 proxyHost: host, port: number, type: proxyType, realm: realm, authenticationMethod: method)
             : URLProtectionSpace(
                 host: host, port: number, protocol: scheme, realm: realm, authenticationMethod: method)
-        var space = spaces[place] ?? Space()
+        // Hosts are compared as names, and a space is written in one spelling.
+        guard spaces.index(forKey: place).map({ spaces.keys[$0].host == place.host }) ?? true else {
+            throw reader.malformed
+        }
+        // Taken out, since what stays there too is copied with each user.
+        var space = spaces.removeValue(forKey: place) ?? Space()
         guard space.users[user] == nil, !(isDefault && space.defaultUser != nil) else { throw reader.malformed }
         space.users[user] = Credential(password: password, isSynchronizable: isSynchronizable)
         if isDefault { space.defaultUser = user }

@@ -76,8 +76,8 @@ struct ResumeData: Equatable, Sendable {
         guard range.count == 2, range[0].lowercased() == "bytes" else { throw .otherPart }
         let parts = range[1].split(separator: "/", omittingEmptySubsequences: false)
         let ends = parts.first?.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) } ?? []
-        guard parts.count == 2, ends.count == 2, let start = ends[0], let end = ends[1], start == count, end >= start,
-            parts[1] == "*" || Int64(parts[1]) == end + 1
+        guard parts.count == 2, ends.count == 2, let start = ends[0], let end = ends[1], start == count,
+            (start..<Int64.max).contains(end), parts[1] == "*" || Int64(parts[1]) == end + 1
         else { throw .otherPart }
         // Of another version, whatever the server makes of If-Range.
         if let tag = response.value(forHTTPHeaderField: "ETag"), validator.hasPrefix("\""), tag != validator {

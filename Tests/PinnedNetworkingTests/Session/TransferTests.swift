@@ -321,6 +321,42 @@ struct DownloadTests {
         }
     }
 
+    @Test(
+        "A part that ends where no file does is refused",
+        arguments: ["*", "6", "9223372036854775807", "-9223372036854775808"])
+    func endlessPart(total: String) throws {
+        let text = """
+            {"version":1,"url":"https://a.test/x","validator":"\\"v\\"","count":5,\
+            "file":"1B4E28BA-2FA1-11D2-883F-0016D3CCA427"}
+            """
+        let data = try ResumeData(Data(text.utf8))
+        let response = try #require(
+            HTTPURLResponse(
+                url: data.url, statusCode: 206, httpVersion: nil,
+                headerFields: ["Content-Range": "bytes 5-9223372036854775807/\(total)"]))
+        #expect(throws: DownloadError.otherPart) { try data.continues(with: response) }
+    }
+
+    @Test("A length that leaves no room for what was sent, or is there already, is refused")
+    func endless() async throws {
+        let script = LoopbackServer.Script.answer { _ in
+            .headOnly("200 OK", fields: ["Content-Length: 9223372036854775807"]).cut(at: 1_000)
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            var request = URLRequest(url: try url("/"))
+            request.httpMethod = "POST"
+            request.httpBody = Data("x".utf8)
+            let errors = Collected<URLError?>()
+            let task = try site.session(server).downloadTask(with: request) { _, _, error in
+                errors.append(error as? URLError)
+            }
+            #expect(task.progress.totalUnitCount >= -1)
+            task.resume()
+            while errors.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(errors.values.map { $0?.code } == [.cannotParseResponse])
+        }
+    }
+
     @Test("Without a strong validator nothing resumes", arguments: [nil, "W/\"v1\""])
     func weak(etag: String?) async throws {
         try await LoopbackServer(chain: site.chain, Self.script(etag: etag)).run { server in

@@ -16,7 +16,9 @@ struct Mutator {
             "\u{FEFF}",
             "<dict>", "<key>", "<array/>", "<true/>", "<pin-set/>", "<domain>", "bplist00", "\r\n", "sha256/", ";",
             "*.",
-            "\\", "//", "/*", "pin-sha256=", "AAAA", "0", "-1", "9223372036854775808",
+            "\\", "//", "/*", "pin-sha256=", "AAAA", "0", "-1", "9223372036854775807",
+            "9223372036854775808", ",", ":", " ", "\n", "\r\n\r\n", "HTTP/1.1 100 \r\n\r\n", "Content-Length: ",
+            "Transfer-Encoding: chunked", "Digest ", "realm=", "220-", "(|||1|)",
         ].map { Array($0.utf8) } + [[0], [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0x7F, 0xFF, 0xFF, 0xFF]]
 
     /// An input; with `size`, at least so many bytes of it.
@@ -56,7 +58,7 @@ struct Mutator {
     private mutating func number(below bound: Int) -> Int { Int.random(in: 0..<bound, using: &generator) }
 }
 
-private struct SplitMix64: RandomNumberGenerator {
+struct SplitMix64: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

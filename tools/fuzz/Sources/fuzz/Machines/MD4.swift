@@ -1,1 +1,0 @@
-../../../../../Sources/PinnedNetworking/NTLM/MD4.swift

@@ -1,1 +1,0 @@
-../../../../../Sources/PinnedNetworking/NTLM/NTLMMessage.swift

@@ -1,1 +1,0 @@
-../../../../../Sources/TLSTransport/SOCKS/SOCKSError.swift

@@ -1,0 +1,41 @@
+import CertificatePinning
+import FoundationEssentials
+import PinDialects
+
+extension FuzzTarget {
+    static let dialects: [FuzzTarget] = [
+        // The readers of markup, through what reads with them.
+        FuzzTarget(name: "xml") { _ = try? PinDialect.android.read($0, path: "f") },
+        FuzzTarget(name: "plist") { _ = try? PinDialect.apple.read($0, path: "f") },
+        .dialect(.policy),
+        FuzzTarget(name: "lint") { bytes in
+            guard let file = try? PolicyFile(bytes: bytes, path: "f") else { return }
+            _ = file.lint(at: Date(timeIntervalSince1970: 1_795_000_000))
+        },
+        .dialect(.android),
+        .dialect(.apple),
+        .dialect(.trustkit),
+        .dialect(.okhttp),
+        .dialect(.hpkp),
+        .dialect(.curl),
+        .dialect(.tlsa),
+    ]
+
+    /// Reads, and where that goes well converts to the dialect's own words, writes, reads again and compares; puts the
+    /// pins into the file that they came from too.
+    private static func dialect(_ dialect: PinDialect) -> FuzzTarget {
+        FuzzTarget(name: dialect.rawValue) { bytes in
+            guard let reading = try? dialect.read(bytes, path: "f") else { return }
+            let (policy, notes) = reading.policy.converted(to: dialect, at: Date(timeIntervalSince1970: 1_795_000_000))
+            guard !notes.contains(where: { $0.direction == .impossible }), let text = try? dialect.write(policy) else {
+                return
+            }
+            guard let again = try? dialect.read(text, path: "f") else {
+                preconditionFailure("what was written cannot be read: \(String(decoding: text, as: UTF8.self))")
+            }
+            let differences = policy.differences(in: again.policy)
+            precondition(differences.isEmpty, "\(differences) in \(String(decoding: text, as: UTF8.self))")
+            _ = try? dialect.replacing(bytes, path: "f", with: policy)
+        }
+    }
+}
