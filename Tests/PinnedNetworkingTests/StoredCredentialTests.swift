@@ -210,15 +210,12 @@ struct StoredCredentialTests {
         #expect(throws: CredentialStorageError.Reason.malformed(line: 3)) { try SavedCredentials(other) }
     }
 
-    @Test("A full file of one space is read at once")
+    @Test("A full file of one space is read whole; that it takes no time is for tools/fuzz to see")
     func manyUsers() throws {
         var text = "PinnedNetworking credentials 1\n"
         for number in 10_000..<35_000 { text += "0:,1:0,-,-,0:,1:0,-,5:\(number),0:,1:0,1:0,\n" }
         let file = SecretBytes(text.utf8)
-        let start = ContinuousClock.now
         let saved = try SavedCredentials(file)
-        // With the square of the users it takes many times that.
-        #expect(ContinuousClock.now - start < .seconds(6))
         #expect(saved.spaces.values.map(\.users.count) == [25_000])
     }
 
