@@ -197,7 +197,9 @@ struct GateTests {
         let policy = try site.policy("\"\(strangePin)\"")
         let good = try site.policy("\"\(try site.leaf.key.pin)\"")
         try await site.serve { server in
-            func lines(_ policy: String) async -> String { await check(["--ndjson", "--policy", policy, server.target()]).output }
+            func lines(_ policy: String) async -> String {
+                await check(["--ndjson", "--policy", policy, server.target()]).output
+            }
             let (bad, fine) = (await lines(policy), await lines(good))
             let error = "{\"input\":\"#\",\"error\":\"no host\"}\n"
             for (text, status) in [(fine + bad, 0), (bad + fine, 1), (error + bad, 0)] as [(String, Int32)] {
@@ -205,8 +207,8 @@ struct GateTests {
                 #expect(await check(["--baseline", file, "--policy", policy, server.target()]).status == status)
             }
             let again = await check(
-                ["--baseline", try site.folder.add(bad, name: "b.json"), "--report", "json=\(site.folder.path)/./b.json"]
-                    + ["--policy", policy, server.target()])
+                ["--baseline", try site.folder.add(bad, name: "b.json"), "--policy", policy, server.target()]
+                    + ["--report", "json=\(site.folder.path)/./b.json"])
             #expect(again.status == 2 && again.errors.contains("b.json is the baseline"))
         }
     }
@@ -225,7 +227,8 @@ struct GateTests {
 
     @Test("--store says which rules it is not held against")
     func storeBesideAnchors() async throws {
-        let policy = try site.policy("\"\(try site.leaf.key.pin)\"", rule: " \"anchors\": { \"files\": [\"root.pem\"] },")
+        let anchors = " \"anchors\": { \"files\": [\"root.pem\"] },"
+        let policy = try site.policy("\"\(try site.leaf.key.pin)\"", rule: anchors)
         let run = await check(["--policy", policy, "--store", "old=\(site.anchors)", "--files", site.chain])
         #expect(run.errors.contains("--store is not held against api.test, whose rules have anchors of their own"))
     }

@@ -47,7 +47,8 @@ import Testing
             (["--ipv4", "--ipv6"], "--ipv4 and --ipv6 exclude each other"), (["--sni=192.0.2.1"], "is no DNS name"),
             (["--resolve=a.test:443"], "is no HOST:PORT:ADDRESS"), (["--resolve=a.test:443:b.test"], "is no HOST:PORT"),
             (["--resolve=a.test:443:::1", "--resolve=A.test:443:192.0.2.1"], "a.test:443 is given twice"),
-            (["--proxy=https://127.0.0.1:1"], "is no proxy that is spoken to in the clear"), (["--proxy=http://127.0.0.1"], "has no port"),
+            (["--proxy=https://127.0.0.1:1"], "is no proxy that is spoken to in the clear"),
+            (["--proxy=http://127.0.0.1"], "has no port"),
             (["--proxy=http://u:p@127.0.0.1:1"], "a login does not stand in the URL"),
             (["--proxy=http://127.0.0.1:1", "--all-addresses"], "exclude each other"),
             (["--proxy-login=x"], "--proxy is missing"), (["--key=x"], "--cert is missing"),
@@ -262,8 +263,8 @@ import Testing
             while try connection.read() != nil {}
         }
         try await LoopbackServer(plain: script).run { proxy in
-            let flags = ["--ca-file", site.anchors, "--pin", strangePin, "--proxy", "\(scheme)://127.0.0.1:\(proxy.port)"]
-            let run = await pinctl(["check", "smtp://mail.test"] + flags)
+            let flags = ["--pin", strangePin, "--proxy", "\(scheme)://127.0.0.1:\(proxy.port)"]
+            let run = await pinctl(["check", "smtp://mail.test", "--ca-file", site.anchors] + flags)
             #expect(run.status == 3, "\(run.output)")
             #expect(String(decoding: said.withLock { $0 }, as: UTF8.self).hasPrefix("EHLO "), "\(run.output)")
         }

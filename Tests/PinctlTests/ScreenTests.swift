@@ -83,7 +83,8 @@ struct ScreenTests {
                     + "pinned one or a backup again and renew with the same key from then on; apps learn of "
                     + "\(leaf) with their next version",
                 "  if the served keys are yours: serve a pinned key again now, as apps that are out keep their "
-                    + "pins; then ship the pin of the next key before it is served", Self.stranger, "1 checked: 1 failed",
+                    + "pins; then ship the pin of the next key before it is served", Self.stranger,
+                "1 checked: 1 failed",
             ])
         #expect(run.status == 1)
     }
@@ -110,7 +111,8 @@ struct ScreenTests {
                 "  root          \(try proxy.key.pin)", "  leaf          CN=api.test, \(Self.since), served",
                 "  root          CN=Company Inspection, \(Self.since), store", cause,
                 "  if the served keys are yours: serve a pinned key again now, as apps that are out keep their "
-                    + "pins; then ship the pin of the next key before it is served", Self.stranger, "1 checked: 1 failed",
+                    + "pins; then ship the pin of the next key before it is served", Self.stranger,
+                "1 checked: 1 failed",
             ])
         #expect(run.status == 1)
         // Where its root is not installed nothing is pinned or not: the chain is not trusted.

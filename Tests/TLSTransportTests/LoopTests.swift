@@ -91,7 +91,8 @@ import Testing
             let brief = try socket("brief", isBrief: true)
             isHeld.withLock { $0 = false }
             while called.withLock({ $0.count }) < 6 { await Task.yield() }
-            #expect(called.withLock { $0 } == ["brief", "first", "behind brief", "behind first", "second", "behind second"])
+            let order = ["brief", "first", "behind brief", "behind first", "second", "behind second"]
+            #expect(called.withLock { $0 } == order)
             _ = (first.number, second.number, brief.number)
         }
     }

@@ -26,8 +26,9 @@ import Testing
     @Test("what a host that speaks first says with the proxy's reply is its greeting; of others it is nobody's")
     func greeting() throws {
         for (version, replies) in [
-            (SOCKSHandshake.Version.socks5, [[5, 0], Self.granted5 + [50, 50]]), (.socks4a, [Self.granted4 + [50, 50]]),
-        ] {
+            (SOCKSHandshake.Version.socks5, [[5, 0], Self.granted5 + [50, 50]]),
+            (.socks4a, [Self.granted4 + [50, 50]]),
+        ] as [(SOCKSHandshake.Version, [[UInt8]])] {
             for speaksFirst in [true, false] {
                 var handshake = try SOCKSHandshake(version, to: .name("a.test"), port: 25, hostSpeaksFirst: speaksFirst)
                 var rest = replies[...]

@@ -63,7 +63,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .nameMismatch:
             "connect to a name that the certificate has, or reissue it with this one; a default certificate shows that the "
                 + "server does not know the name"
-        case .chainExpired: "renew it, for the same key where that is pinned, and have the server load it; look at the clock"
+        case .chainExpired: "renew it, for the same key where that is pinned, and have the server load it"
         case .unreachable: "check the name, the way there, and that the server runs"
         }
     }
@@ -72,7 +72,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
     static func lines(columns: Int) -> [String] {
         allCases.flatMap { word in
             ["\(padded(word.rawValue, 15))  \(padded(String(word.status.rawValue), 2))  \(word.meaning)"]
-                + (word.remedy.map { folded("do: \($0)", columns: columns - 21) } ?? []).map { String(repeating: " ", count: 21) + $0 }
+                + (word.remedy.map { folded("do: \($0)", columns: columns - 21) } ?? [])
+                .map { padded("", 21) + $0 }
         }
     }
 }

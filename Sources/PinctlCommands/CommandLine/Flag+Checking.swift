@@ -28,6 +28,6 @@ extension Flag {
             + "writes such a FILE too.")
     static let maxUnreachable = Flag(
         "max-unreachable", value: .text("N%"), "accept that N% of what is checked, or N of it, is not reached (0)",
-        details: "Each address and each kind of key of a target counts. A run in which nothing is reached fails whatever "
-            + "is given.")
+        details: "Each address and each kind of key of a target counts. A run in which nothing is reached fails "
+            + "whatever is given.")
 }

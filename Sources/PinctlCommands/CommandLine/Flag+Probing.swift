@@ -22,9 +22,10 @@ extension Flag {
         "begin in the clear as this protocol does, then turn to TLS",
         details: "It holds for targets without a scheme; smtp://mail.example.com says it for one of them.")
     static let proxy = Flag(
-        "proxy", value: .text("URL"), in: .connection, "go through the proxy http://HOST:PORT (CONNECT), socks5://HOST:PORT",
-        details: "socks4a://HOST:PORT is the third kind. No variable of the environment names one. The proxy resolves the "
-            + "names.")
+        "proxy", value: .text("URL"), in: .connection,
+        "go through the proxy http://HOST:PORT (CONNECT), socks5://HOST:PORT",
+        details: "socks4a://HOST:PORT is the third kind. No variable of the environment names one. The proxy resolves "
+            + "the names.")
     static let proxyLogin = Flag(
         "proxy-login", value: .file("FILE"), in: .connection, "USER:PASSWORD for the proxy, on the first line of FILE",
         details: "The login goes to the proxy in the clear (Basic, RFC 1929); SOCKS 4a has no password.")

@@ -47,7 +47,7 @@ struct Reports: Sendable {
                 isFull = text.isEmpty
                 return Array(text.utf8)
             }
-            if isFull { console.note("note: the summary of the step is full, and this run is not in it: \(stepSummary)") }
+            if isFull { console.note("note: the step's summary is full, and this run is not in it: \(stepSummary)") }
         } catch {
             console.note("note: the summary of the step is not written, \(stepSummary): \(error)")
         }
@@ -87,8 +87,8 @@ extension Arguments {
                 if file.format == .json, let baseline = self[.baseline], isSameFile(path, baseline) {
                     throw .invalidValue(
                         .report,
-                        reason: "\(path) is the baseline: what is new would be known the next time: give another file, and "
-                            + "make it the baseline when somebody has looked at it")
+                        reason: "\(path) is the baseline, and what is new would be known next time: give another file, "
+                            + "and make it the baseline when somebody has looked at it")
                 }
                 do throws(NewFileError) {
                     try checkOverwritable(path)

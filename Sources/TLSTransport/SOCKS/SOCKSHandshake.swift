@@ -73,7 +73,8 @@ package struct SOCKSHandshake: Sendable {
 
     /// Throws what cannot be said to the proxy; nothing of it is cut (CVE-2023-38545).
     package init(
-        _ version: Version, to destination: Destination, port: UInt16, login: Login? = nil, hostSpeaksFirst: Bool = false
+        _ version: Version, to destination: Destination, port: UInt16, login: Login? = nil,
+        hostSpeaksFirst: Bool = false
     ) throws(SOCKSError) {
         self.hostSpeaksFirst = hostSpeaksFirst
         self.version = version
