@@ -15,6 +15,7 @@ public struct PolicyDraft: Sendable {
         let port: Int
         let pins: [String]
         let anchors: [String]
+        let target: String?
     }
 
     /// The free key that marks a backup that is still to be made; lint refuses a policy that has one.
@@ -41,15 +42,16 @@ public struct PolicyDraft: Sendable {
     }
 
     /// Adds a rule for the host of a verified path, with every key of the path. A host and port counts once. `anchors`
-    /// are files with the roots that it holds under, none for the system's.
+    /// are files with the roots that it holds under, none for the system's; `target` is where to check it, where host
+    /// and port do not say that.
     ///
     /// Issuers get the role `ca`: a root that is cross-signed tomorrow is no root any more, but still an issuer.
-    public mutating func add(_ path: VerifiedPath, port: Int, anchors: [String] = []) {
+    public mutating func add(_ path: VerifiedPath, port: Int, anchors: [String] = [], target: String? = nil) {
         guard !rules.contains(where: { $0.host == path.name && $0.port == port }) else { return }
         let names = path.certificates.enumerated().map { index, certificate in
             name(of: certificate, index == 0 ? .leaf : .ca, host: path.name)
         }
-        rules.append(Rule(host: path.name, port: port, pins: names, anchors: anchors))
+        rules.append(Rule(host: path.name, port: port, pins: names, anchors: anchors, target: target))
     }
 
     /// How many rules there are.
@@ -98,6 +100,7 @@ public struct PolicyDraft: Sendable {
                 let files = rule.anchors.map(literal).joined(separator: ", ")
                 lines.append("      \"anchors\": { \"files\": [\(files)] },")
             }
+            if let target = rule.target { lines.append("      \"check\": { \"targets\": [\(literal(target))] },") }
             if !isStrict { lines.append("      // Any one of them is enough.") }
             lines.append("      \"pins\": [\(rule.pins.map(literal).joined(separator: ", "))],")
             if !isStrict {

@@ -28,17 +28,18 @@ package func suggestion(for text: String, among candidates: some Collection<Stri
     return sorted.first { $0.utf8.count >= 6 && typed.contains($0.lowercased().dropLast()) }
 }
 
-/// Insertions, removals and replacements that turn one into the other (Levenshtein).
+/// Insertions, removals, replacements and swaps of neighbours that turn one into the other (Levenshtein, Damerau).
 private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var before: [Int] = []
     var row = Array(0...right.count)
     for (i, a) in left.enumerated() {
-        var diagonal = row[0]
-        row[0] = i + 1
+        var next = [i + 1]
         for (j, b) in right.enumerated() {
-            let above = row[j + 1]
-            row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
-            diagonal = above
+            var distance = min(row[j + 1] + 1, next[j] + 1, row[j] + (a == b ? 0 : 1))
+            if i > 0, j > 0, a == right[j - 1], b == left[i - 1] { distance = min(distance, before[j - 1] + 1) }
+            next.append(distance)
         }
+        (before, row) = (row, next)
     }
     return row[right.count]
 }

@@ -53,7 +53,8 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
         switch self {
         case .good: "good: everything asked was checked and holds"
         case .finding:
-            "a finding: pins that do not match, a host without a rule, an error of lint, a drifted export, a broken release"
+            "a finding: pins that do not match, a host without a rule, an error of lint, a drifted export, "
+                + "a broken release, a conversion that was refused, a digest that is not known"
         case .badInput: "wrong usage, or input that cannot be read or is invalid"
         case .couldNotCheck: "could not check: name not resolved, no connection, timeout, failed handshake"
         case .notTrusted: "chain not trusted: expired, wrong name, unknown issuer; pins were not judged"

@@ -34,6 +34,9 @@ package enum Pinctl {
         default:
             guard let command = CommandDefinition.named(first) else { throw .unknownCommand(first) }
             let arguments = try Arguments(Array(words.dropFirst()), for: command)
+            guard !arguments.has(.json) || !arguments.has(.ndjson) else {
+                throw .unusable(["--json and --ndjson exclude each other: give one of them"])
+            }
             guard !arguments.has(.help) else {
                 // The letter asks for less.
                 let isShort = !words.prefix { $0 != "--" }.contains(Flag.help.dashed)

@@ -65,6 +65,8 @@ struct ArgumentsTests {
         Refused(words: [], message: "no command given: one of hash, show, verify, check, init, lint"),
         Refused(words: ["hash", "-----BEGIN PRIVATE KEY-----\nMC4"], message: "an argument holds PEM: give the file"),
         Refused(words: ["check", "a", "--pin= -----BEGIN X"], message: "an argument holds PEM: give the file"),
+        Refused(words: ["chekc"], message: "unknown command \"chekc\": did you mean check?"),
+        Refused(words: ["version"], message: "unknown command \"version\": did you mean --version?"),
         Refused(words: ["verfy"], message: "unknown command \"verfy\": did you mean verify?"),
         Refused(words: ["frobnicate"], message: "unknown command \"frobnicate\": one of hash,"),
         Refused(words: ["--json", "hash"], message: "--json stands before the command: flags follow it"),
@@ -99,5 +101,11 @@ struct ArgumentsTests {
         #expect(run.status == 2)
         #expect(run.output == "" || row.words.first == "--json")
         #expect(run.errors.hasPrefix("pinctl: " + row.message))
+    }
+
+    @Test("has one form of JSON, and not the other that was asked for too")
+    func twoForms() async {
+        let run = await pinctl("hash", "--ndjson", "--json", "x")
+        #expect(run.status == 2 && run.errors == "pinctl: --json and --ndjson exclude each other: give one of them\n")
     }
 }

@@ -317,6 +317,25 @@ struct DialectTests {
         #expect(await pinctl("import", "--lossy", try site.folder.add(code)).status == 0)
     }
 
+    @Test("Roots that a policy names are found from where it is imported to")
+    func importedRoots() async throws {
+        _ = try site.folder.add(site.root.pemText, name: "own.pem")
+        for folder in ["pins", "other"] { _ = try TestCommand.run(["mkdir", "\(site.folder.path)/\(folder)"]) }
+        _ = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(strangePin)"],
+              "anchors": { "files": ["../own.pem"] } }] }
+            """, name: "pins/p.jsonc")
+        for (output, file) in [("new.jsonc", "pins/../own.pem"), ("other/new.jsonc", "../pins/../own.pem")] {
+            let run = try await shell("pinctl import pins/p.jsonc -o \(output)", in: site.folder)
+            #expect(run.status == 0, "\(run.errors)")
+            let text = try String(contentsOfFile: "\(site.folder.path)/\(output)", encoding: .utf8)
+            #expect(text.contains("\"\(file)\""), "\(text)")
+        }
+        let printed = try await shell("pinctl import pins/p.jsonc", in: site.folder)
+        #expect(printed.status == 0 && printed.output.contains("\"pins/../own.pem\""), "\(printed.errors)")
+    }
+
     @Test("The host of a header comes from --host, with its subdomains")
     func header() async throws {
         let header =

@@ -23,6 +23,8 @@ struct InitTests {
             #expect(await server.ended(1)[0].applicationBytes.isEmpty)
 
             let printed = await initialize(server.target())
+            #expect(printed.output.contains("\"check\": { \"targets\": [\"\(server.target())\"] },"))
+            #expect(await pinctl("check", "--ca-file", site.anchors, "--policy", file).status == 0)
             #expect(printed.output == (try String(contentsOfFile: file, encoding: .utf8)))
             for certificate in [site.leaf, site.intermediate, site.root] {
                 #expect(printed.output.contains(try certificate.key.pin))

@@ -241,6 +241,17 @@ struct PlanTests {
         let file = try release("a", [("api.test", ["\"\(strangePin)\""])])
         let run = await plan("--new", site.chain, "--against", file, "--share", "\(file)=2.5%")
         #expect(run.output.contains("1 of 1 combinations breaks, 2.5 % of users have a release that breaks"))
+        // What nobody gave a share may be anything, and nothing is more than everybody.
+        let other = try release("b", [("api.test", ["\"\(strangePin)\""])])
+        let least = await plan("--new", site.chain, "--against", file, "--against", other, "--share", "\(file)=3%")
+        #expect(
+            least.output.contains(
+                "at least 3 % of users have a release that breaks (no share given for \(other))"), "\(least.output)")
+        let many = await plan(
+            "--new", site.chain, "--against", file, "--against", other, "--share", "\(file)=60%", "--share",
+            "\(other)=70%")
+        #expect(many.status == 2)
+        #expect(many.output == "" && many.errors.contains("add up to over 100 %"), "\(many.errors)")
         let wrong = await plan("--new", site.chain, "--against", file, "--share", "b=2%")
         #expect(wrong.status == 2)
         #expect(wrong.errors.contains("--share knows no \"b\""))
@@ -290,20 +301,21 @@ struct PlanTests {
             "plan", "--ca-file", both, "--new", new, "--current",
             try site.folder.add(site.leaf.pemText + site.intermediate.pemText), "--against", file)
         #expect(run.status == 0)
-        #expect(run.output.contains("when each pin and its key can go:"))
+        #expect(run.output.contains("when the key of each pin can go:"))
         #expect(
             run.lines.contains { $0.contains("CN=Other Root") && $0.contains("when \(file) is retired (api.test)") })
+        // It is not in use any more, and what is out counts on it all the same.
         #expect(
             run.lines.contains {
-                $0.contains("CN=Test Root") && $0.hasSuffix("when the new chain is served everywhere")
+                $0.contains("CN=Test Root") && $0.hasSuffix("when \(file) is retired (a spare for api.test)")
             })
     }
 
-    @Test("A pin is called free when today's chain is known not to need it, and never all of several that match")
+    @Test("A pin that never shipped is free when today's chain does not need it, and never all of several that match")
     func free() async throws {
         let file = try release("a", [("api.test", [pin(site.intermediate), pin(site.root), pin(stranger)])])
         func moments(_ words: String...) async -> [String] {
-            await pinctl(["plan", "--ca-file", site.anchors, "--new", site.chain, "--against", file] + words).lines
+            await pinctl(["plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", file] + words).lines
         }
         let shared = ", while another pin that matches stays"
         let unknown = await moments()

@@ -170,10 +170,13 @@ extension Arguments {
             return try policyFile(path)
         } catch .unusable(let messages) {
             throw .unusable(
-                messages + [
-                    "the policy is \(path) as none is named: give --policy FILE, or --pin, or write one with pinctl init"
-                ])
+                messages + [advice(onUnnamedPolicy: path, "give --policy FILE, or --pin")])
         }
+    }
+
+    /// What to do about the usual policy that is not there, or is none.
+    static func advice(onUnnamedPolicy path: String, _ way: String) -> String {
+        "the policy is \(path) as none is named: \(way), or write one with pinctl init"
     }
 
     private static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {

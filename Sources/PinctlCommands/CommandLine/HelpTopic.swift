@@ -19,7 +19,7 @@ struct HelpTopic: Sendable {
 
     static let all: [HelpTopic] = [
         HelpTopic(name: "exit-codes", summary: "how a run ends, and what that means") {
-            (_, _) throws(UsageError) in exitCodes
+            (_, columns) throws(UsageError) in exitCodes(columns)
         },
         HelpTopic(name: "verdicts", summary: "what check says of a server, and what to do") {
             (_, columns) throws(UsageError) in
@@ -64,12 +64,17 @@ struct HelpTopic: Sendable {
     ]
 
     /// `pinctl help exit-codes`.
-    private static let exitCodes =
-        ExitCode.allCases.map { "\(padded(String($0.rawValue), 3))  \($0.meaning)" } + [
+    private static func exitCodes(_ columns: Int) -> [String] {
+        ExitCode.allCases.flatMap { code in
+            folded(code.meaning, columns: columns - 5).enumerated().map { index, line in
+                "\(padded(index == 0 ? "\(code.rawValue)" : "", 3))  \(line)"
+            }
+        } + [
             "",
             "Of several outcomes the first of 2, 1, 4, 3, 0 is told. A closed pipe ends quietly.",
             "A signal ends at once: what was printed stays, and a JSON document has no end.",
         ]
+    }
 
     /// `pinctl help dialects`.
     private static let dialects =

@@ -35,7 +35,10 @@ extension UsageError {
         case .unknownCommand(let word) where word.hasPrefix("-"):
             ["\(word) stands before the command: flags follow it"]
         case .unknownCommand(let word):
-            ["unknown command \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name))]
+            [
+                "unknown command \"\(word)\""
+                    + advice(word, CommandDefinition.all.map(\.name), besides: [Flag.version.dashed, Flag.help.dashed])
+            ]
         case .unknownTopic(let word):
             ["no help on \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name) + HelpTopic.all.map(\.name))]
         case .extraWord(let word): ["help takes one topic: remove \"\(word)\""]
@@ -61,8 +64,8 @@ extension UsageError {
         }
     }
 
-    private func advice(_ word: String, _ known: [String]) -> String {
-        guard let near = suggestion(for: word, among: known) else { return ": one of \(Self.list(known))" }
+    private func advice(_ word: String, _ known: [String], besides others: [String] = []) -> String {
+        guard let near = suggestion(for: word, among: known + others) else { return ": one of \(Self.list(known))" }
         return ": did you mean \(near)?"
     }
 

@@ -11,9 +11,11 @@ extension CommandDefinition {
         flags: [.among, .passwordDescriptor, .policy, .asDialect, .caFile, .profile, .at] + Flag.probing,
         notes: [
             "A PIN, in any spelling, is looked for in the policy and among the keys of --in: as the",
-            "digest of a key, of a certificate, and of what people hash by mistake. - is the text of",
-            "an exception of OkHttp on standard input. A HOST is looked up in the policy, or in a",
-            "file of any other dialect, as the file's own system does, or that of --as.",
+            "digest of a key, of a certificate, and of what people hash by mistake. A server is asked",
+            "for its ECDSA key and for its RSA key. - is the text of an exception of OkHttp on",
+            "standard input, held against the rule that the policy has for its host. A HOST is looked",
+            "up in the policy, or in a file of any other dialect, as the file's own system does, or",
+            "that of --as.",
         ],
         examples: [
             ("what a digest is of", "pinctl explain Dt1NBHYAfFRAc1Ymvgpk7/YG9wJcGyjYL1o4GhrgDbo= --in chain.pem"),
@@ -31,34 +33,55 @@ extension CommandDefinition {
                             + "\"Certificate pinning failure!\" to its last pin")
                 }
                 var keys = try await KeyRing(arguments, environment)
-                try keys.addPolicy(arguments, environment)
+                let input = try keys.addPolicy(arguments, environment)
                 keys.tellUnseen(&console)
-                return keys.tell(failure, &console)
+                let time = try arguments.time(in: environment)
+                return keys.tell(
+                    failure, answer: input.map { PolicyAnswer(to: failure, of: $0, at: time) }, &console)
             }
             guard let digest = DigestText(word) else {
                 guard arguments.all(.among).isEmpty else {
                     throw .invalidOperand(word, reason: "is no pin: give sha256/ and base64, base64 alone, or hex")
                 }
                 guard (try? InputFile(path: word)) == nil else {
-                    throw .invalidOperand(word, reason: "is a file: give it as pinctl explain - < \(word)")
+                    throw .invalidOperand(
+                        word,
+                        reason: InputReader.holdsKeys((try? DialectInput.contents(word)) ?? [])
+                            ? "holds certificates or keys; for their pins: pinctl hash \(word)"
+                            : "is a file: give it as pinctl explain - < \(word)")
                 }
-                let path = arguments[.policy] ?? Arguments.usualPolicyPath(in: environment)
-                let input = try DialectInput(path, as: nil)
+                let input = try arguments.policyInput(in: environment)
                 let dialect = try arguments.dialect(.asDialect)
                 return try HostExplanation(word, input, as: dialect, at: arguments.time(in: environment)).tell(&console)
             }
             var keys = try await KeyRing(arguments, environment)
-            try keys.addPolicy(arguments, environment)
+            _ = try keys.addPolicy(arguments, environment)
             keys.tellUnseen(&console)
             keys.tell(word, digest, &console)
         })
 }
 
+extension Arguments {
+    /// The file in which a host is looked up.
+    fileprivate func policyInput(in environment: CommandEnvironment) throws(UsageError) -> DialectInput {
+        if let path = self[.policy] { return try DialectInput(path, as: nil) }
+        let path = Self.usualPolicyPath(in: environment)
+        do throws(UsageError) {
+            return try DialectInput(path, as: nil)
+        } catch {
+            throw .unusable(error.messages + [Self.advice(onUnnamedPolicy: path, "give --policy FILE")])
+        }
+    }
+}
+
 /// The keys among which a digest is looked for.
 private struct KeyRing {
     private var holders: [(holder: KeyHolder, title: String)] = []
-    private var named: [(pin: CanonicalPin, title: String)] = []
+    /// `rule` is the one of the policy where it stands.
+    private var named: [(pin: CanonicalPin, title: String, rule: CanonicalRule?)] = []
     private var unseen: [(message: String, outcome: ExitCode)] = []
+    /// What servers were asked for.
+    private var asked: [String] = []
 
     /// The keys of `--in`: files, folders of them, and servers for what is neither.
     init(_ arguments: Arguments, _ environment: CommandEnvironment) async throws(UsageError) {
@@ -72,22 +95,38 @@ private struct KeyRing {
                 continue
             }
             let target = try Target(argument: name)
-            switch try await ServerProbe(arguments, password: password).probes(of: target)[0].outcome {
-            case .success(let served):
-                let presented = served.presented.certificates
-                for (index, certificate) in presented.enumerated() {
-                    holders.append((KeyHolder(certificate), "\(target)[\(index)]  \(certificate.subject)"))
-                }
-                // A server sends no root, and people pin one.
-                let chain = ShownChain(
-                    served.presented, source: "served", for: target.endpoint.name,
-                    by: try ChainJudge(arguments, in: environment))
-                var known = Set(presented)
-                for certificate in chain.paths.joined() where known.insert(certificate).inserted {
-                    holders.append((KeyHolder(certificate), "the store, behind \(target)  \(certificate.subject)"))
-                }
-            case .failure(let error): unseen.append(("\(name) is no file, and as a server: \(error)", .couldNotCheck))
+            let judge = try ChainJudge(arguments, in: environment)
+            let probe = try ServerProbe(arguments, password: password)
+            // A server with two keys shows one of them, and the other is as much its own.
+            let keys = probe.settings.keys ?? .both
+            var known: Set<X509Certificate> = []
+            for probe in await probe.probes(of: target, keys: keys).withoutEndedBesides {
+                add(probe, of: name, by: judge, &known)
             }
+            asked.append("\(target) for \(keys.title)")
+        }
+    }
+
+    /// The keys that a server showed, and those of the store behind it; those that are known already are passed over.
+    private mutating func add(
+        _ probe: Probe, of name: String, by judge: ChainJudge, _ known: inout Set<X509Certificate>
+    ) {
+        let target = probe.target
+        switch probe.outcome {
+        case .success(let served):
+            let kind = known.isEmpty ? "" : probe.key.map { " (\($0.rawValue.uppercased()))" } ?? ""
+            for (index, certificate) in served.presented.certificates.enumerated()
+            where known.insert(certificate).inserted {
+                holders.append((KeyHolder(certificate), "\(target)\(kind)[\(index)]  \(certificate.subject)"))
+            }
+            // A server sends no root, and people pin one.
+            let chain = ShownChain(served.presented, source: "served", for: target.endpoint.name, by: judge)
+            for certificate in chain.paths.joined() where known.insert(certificate).inserted {
+                holders.append((KeyHolder(certificate), "the store, behind \(target)  \(certificate.subject)"))
+            }
+        case .failure(let error):
+            let key = probe.key.map { " asked for its \($0.rawValue.uppercased()) key" } ?? ""
+            unseen.append(("\(name) is no file, and as a server\(key): \(error)", .couldNotCheck))
         }
     }
 
@@ -119,27 +158,31 @@ private struct KeyRing {
             guard let holder = material.parsedCertificate.map(KeyHolder.init) ?? key.map(KeyHolder.init) else { return }
             holders.append((holder, place + (material.subject.map { "  \($0)" } ?? "")))
         case .success(.pin(let fingerprint, let owner, _)):
-            named.append((CanonicalPin(Pin(.publicKey(fingerprint))), "the TLSA record of \(owner)  \(place)"))
+            named.append((CanonicalPin(Pin(.publicKey(fingerprint))), "the TLSA record of \(owner)  \(place)", nil))
         case .failure(let problem): unseen.append(("\(place): \(problem.reason)", .badInput))
         }
     }
 
     /// The pins of the policy, with their names: of the usual one only if it is there.
-    mutating func addPolicy(_ arguments: Arguments, _ environment: CommandEnvironment) throws(UsageError) {
+    mutating func addPolicy(
+        _ arguments: Arguments, _ environment: CommandEnvironment
+    ) throws(UsageError) -> DialectInput? {
         let path = arguments[.policy] ?? Arguments.usualPolicyPath(in: environment)
-        guard arguments[.policy] != nil || (try? InputFile(path: path)) != nil else { return }
+        guard arguments[.policy] != nil || (try? InputFile(path: path)) != nil else { return nil }
         let input = try DialectInput(path, as: nil)
-        named += input.reading.policy.denied.map { ($0, "denied by the policy, wherever it stands") }
+        named += input.reading.policy.denied.map { ($0, "denied by the policy, wherever it stands", nil) }
         for rule in input.reading.policy.rules {
             for pin in rule.pins {
                 named.append(
                     (
                         pin,
                         "\(pin.name.map { "\"\($0)\" of " } ?? "a pin of ")the rule for \(rule.title)"
-                            + (rule.location.map { "  \($0)" } ?? "")
+                            + (rule.location.map { "  \($0)" } ?? ""),
+                        rule
                     ))
             }
         }
+        return input
     }
 
     /// What a digest is, in lines.
@@ -154,6 +197,7 @@ private struct KeyRing {
                     ? "nothing is known of it: give the files or the server it may belong to with \(Flag.among.dashed)"
                     : "it is no digest of \(holders.count) keys and certificates, nor of what is hashed by mistake"
             ]
+            if !asked.isEmpty { lines.append("asked: \(asked.joined(separator: ", "))") }
         }
         let isDenied = uses.contains { $0.hasPrefix("denied") }
         let isKnown = !explanations.isEmpty || !uses.isEmpty
@@ -161,6 +205,7 @@ private struct KeyRing {
             ["\(word):"] + lines.map { "  \($0)" },
             .object([
                 ("pin", .string(word)),
+                ("asked", .array(asked.map { .string($0) })),
                 ("explanations", .array(explanations.map { json($0) })),
                 ("pinned", .array(uses.map { .string($0) })),
             ]), outcome(isKnown, isPin: explanations.allSatisfy(\.isPin) && !isDenied))
@@ -193,46 +238,66 @@ private struct KeyRing {
         return .object(members)
     }
 
-    /// What an exception of OkHttp says: what was served, what is pinned, and what the pins are.
-    func tell(_ failure: PinningFailureText, _ console: inout Console) {
+    /// What an exception of OkHttp says: what was served, what is pinned, what the pins are, and what the policy would
+    /// have made of it.
+    func tell(_ failure: PinningFailureText, answer: PolicyAnswer?, _ console: inout Console) {
         let served = Set(failure.served.map(\.pin.value))
         let isServed = failure.pinned.contains { served.contains($0.value) }
         var lines = ["OkHttp refused \(failure.host)", "  served:"]
-        for certificate in failure.served {
+        for (index, certificate) in failure.served.enumerated() {
             lines.append("    \(certificate.pin)  \(certificate.subject)")
-            lines += remarks(on: certificate.pin).map { "      \($0)" }
+            lines += remarks(on: certificate.pin, at: index, of: failure.served.count, answer).map { "      \($0)" }
         }
         lines.append("  pinned:")
         for pin in failure.pinned {
             lines.append("    \(pin)")
-            lines += remarks(on: pin).map { "      \($0)" }
+            lines += remarks(on: pin, answer).map { "      \($0)" }
         }
-        let isInPolicy = failure.served.contains { certificate in
-            named.contains { $0.pin.value == certificate.pin.value }
-        }
-        lines.append(
-            isInPolicy
-                ? "the policy has a key that was served: the app ships older pins than the policy, ship it again"
-                : isServed
+        lines += answer.map { [$0.line] } ?? []
+        if answer?.kind != .takes {
+            lines.append(
+                isServed
                     ? "a pinned key was served, but on no path that OkHttp built: have the server send its chain in order"
-                    : "none of the pinned keys was served: if the served ones are yours, serve a pinned key again, or ship a pin "
-                        + "of one of them first; if not, somebody stands between you and the host")
+                    : "none of the pinned keys was served: if the served ones are yours, serve a pinned key again, since "
+                        + "apps that are out keep their pins; if not, somebody stands between you and the host: pin nothing"
+            )
+        }
         console.result(
             lines,
             .object([
                 ("host", .string(failure.host)),
                 ("served", .array(failure.served.map { .string($0.pin.description) })),
                 ("pinned", .array(failure.pinned.map { .string($0.description) })),
+                ("policy", answer.map { .string($0.kind.rawValue) } ?? .null),
             ]), .finding)
     }
 }
 
 extension KeyRing {
-    /// What is known of a pin that somebody else wrote.
-    private func remarks(on pin: CanonicalPin) -> [String] {
+    /// What is known of a pin that somebody else wrote, or of a key that was served at a place of its chain.
+    private func remarks(
+        on pin: CanonicalPin, at index: Int = 0, of count: Int = 0, _ answer: PolicyAnswer?
+    ) -> [String] {
         let digest = DigestText(pin.description)
         let known = digest.map { DigestExplanation.all(of: $0, among: holders.map(\.holder)) } ?? []
-        return known.map { line($0) } + named.filter { $0.pin.value == pin.value }.map { "pinned: \($0.title)" }
+        return known.map { line($0) }
+            + named.filter { $0.pin.value == pin.value }.map { known in
+                guard let rule = known.rule else { return known.title }
+                guard answer?.rules.contains(rule) == true else { return "pinned for another host: \(known.title)" }
+                let isElsewhere = count > 0 && !known.pin.role.covers(index: index, of: count)
+                guard isElsewhere else { return "pinned: \(known.title)" }
+                return "pinned as \(known.pin.role.rawValue), and not where it was served: \(known.title)"
+            }
+    }
+}
+
+extension CheckSettings.Keys {
+    fileprivate var title: String {
+        switch self {
+        case .auto: "the key that it shows"
+        case .both: "its ECDSA key and its RSA key"
+        case .rsa, .ecdsa: "its \(rawValue.uppercased()) key"
+        }
     }
 }
 

@@ -70,6 +70,12 @@ private struct PinListing {
     }
 
     mutating func hash(_ operand: String, _ console: inout Console) {
+        if case .missing = FileKind(operand), operand.contains(where: { ".:".contains($0) }),
+            case .target? = try? ShowOperand(operand)
+        {
+            let reason = "no such file: check the path; for the pins of a server: pinctl show \(operand)"
+            return Self.complain(operand, "", InputProblem(reason: reason), &console)
+        }
         let files: [String]
         do throws(InputProblem) { files = try InputReader.files(of: operand) } catch {
             return Self.complain(operand, "", error, &console)

@@ -19,6 +19,7 @@ extension CommandDefinition {
                 arguments.operands[0], as: arguments.dialect(.from), host: arguments[.importedHost])
             var policy = input.reading.policy
             if let host = arguments[.importedHost] { policy.rename(host) }
+            if input.dialect == .policy { policy.rebaseAnchors(from: input.path, to: arguments[.output] ?? "") }
             let converted = policy.converted(to: .policy, at: try arguments.time(in: environment))
             let notes = input.reading.notes + converted.notes
             guard try console.tell(notes, arguments) else { return }
@@ -37,6 +38,17 @@ extension CommandDefinition {
 }
 
 extension CanonicalPolicy {
+    /// Names the files of roots, which stand beside one policy, as a policy at another place does.
+    fileprivate mutating func rebaseAnchors(from old: String, to new: String) {
+        for rule in rules.indices {
+            rules[rule].anchors = rules[rule].anchors?.map { set in
+                guard set.source != "system" else { return set }
+                let file = rebased(resolvedPath(set.source, besides: old), besides: new)
+                return AnchorSet(file, bypassesPins: set.bypassesPins)
+            }
+        }
+    }
+
     /// Names the host where the dialect has none.
     fileprivate mutating func rename(_ host: String) {
         for rule in rules.indices {

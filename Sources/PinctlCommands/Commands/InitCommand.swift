@@ -27,7 +27,7 @@ extension CommandDefinition {
             for endpoint in source.endpoints { try destination.checkIsNew(endpoint) }
             let probe = try ServerProbe(arguments)
             let judge = try ChainJudge(arguments, in: environment)
-            let anchors = destination.anchors(arguments.all(.caFile))
+            let anchors = arguments.all(.caFile).map { rebased($0, besides: destination.path) }
 
             var draft = destination.draft
             switch source {
@@ -36,7 +36,8 @@ extension CommandDefinition {
                     (target, judge.verdict(on: await probe.probes(of: target)[0], expecting: .trust))
                 } each: { target, judged in
                     if let path = judged.verdict.path {
-                        draft.add(path, port: Int(target.endpoint.port), anchors: anchors)
+                        draft.add(
+                            path, port: Int(target.endpoint.port), anchors: anchors, target: target.detour)
                     } else {
                         console.problem(
                             "\(target): \(judged.finding)", judged.verdict.status,
@@ -65,6 +66,19 @@ extension CommandDefinition {
             }
             try destination.write(draft, for: source.endpoints.map(\.description), &console)
         })
+}
+
+extension Target {
+    /// As the policy has to name it, where the host and the port do not lead to it.
+    fileprivate var detour: String? {
+        guard endpoint.route != nil || startTLS != nil else { return nil }
+        var way = self
+        way.endpoint.route = nil
+        guard let route = endpoint.route else { return "\(way)" }
+        // The port there is that of the target unless another one is said.
+        let isSame = route.port == endpoint.port
+        return "\(way)@" + (isSame ? "\(route.host)" : "\(Endpoint(name: route.host, port: route.port))")
+    }
 }
 
 /// Where `init` takes hosts and keys from.
@@ -187,7 +201,7 @@ private enum InitDestination {
         if case .policy(let file, _) = self { PolicyDraft(extending: file) } else { PolicyDraft() }
     }
 
-    private var path: String {
+    var path: String {
         switch self {
         case .standardOutput: ""
         case .newFile(let path): path
@@ -205,21 +219,6 @@ private enum InitDestination {
         throw .unusable([
             "\(known.location.map { "\($0): " } ?? "")a rule for \(endpoint) stands here already: change it"
         ])
-    }
-
-    /// The files of `--ca-file` as a policy at this place names them.
-    func anchors(_ files: [String]) -> [String] {
-        let policy = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        return files.map { file in
-            guard !file.hasPrefix("/") else { return file }
-            guard policy.first != "" else { return FileManager.default.currentDirectoryPath + "/" + file }
-            let here = policy.filter { $0 != "." && !$0.isEmpty }
-            // The way back out of a folder that was left by .. is not known.
-            guard !here.contains("..") else { return FileManager.default.currentDirectoryPath + "/" + file }
-            let parts = file.split(separator: "/").filter { $0 != "." }
-            let same = zip(here, parts.dropLast()).prefix { $0 == $1 }.count
-            return (Array(repeating: "..", count: here.count - same) + parts.dropFirst(same)).joined(separator: "/")
-        }
     }
 
     func write(_ draft: PolicyDraft, for hosts: [String], _ console: inout Console) throws(UsageError) {

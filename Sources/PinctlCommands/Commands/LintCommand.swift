@@ -28,7 +28,7 @@ extension CommandDefinition {
             var report = Report(command: "lint", time: job.time, policy: nil)
             report.rules = LintRule.allCases.map(ReportRule.init)
             let files = arguments.operands.isEmpty ? [Arguments.usualPolicyPath(in: environment)] : arguments.operands
-            for path in files { job.lint(path, &report, &console) }
+            for path in files { job.lint(path, isNamed: !arguments.operands.isEmpty, &report, &console) }
             let errors = report.entries.count { $0.outcome.isFailure }
             let warnings = report.entries.count { $0.outcome == .warning }
             report.closing = "\(files.count) linted: errors \(errors), warnings \(warnings)"
@@ -68,14 +68,19 @@ private struct LintJob {
     let dialect: PinDialect?
     let time: Date
 
-    func lint(_ path: String, _ report: inout Report, _ console: inout Console) {
+    func lint(_ path: String, isNamed: Bool, _ report: inout Report, _ console: inout Console) {
         let title = DialectInput.title(path)
         let bytes: [UInt8]
         do throws(UsageError) {
             bytes = try DialectInput.contents(path)
         } catch {
-            for message in error.messages { Self.refuse(message, path, &report, &console) }
+            let advice = isNamed ? "" : "; " + Arguments.advice(onUnnamedPolicy: path, "name a FILE")
+            for message in error.messages { Self.refuse(message + advice, path, &report, &console) }
             return
+        }
+        guard dialect(of: bytes, title) != nil || !InputReader.holdsKeys(bytes) else {
+            let advice = "lint reads policies and the pins of other systems; for its own: pinctl hash \(path)"
+            return Self.refuse("\(title): holds certificates or keys: \(advice)", path, &report, &console)
         }
         let before = report.entries.count
         do throws(PolicyFileError) {
@@ -118,12 +123,16 @@ private struct LintJob {
                 json: .object([("file", .string(path)), ("error", .string(message))])))
     }
 
+    private func dialect(of bytes: [UInt8], _ title: String) -> PinDialect? {
+        let isPolicy = title.hasSuffix(".json") || title.hasSuffix(".jsonc")
+        return dialect ?? (isPolicy ? .policy : PinDialect.recognized(in: bytes))
+    }
+
     private func findings(
         in bytes: [UInt8], _ title: String, _ console: inout Console
     ) throws(PolicyFileError) -> [LintFinding] {
         // What is nothing else is a broken policy.
-        let isPolicy = title.hasSuffix(".json") || title.hasSuffix(".jsonc")
-        let dialect = dialect ?? (isPolicy ? .policy : PinDialect.recognized(in: bytes)) ?? .policy
+        let dialect = dialect(of: bytes, title) ?? .policy
         guard dialect == .policy else {
             let reading = try dialect.read(bytes, path: title)
             // What its own system passes over is not among the rules, and no finding.

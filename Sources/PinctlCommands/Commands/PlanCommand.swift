@@ -107,15 +107,28 @@ private struct PlanTally {
         if count(.off) > 0 { parts.append("\(count(.off)) with pinning off") }
         let broken = Set(cells.filter { $0.standing == .breaks }.map(\.release))
         var share: Double?
+        var unshared: [String] = []
         if releases.contains(where: { $0.share != nil }) {
-            share = broken.compactMap { releases[$0].share }.reduce(0, +)
-            parts.append("\(Self.text(share ?? 0)) % of users have a release that breaks")
+            let sum = broken.compactMap { releases[$0].share }.reduce(0, +)
+            // Of a release without a share nobody knows how many have it.
+            unshared = broken.filter { releases[$0].share == nil && !releases[$0].isCurrent }.sorted()
+                .map { releases[$0].name }
+            let users = "\(Self.text(sum)) % of users have a release that breaks"
+            let more = unshared.count > 5 ? " and \(unshared.count - 5) more" : ""
+            let names = unshared.prefix(5).joined(separator: ", ") + more
+            parts.append(unshared.isEmpty ? users : "at least \(users) (no share given for \(names))")
+            share = sum
         }
         line = parts.joined(separator: ", ")
         members =
             [("combinations", .integer(cells.count)), ("ending", .integer(ending))]
             + PlanCell.Standing.allCases.map { standing in (standing.rawValue, .integer(count(standing))) }
-            + (share.map { [("share_percent", .string(Self.text($0)))] } ?? [])
+            + (share.map { share in
+                [
+                    ("share_percent", .string(Self.text(share))),
+                    ("without_share", .array(unshared.map { .string($0) })),
+                ]
+            } ?? [])
     }
 
     /// At most two digits behind the point.

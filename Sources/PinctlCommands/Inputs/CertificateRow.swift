@@ -8,11 +8,14 @@ struct CertificateRow {
     private let certificate: X509Certificate
     /// `served`, `store` or `file`.
     private let source: String
+    /// Whether it is a trust anchor itself; nil where it stands on a path.
+    private let isInStore: Bool?
 
-    init(role: String, _ certificate: X509Certificate, source: String) {
+    init(role: String, _ certificate: X509Certificate, source: String, isInStore: Bool? = nil) {
         self.role = role
         self.certificate = certificate
         self.source = source
+        self.isInStore = isInStore
     }
 
     /// Names of a certificate that text shows; JSON has all of them.
@@ -36,7 +39,7 @@ struct CertificateRow {
     private func validity(_ now: Date) -> String {
         guard certificate.notBefore <= now else { return "not valid before \(certificate.notBefore.day)" }
         let text = expiry(certificate, now: now)
-        return text.hasPrefix("expired") ? text : "expires \(text)"
+        return (text.hasPrefix("expired") ? text : "expires \(text)") + (isInStore == true ? ", in the store" : "")
     }
 
     private var details: String {
@@ -50,15 +53,18 @@ struct CertificateRow {
     }
 
     var json: JSON {
-        [
-            "role": .string(role.replacing(" ", with: "_")), "pin": .string(certificate.spkiFingerprint.description),
-            "key": .string(key), "subject": .string(certificate.subject.description),
-            "issuer": .string(certificate.issuer.description),
-            "names": .array(certificate.subjectAlternativeNames.map { .string($0.description) }),
-            "not_before": .string(certificate.notBefore.rfc3339), "not_after": .string(certificate.notAfter.rfc3339),
-            "certificate": .string(certificate.fingerprint.description),
-            "authority": .bool(certificate.isCertificateAuthority), "source": .string(source),
-        ]
+        .object(
+            [
+                ("role", .string(role.replacing(" ", with: "_"))),
+                ("pin", .string(certificate.spkiFingerprint.description)), ("key", .string(key)),
+                ("subject", .string(certificate.subject.description)),
+                ("issuer", .string(certificate.issuer.description)),
+                ("names", .array(certificate.subjectAlternativeNames.map { .string($0.description) })),
+                ("not_before", .string(certificate.notBefore.rfc3339)),
+                ("not_after", .string(certificate.notAfter.rfc3339)),
+                ("certificate", .string(certificate.fingerprint.description)),
+                ("authority", .bool(certificate.isCertificateAuthority)), ("source", .string(source)),
+            ] + (isInStore.map { [("in_store", .bool($0))] } ?? []))
     }
 }
 

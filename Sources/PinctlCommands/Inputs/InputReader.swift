@@ -48,6 +48,13 @@ struct InputReader: Sendable {
         if let problem { throw problem }
     }
 
+    /// Whether bytes hold certificates or keys, which whoever wants another text says something of.
+    static func holdsKeys(_ bytes: [UInt8]) -> Bool {
+        var holds = false
+        try? KeyFile.read(bytes) { _ in holds = true }
+        return holds
+    }
+
     private static func open(_ path: String) throws(KeyFile.Failure) -> InputFile {
         guard path != "-" else { return .standardInput() }
         do throws(InputFileError) { return try InputFile(path: path) } catch { throw .file(error) }

@@ -69,7 +69,9 @@ struct ShownFiles {
         _ contents: FileContents, of file: String, _ export: CertificateExport, _ console: inout Console
     ) {
         let presented = PresentedChain(ordering: contents.certificates)
-        let chain = presented.map { ShownChain($0, source: "file", for: name, by: judge) }
+        // An authority's certificate proves no name: that is asked only when a name is given.
+        let isAuthority = name == nil && presented?.leaf.isCertificateAuthority == true
+        let chain = isAuthority ? nil : presented.map { ShownChain($0, source: "file", for: name, by: judge) }
         let certificates = presented?.certificates ?? contents.certificates
         let title = DialectInput.title(file)
         let isRefused = name != nil && chain?.isTrusted == false
@@ -82,9 +84,15 @@ struct ShownFiles {
         } else if !certificates.isEmpty || !contents.others.isEmpty {
             var headline = ["\(title)  \(contents.summary)"]
             if let chain { headline += [chain.verdict, nameText(chain)].compactMap(\.self) }
-            if chain == nil, !certificates.isEmpty { headline.append("no chain, so none is verified") }
-            let rows = certificates.map {
-                CertificateRow(role: $0.isCertificateAuthority ? "ca" : "leaf", $0, source: "file")
+            if chain == nil, !certificates.isEmpty {
+                headline.append(
+                    isAuthority ? "no leaf, so nothing is judged (give --host)" : "no chain, so none is verified")
+            }
+            let rows = certificates.map { certificate in
+                let role = certificate.isSelfIssued ? "root" : "ca"
+                return CertificateRow(
+                    role: certificate.isCertificateAuthority ? role : "leaf", certificate, source: "file",
+                    isInStore: judge.store.contains(certificate))
             }
             let verdict: JSON = chain.map { $0.isTrusted ? "ok" : "untrusted" } ?? "not_judged"
             let members =

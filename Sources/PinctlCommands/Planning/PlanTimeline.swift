@@ -3,25 +3,39 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 
-/// For every pin of the releases: what depends on it, and from when it can go.
+/// For every pin of the releases: what counts on its key, and from when that can go.
+///
+/// An app that is out keeps its pins. A key that it pins and that is not in use is its way back, so that it is kept until
+/// the release is retired, whether the new chain needs it or not.
 struct PlanTimeline {
     /// One pin, by what it pins.
     struct Entry {
         let pin: CanonicalPin
         let title: String
-        /// Releases that survive the new chain by this pin alone, or with it at least, and their hosts.
+        /// Releases that are out and pin it, or that survive the new chain by it.
         var releases: [Int] = []
-        var hosts: [Int] = []
+        /// Releases that break, which another chain with this key saves.
+        var wayBack: [Int] = []
+        var hosts: Set<Int> = []
+        /// Whether it matches the new chain.
+        var isMatched = false
         /// Whether it matches the new chain in a rule whose other pins match too.
         var isShared = false
-        /// Whether it matches the chain that is served today, and the new one does not need it.
+        /// Whether it matches the chain that is served today.
         var isNeededToday = false
         /// The last of the days on which rules that need it end; nil when one does not.
         var end: Date?
         /// Whether some release that needs it has no end.
         var hasNoEnd = false
-        /// Whether the file of the work tree holds it.
-        var isCurrent = false
+        /// What the file of the work tree has it for, which can still be changed; nil when it is not there.
+        var place: Place?
+    }
+
+    /// What a pin is in the file that ships next, in the order of their weight.
+    enum Place: Int {
+        case unneeded
+        case backup
+        case needed
     }
 
     private(set) var entries: [Entry] = []
@@ -29,6 +43,8 @@ struct PlanTimeline {
     private let hosts: [PlannedHost]
     /// Whether it was said what servers show today.
     private let knowsToday: Bool
+    /// Hosts for which the new chain is not trusted: what pins would make of it is not known.
+    private let untrusted: [Int]
 
     init(
         _ cells: [PlanCell], today: [PlanCell], releases: [Release], hosts: [PlannedHost], names: KnownNames
@@ -36,33 +52,38 @@ struct PlanTimeline {
         self.releases = releases
         self.hosts = hosts
         knowsToday = !today.isEmpty
+        untrusted = Set(cells.filter { $0.standing == .notTrusted }.map(\.host)).sorted()
         var places: [Key: Int] = [:]
         for cell in cells {
             let rule = releases[cell.release].rule(for: hosts[cell.host].name, port: hosts[cell.host].port)
+            let (essential, matched) = (Set(cell.essential.map(Key.init)), Set(cell.matched.map(Key.init)))
             for pin in rule.pins {
-                let place = places[Key(pin)] ?? entries.count
+                let key = Key(pin)
+                let place = places[key] ?? entries.count
                 if place == entries.count {
-                    places[Key(pin)] = place
+                    places[key] = place
                     entries.append(Entry(pin: pin, title: names.title(pin)))
                 }
-                if releases[cell.release].isCurrent { entries[place].isCurrent = true }
-                guard cell.essential.contains(where: { Key($0) == Key(pin) }) else {
-                    if cell.matched.contains(where: { Key($0) == Key(pin) }) { entries[place].isShared = true }
-                    continue
+                let isEssential = essential.contains(key)
+                if matched.contains(key) {
+                    entries[place].isMatched = true
+                    if !isEssential { entries[place].isShared = true }
                 }
-                if !entries[place].releases.contains(cell.release) { entries[place].releases.append(cell.release) }
-                if !entries[place].hosts.contains(cell.host) { entries[place].hosts.append(cell.host) }
-                if let end = rule.ends.first, rule.endsQuietly {
-                    entries[place].end = max(entries[place].end ?? end, end)
-                } else {
-                    entries[place].hasNoEnd = true
+                // Nothing is held against the pins of rules that are over.
+                let counts = cell.standing != .off
+                if releases[cell.release].isCurrent {
+                    let isNeeded = isEssential || cell.standing == .depends
+                    let now = isNeeded ? Place.needed : counts && pin.isBackup ? .backup : .unneeded
+                    entries[place].place = max(entries[place].place ?? now, now)
+                    guard now != .unneeded || cell.standing == .breaks else { continue }
                 }
+                if counts { entries[place].hold(cell, rule) }
             }
         }
         for cell in today {
             // Of several that match any one could go, and not all of them: none is called free.
             for pin in cell.matched {
-                guard let place = places[Key(pin)], entries[place].releases.isEmpty else { continue }
+                guard let place = places[Key(pin)] else { continue }
                 entries[place].isNeededToday = true
             }
         }
@@ -80,34 +101,60 @@ struct PlanTimeline {
         }
     }
 
-    /// From when a pin can go, in a line.
+    /// From when the key of a pin can go, in a line.
     func moment(_ entry: Entry) -> String {
-        guard !entry.releases.isEmpty else {
-            // Without the chain of today, nobody knows that it does not need the pin.
-            let isFree = knowsToday && !entry.isNeededToday
-            let when = isFree ? "now" : "when the new chain is served everywhere"
-            if entry.isShared { return "\(when), while another pin that matches stays" }
-            return isFree ? "now: nothing needs it" : when
+        guard untrusted.isEmpty else { return "not known: the new chain is not trusted" }
+        guard entry.wayBack.isEmpty else {
+            let others = entry.releases.filter { !entry.wayBack.contains($0) }
+            let needs = others.isEmpty ? "" : "; \(names(others)) \(others.count == 1 ? "needs" : "need") it too"
+            return "keep: the way back for \(names(entry.wayBack))\(needs)"
         }
         let shipped = entry.releases.filter { !releases[$0].isCurrent }
-        let shown = hosts(entry)
-        guard !shipped.isEmpty else { return "not yet: \(shown) needs it in the file that ships next" }
-        let titles =
-            shipped.prefix(5).map { releases[$0].name } + (shipped.count > 5 ? ["\(shipped.count - 5) more"] : [])
-        let retired = "when \(titles.joined(separator: ", ")) \(shipped.count == 1 ? "is" : "are") retired"
+        guard !shipped.isEmpty else { return momentInFile(entry) }
+        let retired = "when \(names(shipped)) \(shipped.count == 1 ? "is" : "are") retired"
         let end = entry.hasNoEnd ? nil : entry.end.map { ", or after \($0.day): their rules end" }
-        return "\(retired)\(end ?? "") (\(shown))"
+        let purpose = entry.isMatched ? "" : entry.pin.isBackup ? "a backup for " : "a spare for "
+        return "\(retired)\(end ?? "") (\(purpose)\(hosts(entry)))\(leave(entry))"
     }
 
-    private func hosts(_ entry: Entry) -> String {
-        entry.hosts.prefix(3).map { hosts[$0].title }.joined(separator: ", ")
-            + (entry.hosts.count > 3 ? " and \(entry.hosts.count - 3) more" : "")
+    /// The pin can leave the file before its key can go; not while it is a way back, which the next release has to follow.
+    private func leave(_ entry: Entry) -> String {
+        entry.place == .unneeded ? "; out of the file that ships next \(momentInFile(entry))" : ""
+    }
+
+    /// From when it can leave the file of the work tree, which no app has yet; its key may be needed for longer.
+    private func momentInFile(_ entry: Entry) -> String {
+        switch entry.place {
+        case .needed: return "not yet: \(hosts(entry)) needs it in the file that ships next"
+        case .backup: return "not yet: a backup in the file that ships next"
+        case .unneeded, nil: break
+        }
+        // Without the chain of today, nobody knows that it does not need the pin.
+        let isFree = knowsToday && !entry.isNeededToday
+        let when = isFree ? "now" : "when the new chain is served everywhere"
+        if entry.isShared { return "\(when), while another pin that matches stays" }
+        return isFree && entry.releases.isEmpty ? "now: nothing needs it" : when
+    }
+
+    private func names(_ places: [Int]) -> String {
+        let more = places.count > 5 ? ["\(places.count - 5) more"] : []
+        return (places.prefix(5).map { releases[$0].name } + more).joined(separator: ", ")
+    }
+
+    private func hosts(_ entry: Entry) -> String { hosts(entry.hosts.sorted()) }
+
+    private func hosts(_ places: [Int]) -> String {
+        places.prefix(3).map { hosts[$0].title }.joined(separator: ", ")
+            + (places.count > 3 ? " and \(places.count - 3) more" : "")
     }
 
     var lines: [String] {
         guard !entries.isEmpty else { return [] }
+        guard untrusted.isEmpty else {
+            return ["keep every key: with a chain that is not trusted (\(hosts(untrusted))) nobody knows what can go"]
+        }
         let width = entries.map { visibleText($0.title).count }.max() ?? 0
-        return ["as far as these hosts go, when each pin and its key can go:"]
+        return ["as far as these hosts go, when the key of each pin can go:"]
             + entries.map { "  \(padded(visibleText($0.title), width))  \(moment($0))" }
     }
 
@@ -117,12 +164,31 @@ struct PlanTimeline {
                 [
                     "pin": .string(entry.pin.description), "name": entry.pin.name.map { .string($0) } ?? .null,
                     "needed_by": .array(entry.releases.map { .string(releases[$0].name) }),
-                    "hosts": .array(entry.hosts.map { .string(hosts[$0].title) }),
+                    "way_back_for": .array(entry.wayBack.map { .string(releases[$0].name) }),
+                    "hosts": .array(entry.hosts.sorted().map { .string(hosts[$0].title) }),
                     "needed_today": .bool(entry.isNeededToday),
                     "after": entry.hasNoEnd ? .null : entry.end.map { .string($0.rfc3339) } ?? .null,
                     "removable": .string(moment(entry)),
                 ]
             })
+    }
+}
+
+extension PlanTimeline.Place: Comparable {
+    static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension PlanTimeline.Entry {
+    /// Notes a release that counts on it; those of one release come one after the other.
+    fileprivate mutating func hold(_ cell: PlanCell, _ rule: ReleaseRule) {
+        if releases.last != cell.release { releases.append(cell.release) }
+        if cell.standing == .breaks, wayBack.last != cell.release { wayBack.append(cell.release) }
+        hosts.insert(cell.host)
+        if let end = rule.ends.first, rule.endsQuietly {
+            self.end = max(self.end ?? end, end)
+        } else {
+            hasNoEnd = true
+        }
     }
 }
 

@@ -174,5 +174,11 @@ struct ReleaseReader {
             }
             releases[index].share = share
         }
+        // Of shares with decimals the sum is not exact.
+        let sum = releases.compactMap(\.share).reduce(0, +)
+        guard sum < 100.005 else {
+            throw .invalidValue(
+                .share, reason: "the shares add up to over 100 %: give each release the part of all users that has it")
+        }
     }
 }

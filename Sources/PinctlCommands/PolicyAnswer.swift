@@ -1,0 +1,53 @@
+import CertificatePinning
+import FoundationEssentials
+import PinDialects
+
+/// What a policy would have made of the chain that an exception of OkHttp tells of.
+struct PolicyAnswer {
+    enum Kind: String {
+        case takes
+        case refuses
+        case noRule = "no_rule"
+    }
+
+    let kind: Kind
+    /// The rules that hold for the exception's host.
+    let rules: [CanonicalRule]
+    /// Why it is so, and what that means.
+    let line: String
+
+    init(to failure: PinningFailureText, of input: DialectInput, at time: Date) {
+        let policy = input.reading.policy
+        let path = DialectInput.title(input.path)
+        rules = input.dialect.rules(for: failure.host, in: policy)
+        guard !rules.isEmpty else {
+            kind = .noRule
+            line = "\(path) has no rule for \(failure.host): it does not say which keys are right there"
+            return
+        }
+        kind = Self.accepts(failure, policy, rules, at: time) ? .takes : .refuses
+        line =
+            kind == .takes
+            ? "the rule of \(path) for \(failure.host) takes this chain, and the app has other pins: "
+                + "release the app with the pins of \(path)"
+            : "the rule of \(path) for \(failure.host) refuses this chain too: an app with its pins would not connect either"
+    }
+
+    private static func accepts(
+        _ failure: PinningFailureText, _ policy: CanonicalPolicy, _ rules: [CanonicalRule], at time: Date
+    ) -> Bool {
+        let served = failure.served.map(\.pin)
+        func matches(_ pin: CanonicalPin, _ index: Int) -> Bool {
+            pin.content == served[index].content && pin.digest == served[index].digest
+                && pin.value == served[index].value && pin.role.covers(index: index, of: served.count)
+        }
+        let places = served.indices
+        guard !policy.denied.contains(where: { pin in places.contains { matches(pin, $0) } }) else { return false }
+        // With no certificate at all no pin matches: what is told then is what holds besides the pins.
+        let bare = policy.decide([], by: rules, under: DecisionCircumstances(at: time))
+        guard bare.verdict == .refused else { return bare.isAccepted }
+        let pins = rules.filter { $0.mode == .enforce }.flatMap(\.pins)
+        let matched = places.filter { index in pins.contains { matches($0, index) } }
+        return bare.unmetRoles.allSatisfy { role in matched.contains { role.covers(index: $0, of: served.count) } }
+    }
+}

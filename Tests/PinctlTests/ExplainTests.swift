@@ -1,0 +1,110 @@
+import TestPKI
+import Testing
+
+@Suite("pinctl explain: is this ours?")
+struct ExplainTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    @Test("A server is asked for both of its keys, as show does, and it is told what was asked")
+    func bothKeys() async throws {
+        let rsa = try site.intermediate.leaf("api.test", key: .shared(.rsa2048))
+        let server = try LoopbackServer(chain: [site.leaf, site.intermediate]) {
+            $0.otherChain = [rsa, site.intermediate]
+        }
+        try await server.run { server in
+            func explain(_ pin: String, _ words: String...) async -> Run {
+                await pinctl(
+                    ["explain", pin, "--in", server.target(), "--ca-file", site.anchors, "--timeout=60"] + words)
+            }
+            for key in [site.leaf.key, rsa.key] {
+                let run = await explain(try key.pin)
+                #expect(run.status == 0 && run.output.contains("the pin of api.test:"), "\(run.output)\(run.errors)")
+                #expect(run.lines.count == 2)
+            }
+            let strange = await explain(strangePin)
+            #expect(strange.status == 1)
+            #expect(strange.output.contains("no digest of 4 keys"))
+            #expect(strange.lines.last?.hasSuffix(" for its ECDSA key and its RSA key") == true, "\(strange.output)")
+            let one = await explain(try rsa.key.pin, "--keys", "ecdsa")
+            #expect(one.status == 1 && one.lines.last?.hasSuffix(" for its ECDSA key") == true, "\(one.output)")
+        }
+    }
+
+    /// An exception for `api.test`, to which the site's chain was served.
+    private func exception() throws -> String {
+        try site.folder.add(
+            """
+            javax.net.ssl.SSLPeerUnverifiedException: Certificate pinning failure!
+              Peer certificate chain:
+                \(try site.leaf.key.pin): CN=api.test
+                \(try site.intermediate.key.pin): CN=Test Intermediate
+                \(try site.root.key.pin): CN=Test Root
+              Pinned certificates for api.test:
+                \(strangePin)
+            """, name: "logcat.txt")
+    }
+
+    @Test(
+        "What a policy makes of OkHttp's exception is told by its rule for that host, with roles",
+        arguments: [
+            ("api.test", "ca", "takes", "pinned: \"ours\""),
+            ("api.test", "any", "takes", "pinned: \"ours\""),
+            ("api.test", "leaf", "refuses", "pinned as leaf, and not where it was served: \"ours\""),
+            ("pay.test", "ca", "refuses", "pinned for another host: \"ours\" of the rule for pay.test"),
+        ])
+    func policy(host: String, role: String, answer: String, remark: String) async throws {
+        let other = host == "api.test" ? "pay.test" : "api.test"
+        _ = try site.folder.add(
+            """
+            { "version": 1, "pins": { "ours": { "pin": "\(try site.intermediate.key.pin)", "role": "\(role)" } },
+              "domains": [{ "host": "\(host)", "pins": ["ours"] }, { "host": "\(other)", "pins": ["\(strangePin)"] }] }
+            """, name: "p.jsonc")
+        let command = "pinctl explain - --policy p.jsonc < \(try exception())"
+        let run = try await shell(command, in: site.folder)
+        #expect(run.status == 1)
+        #expect(run.output.contains(remark), "\(run.output)")
+        let takes = "takes this chain, and the app has other pins: release the app with the pins of p.jsonc"
+        #expect(run.output.contains("the rule of p.jsonc for api.test " + (answer == "takes" ? takes : "refuses this")))
+        #expect(run.output.contains("serve a pinned key again") == (answer == "refuses"))
+        #expect(try await shell(command + " --json", in: site.folder).output.contains("\"policy\":\"\(answer)\""))
+    }
+
+    @Test("A policy without a rule for the exception's host has no answer, and one that denies the key refuses")
+    func otherPolicies() async throws {
+        let file = try exception()
+        _ = try site.folder.add(policyText([("pay.test", ["\"\(strangePin)\""])]), name: "p.jsonc")
+        let none = try await shell("pinctl explain - --policy p.jsonc < \(file)", in: site.folder)
+        #expect(none.output.contains("p.jsonc has no rule for api.test: "), "\(none.output)")
+        let deny = "\"deny\": [\"\(try site.leaf.key.pin)\"],"
+        _ = try site.folder.add(policyText([("api.test", ["\"\(try site.root.key.pin)\""])], deny), name: "d.jsonc")
+        let denied = try await shell("pinctl explain - --policy d.jsonc < \(file)", in: site.folder)
+        #expect(denied.output.contains("for api.test refuses this chain too"), "\(denied.output)")
+    }
+
+    @Test("What is meant for another command is sent there")
+    func otherCommands() async throws {
+        let explained = await pinctl("explain", site.chain)
+        #expect(explained.status == 2 && explained.errors.contains("pinctl hash \(site.chain)"))
+        #expect(!explained.errors.contains("explain -"))
+        let unnamed = await pinctl("explain", "api.test")
+        #expect(unnamed.status == 2 && unnamed.errors.contains("none is named: give --policy FILE, or write one"))
+
+        let linted = await pinctl("lint", site.chain)
+        #expect(linted.status == 2)
+        #expect(linted.errors.contains("chain.pem: holds certificates or keys: lint reads policies"))
+        #expect(linted.output == "1 linted: errors 1, warnings 0\n")
+        let none = await pinctl("lint")
+        #expect(none.status == 2 && none.errors.contains("none is named: name a FILE, or write one with pinctl init"))
+        #expect(await pinctl("lint", "/no/such").errors.hasSuffix("no such file: check the path\n"))
+
+        for server in ["example.test", "https://example.test", "localhost:8443"] {
+            let hashed = await pinctl("hash", server)
+            #expect(hashed.status == 2 && hashed.errors.contains("for the pins of a server: pinctl show \(server)"))
+        }
+        for path in ["api.pem", "nothing", "/no/such.example"] {
+            #expect(await pinctl("hash", path).errors.hasSuffix("no such file: check the path\n"))
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import TestPKI
+import Testing
+
+@Suite("pinctl plan: no key is let go that an app counts on")
+struct PlanAdviceTests {
+    let site: Site
+    let spare: TestKey
+    /// A chain with another key under another root, and both roots.
+    let moved: String
+    let roots: String
+
+    init() throws {
+        site = try Site()
+        spare = try TestKey()
+        let stranger = try TestCertificate.root("Other Root")
+        moved = try site.folder.add(stranger.leaf("api.test").pemText + stranger.pemText)
+        roots = try site.folder.add(site.root.pemText + stranger.pemText)
+    }
+
+    /// The leaf's key, and one that is kept for bad days.
+    private func policy(_ more: String = "", besides pins: String...) throws -> String {
+        try site.folder.add(
+            """
+            { "version": 1, \(more) "pins": {
+                "mine": { "pin": "\(try site.leaf.key.pin)", "role": "leaf" },
+                "spare": { "pin": "\(try spare.pin)", "role": "leaf", "backup": true } },
+              "domains": [{ "host": "api.test", "pins": [\((["\"mine\"", "\"spare\""] + pins).joined(separator: ", "))] }] }
+            """)
+    }
+
+    private func plan(_ words: String...) async -> Run { await pinctl(["plan", "--ca-file", roots] + words) }
+
+    private func moment(_ name: String, _ run: Run) -> String? {
+        run.lines.first { $0.hasPrefix("  \(name) ") }
+            .map { String($0.dropFirst(name.count + 2).drop { $0 == " " }) }
+    }
+
+    @Test("A backup, and any pin that is not in use, is kept until the releases that pin it are retired")
+    func spares() async throws {
+        let (one, two) = (try policy(), try policy(besides: "\"\(strangePin)\""))
+        let run = await plan("--new", site.chain, "--current", site.chain, "--against", one, "--against", two)
+        #expect(run.status == 0)
+        #expect(moment("spare", run) == "when \(one), \(two) are retired (a backup for api.test)")
+        #expect(moment("mine", run) == "when \(one), \(two) are retired (api.test)")
+        #expect(moment(strangePin, run) == "when \(two) is retired (a spare for api.test)")
+        #expect(!run.output.contains("now"))
+    }
+
+    @Test("A key that would save a release that breaks is its way back")
+    func wayBack() async throws {
+        let file = try policy()
+        let words = ["plan", "--ca-file", roots, "--new", moved, "--current", site.chain, "--against", file]
+        let run = await pinctl(words)
+        #expect(run.status == 1)
+        #expect(run.output.contains("if the leaf uses key mine or spare"))
+        for name in ["mine", "spare"] { #expect(moment(name, run) == "keep: the way back for \(file)") }
+        struct Document: Decodable {
+            struct Entry: Decodable {
+                let neededBy: [String]
+                let wayBackFor: [String]
+                let removable: String
+            }
+            struct Summary: Decodable { let timeline: [Entry] }
+            let summary: Summary
+        }
+        let timeline = try await pinctl(words + ["--json"]).decoded(as: Document.self).summary.timeline
+        #expect(timeline.count == 2)
+        for entry in timeline {
+            #expect(entry.neededBy == [file] && entry.wayBackFor == [file] && entry.removable.hasPrefix("keep: "))
+        }
+    }
+
+    @Test("With a chain that is not trusted nothing is said of what can go")
+    func untrusted() async throws {
+        let alone = try site.folder.add(TestCertificate.root("X").leaf("api.test").pemText)
+        let run = await plan("--new", alone, "--current", site.chain, "--against", try policy())
+        #expect(run.status == 4)
+        #expect(run.lines.last?.hasPrefix("keep every key: with a chain that is not trusted (api.test) ") == true)
+        #expect(moment("mine", run) == nil)
+        let json = await plan("--new", alone, "--against", try policy(), "--json")
+        #expect(json.output.contains("\"removable\":\"not known: the new chain is not trusted\""), "\(json.output)")
+    }
+
+    @Test("A pin leaves the file that ships next before its key can go")
+    func file() async throws {
+        let pins = ["\"\(strangePin)\"", "\"\(try site.root.key.pin)\""]
+        _ = try site.folder.add(policyText([("api.test", pins)]), name: "old")
+        let next = try policy(#""releases": ["old"],"#, besides: pins[0], pins[1])
+        let run = await plan("--new", site.chain, "--current", site.chain, "--policy", next)
+        let old = "\(site.folder.path)/old"
+        #expect(
+            moment(strangePin, run)
+                == "when \(old) is retired (a spare for api.test); out of the file that ships next now",
+            "\(run.output)")
+        #expect(moment("spare", run) == "not yet: a backup in the file that ships next")
+    }
+}
