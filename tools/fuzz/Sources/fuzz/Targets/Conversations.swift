@@ -100,7 +100,7 @@ extension FuzzTarget {
                 precondition(reply.lines.count <= StartTLSInput.lineCountLimit && (0...999).contains(reply.code))
                 actions.append(next)
             case .needLogin: actions.append(exchange.logIn(user: "user", password: "pass word"))
-            case .connect(let port):
+            case .connect(let port, _):
                 precondition(port > 0)
                 actions.append(exchange.connected())
             case .readFile(let size):
