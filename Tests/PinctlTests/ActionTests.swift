@@ -43,7 +43,7 @@ struct ActionTests {
     func installs() async throws {
         let run = try await run("", after: "PATH=$(cat path):$PATH; pinctl --version; cat output")
         #expect(run.status == 0, "\(run.output)\(run.errors)")
-        #expect(run.lines.count == 3)
+        try #require(run.lines.count == 3)
         #expect(run.lines[0].hasPrefix("pinctl ") && run.lines[0] == run.lines[1])
         #expect(run.lines[2].hasPrefix("path=\(folder.path)/temporary/"))
     }
