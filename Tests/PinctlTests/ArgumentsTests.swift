@@ -33,6 +33,24 @@ struct ArgumentsTests {
         Parsed(words: [""], operands: [""], pins: []),
     ]
 
+    @Test("CS7: takes no secret on the command line, where every process can read it, but a file or a descriptor")
+    func secrets() async {
+        let words = ["password", "login", "passphrase", "secret", "token"]
+        for command in CommandDefinition.all {
+            for flag in command.allFlags where words.contains(where: { flag.long.contains($0) }) {
+                switch flag.value {
+                case .file: continue
+                case .text("N"): #expect(flag.long == "password-fd")
+                default: Issue.record("--\(flag.long) of \(command.name) takes a secret")
+                }
+            }
+        }
+        for words in [["hash", "--password=canary", "k.pem"], ["check", "--proxy=http://u:canary@h:1", "a.test"]] {
+            let run = await pinctl(words)
+            #expect(run.status == 2 && !run.errors.contains("canary"), "\(run.errors)")
+        }
+    }
+
     @Test("is read as people write it", arguments: parsed)
     func reads(row: Parsed) throws {
         let check = try #require(CommandDefinition.all.first { $0.name == "check" })
