@@ -57,7 +57,7 @@ struct TrustEvaluation: PathJudge {
         }
         // The closures do not outlive this call, which their type cannot say. What checks that at run time keeps the
         // length of the file's path, and a package is to be the same from every folder.
-        #sourceLocation(file: "TrustEvaluation.swift", line: 61)
+        #sourceLocation(file:"TrustEvaluation.run.swift",line:61)
         return withoutActuallyEscaping(accepting) { accepting in
             withoutActuallyEscaping(tracing) { tracing in
                 var evaluation = TrustEvaluation(claim: claim, time: seconds, accepting: accepting, tracing: tracing)
