@@ -2,6 +2,12 @@ import Glibc
 
 /// Looks for bytes in the memory of this process (`/proc/self/mem`).
 package enum MemoryScan {
+    /// Whether there is no more of it than a program has: a sanitizer maps terabytes, and keeps what was freed.
+    package static var isPossible: Bool {
+        guard let regions = try? regions() else { return false }
+        return regions.reduce(0) { $0 + ($1.1 - $1.0) } < 1 << 38
+    }
+
     /// How often `needle` stands in memory that can be written. The bytes are given inverted, and compared so: the scan
     /// itself is to make no copy that the next one would find.
     package static func count(inverted needle: [UInt8]) throws(TestPKIError) -> Int {

@@ -19,7 +19,8 @@ package enum TestCommand {
         (try? run([program] + arguments))?.status == 0
     }
 
-    /// Runs `command`, whose first element is looked up in PATH. Its environment is PATH and what is given.
+    /// Runs `command`, whose first element is looked up in PATH. Its environment is PATH, what sanitizers are told by,
+    /// and what is given.
     package static func run(
         _ command: [String], input: String = "", environment: [String] = ["LC_ALL=C"]
     ) throws(TestPKIError) -> Result {
@@ -35,6 +36,9 @@ package enum TestCommand {
         _ command: [String], files: [Int32], environment: [String]
     ) throws(TestPKIError) -> pid_t {
         let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
+        let sanitizers = ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"].compactMap { name in
+            unsafe getenv(name).map { unsafe "\(name)=\(String(cString: $0))" }
+        }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -53,7 +57,7 @@ package enum TestCommand {
         let program = command.first ?? ""
         var child = pid_t()
         let error = unsafe withCStrings(command) { arguments in
-            unsafe withCStrings([path] + environment) { variables in
+            unsafe withCStrings([path] + sanitizers + environment) { variables in
                 unsafe posix_spawnp(&child, program, &actions, &attributes, arguments, variables)
             }
         }
