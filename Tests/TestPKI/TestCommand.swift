@@ -36,8 +36,10 @@ package enum TestCommand {
         _ command: [String], files: [Int32], environment: [String]
     ) throws(TestPKIError) -> pid_t {
         let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
-        let sanitizers = ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"].compactMap { name in
-            unsafe getenv(name).map { unsafe "\(name)=\(String(cString: $0))" }
+        var sanitizers: [String] = []
+        for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
+            guard let value = unsafe getenv(name) else { continue }
+            sanitizers.append(unsafe "\(name)=\(String(cString: value))")
         }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
