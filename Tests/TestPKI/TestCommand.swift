@@ -38,7 +38,10 @@ package enum TestCommand {
         let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
         var sanitizers: [String] = []
         for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
-            guard let value = unsafe getenv(name) else { continue }
+            // Of two with one name a program reads the first.
+            guard !environment.contains(where: { $0.hasPrefix(name + "=") }), let value = unsafe getenv(name) else {
+                continue
+            }
             sanitizers.append(unsafe "\(name)=\(String(cString: value))")
         }
         var actions = unsafe posix_spawn_file_actions_t()
