@@ -26,6 +26,8 @@ struct ProcessTests {
             "mkfifo late; (sleep 0.3; cat c.pem > late) & pinctl hash late", "pinctl hash c.pem 2>&-",
             "pinctl hash c.pem <&-", "pinctl hash c.pem < /dev/full",
         ] {
+            // A sanitizer is told by the environment what is no leak.
+            guard MemoryScan.isPossible || !script.hasPrefix("env -i ") else { continue }
             let run = try await shell(script, in: folder)
             #expect(run.output == pin, "\(script)")
             #expect(run.errors == "", "\(script)")
