@@ -33,7 +33,7 @@ struct Baseline: Sendable {
 
     /// Reads the document of `--json`, or the lines of `--ndjson`, of which there may be any number.
     init(file: String) throws(UsageError) {
-        do throws(Problem) {
+        do throws(BaselineProblem) {
             var lines = try BaselineLines(path: file)
             let first = try lines.next() ?? []
             // A document begins with its schema on a line that does not close it.
@@ -47,15 +47,15 @@ struct Baseline: Sendable {
         }
     }
 
-    private mutating func read(document bytes: [UInt8]) throws(Problem) {
+    private mutating func read(document bytes: [UInt8]) throws(BaselineProblem) {
         let root = try Self.parse(bytes, line: nil)
         guard root["schema"]?.string == Self.schema, let results = root["results"]?.elements else {
-            throw Problem("no document of pinctl check: \(Self.origin)")
+            throw BaselineProblem("no document of pinctl check: \(Self.origin)")
         }
         for result in results { try note(result, line: Int(result.position.line)) }
     }
 
-    private mutating func read(_ first: [UInt8], then lines: inout BaselineLines) throws(Problem) {
+    private mutating func read(_ first: [UInt8], then lines: inout BaselineLines) throws(BaselineProblem) {
         var line: [UInt8]? = first
         var number = 1
         var hasEnd = false
@@ -64,7 +64,7 @@ struct Baseline: Sendable {
             hasEnd = result["type"]?.string == "summary"
             if hasEnd {
                 guard result["schema"]?.string == Self.schema else {
-                    throw Problem("no lines of pinctl check: \(Self.origin)")
+                    throw BaselineProblem("no lines of pinctl check: \(Self.origin)")
                 }
                 runs += 1
             } else {
@@ -73,30 +73,30 @@ struct Baseline: Sendable {
             line = try lines.next()
             number += 1
         }
-        guard hasEnd else { throw Problem("has no summary at its end, and may be cut off: \(Self.origin)") }
+        guard hasEnd else { throw BaselineProblem("has no summary at its end, and may be cut off: \(Self.origin)") }
     }
 
-    private static func parse(_ bytes: [UInt8], line: Int?) throws(Problem) -> JSONValue {
+    private static func parse(_ bytes: [UInt8], line: Int?) throws(BaselineProblem) -> JSONValue {
         let document = JSONCReader.read(bytes, dialect: .json)
         if let problem = document.problems.first {
-            throw Problem("no JSON (line \(line ?? Int(problem.position.line)): \(problem.message)): \(origin)")
+            throw BaselineProblem("no JSON (line \(line ?? Int(problem.position.line)): \(problem.message)): \(origin)")
         }
-        guard let root = document.root else { throw Problem("no JSON: \(origin)") }
+        guard let root = document.root else { throw BaselineProblem("no JSON: \(origin)") }
         return root
     }
 
     /// Takes a result; a failure must say what is behind it.
-    private mutating func note(_ result: JSONValue, line: Int) throws(Problem) {
+    private mutating func note(_ result: JSONValue, line: Int) throws(BaselineProblem) {
         // A line that was no target.
         if result["error"] != nil { return }
         guard let target = result["target"]?.string, let word = result["verdict"]?.string.map(VerdictWord.init),
             let word
-        else { throw Problem("line \(line) is no result of this version: \(Self.origin)") }
+        else { throw BaselineProblem("line \(line) is no result of this version: \(Self.origin)") }
         let place = Place(target, key: result["key"]?.string)
         if let earlier = known[place], earlier.run < runs { known[place] = nil }
         guard word.status != .good else { return }
         guard let failure = result["failure"]?.string else {
-            throw Problem("line \(line) does not say what failed: \(Self.origin)")
+            throw BaselineProblem("line \(line) does not say what failed: \(Self.origin)")
         }
         known[place, default: Finding(run: runs)].failures.insert(
             Failure(text: failure, key: result["failing_key"]?.string))
@@ -119,59 +119,8 @@ struct Baseline: Sendable {
 }
 
 /// Why a file is no baseline.
-private struct Problem: Error {
+struct BaselineProblem: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
-}
-
-/// The lines of a file, as they come.
-private struct BaselineLines: ~Copyable {
-    private var file: InputFile
-    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    private var unread: ArraySlice<UInt8> = []
-
-    /// Bytes of a line: a chain has some hundred for each certificate.
-    private static let limit = 8 << 20
-
-    init(path: String) throws(Problem) {
-        do throws(InputFileError) { file = try InputFile(path: path) } catch { throw Problem("\(error)") }
-    }
-
-    /// The next line without its end; nil at the end of the file.
-    mutating func next() throws(Problem) -> [UInt8]? {
-        var line: [UInt8] = []
-        while true {
-            if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
-                line += unread[..<end]
-                unread = unread[(end + 1)...]
-                return line
-            }
-            line += unread
-            guard line.count <= Self.limit else { throw Problem("has a line of more than \(Self.limit) bytes") }
-            guard try fill() else { return line.isEmpty ? nil : line }
-        }
-    }
-
-    /// What is behind the lines that were taken.
-    mutating func rest(limit: Int) throws(Problem) -> [UInt8] {
-        var rest = Array(unread)
-        while try fill() {
-            rest += unread
-            guard rest.count <= limit else {
-                throw Problem("larger than \(limit) bytes, the most that is read of a document: give --ndjson's lines")
-            }
-        }
-        return rest
-    }
-
-    private mutating func fill() throws(Problem) -> Bool {
-        unread = []
-        do throws(InputFileError) {
-            unread = buffer[..<(try file.read(into: &buffer))]
-        } catch {
-            throw Problem("\(error)")
-        }
-        return !unread.isEmpty
-    }
 }

@@ -127,22 +127,28 @@ extension Arguments {
         guard !text.utf8.contains(UInt8(ascii: "@")) else {
             throw .invalidValue(.proxy, reason: "a login does not stand in the URL: give --proxy-login FILE")
         }
-        // ASCII's letters alone have two cases here.
-        let start = text.unicodeScalars.prefix { $0 != "/" }.count + 2
-        let given = String(String.UnicodeScalarView(text.unicodeScalars.prefix(start)))
-        let isASCII = given.utf8.allSatisfy { $0 < 0x80 }
-        guard isASCII, let (scheme, kind) = Self.proxyKinds.first(where: { given.lowercased() == $0.scheme }),
-            let way = try? Target(String(text.dropFirst(scheme.count).prefix { $0 != "/" })).endpoint
+        // By bytes: other characters than ASCII's letters have a small form there too, and marks join what they follow.
+        guard let (scheme, kind) = Self.proxyKinds.first(where: { Self.begins(text, with: $0.scheme) }),
+            case let rest = String(decoding: text.utf8.dropFirst(scheme.utf8.count), as: UTF8.self),
+            let way = try? Target(String(rest.prefix { $0 != "/" })).endpoint
         else {
             throw .invalidValue(
                 .proxy,
                 reason: "\(quoted(text)) is no proxy that is spoken to in the clear: write http://HOST:PORT, "
                     + "socks5://HOST:PORT or socks4a://HOST:PORT")
         }
-        guard text.dropFirst(scheme.count).contains(":") else {
+        guard rest.contains(":") else {
             throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write \(scheme)HOST:PORT")
         }
         return CleartextProxy(kind, host: way.name, port: way.port, login: try proxyLogin(for: kind))
+    }
+
+    /// Whether a text begins with a scheme, which is in small letters, in whatever letters.
+    private static func begins(_ text: String, with scheme: String) -> Bool {
+        text.utf8.count >= scheme.utf8.count
+            && zip(text.utf8, scheme.utf8).allSatisfy { given, wanted in
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(given) ? given | 0x20 == wanted : given == wanted
+            }
     }
 
     private func proxyLogin(for kind: CleartextProxy.Kind) throws(UsageError) -> CleartextProxy.Login? {

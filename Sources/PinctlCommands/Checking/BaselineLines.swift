@@ -1,0 +1,51 @@
+import CertificateTrust
+
+/// The lines of a file, as they come.
+struct BaselineLines: ~Copyable {
+    private var file: InputFile
+    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    private var unread: ArraySlice<UInt8> = []
+
+    /// Bytes of a line: a chain has some hundred for each certificate.
+    private static let limit = 8 << 20
+
+    init(path: String) throws(BaselineProblem) {
+        do throws(InputFileError) { file = try InputFile(path: path) } catch { throw BaselineProblem("\(error)") }
+    }
+
+    /// The next line without its end; nil at the end of the file.
+    mutating func next() throws(BaselineProblem) -> [UInt8]? {
+        var line: [UInt8] = []
+        while true {
+            if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+                line += unread[..<end]
+                unread = unread[(end + 1)...]
+                return line
+            }
+            line += unread
+            guard line.count <= Self.limit else { throw BaselineProblem("has a line of more than \(Self.limit) bytes") }
+            guard try fill() else { return line.isEmpty ? nil : line }
+        }
+    }
+
+    /// What is behind the lines that were taken.
+    mutating func rest(limit: Int) throws(BaselineProblem) -> [UInt8] {
+        do throws(InputFileError) {
+            return try Array(unread) + file.contents(limit: limit - unread.count)
+        } catch {
+            guard case .tooLarge = error.reason else { throw BaselineProblem("\(error)") }
+            throw BaselineProblem(
+                "larger than \(limit) bytes, the most that is read of a document: give --ndjson's lines")
+        }
+    }
+
+    private mutating func fill() throws(BaselineProblem) -> Bool {
+        unread = []
+        do throws(InputFileError) {
+            unread = buffer[..<(try file.read(into: &buffer))]
+        } catch {
+            throw BaselineProblem("\(error)")
+        }
+        return !unread.isEmpty
+    }
+}
