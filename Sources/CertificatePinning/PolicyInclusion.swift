@@ -58,6 +58,12 @@ extension PolicyReader {
             return problems.add(included: found)
         }
         PolicySchema.included.check(root, "the included file", &found)
+        for member in root.members ?? [] where PolicySchema.unincluded.contains(member.key) {
+            // Ignored, a denied key would be allowed, or a host would go unpinned.
+            found.add(
+                "\(quoted(member.key)) isn't allowed in an included file, which only defines names of pins: "
+                    + "move it to the policy, or remove it", at: member.keyPosition)
+        }
         var reader = PolicyReader(path: target, folder: folder, publicSuffixes: publicSuffixes, problems: found)
         reader.ancestors = ancestors + [target]
         reader.budget = budget
