@@ -98,7 +98,8 @@ private struct PlanTally {
         func count(_ standings: PlanCell.Standing...) -> Int { cells.count { standings.contains($0.standing) } }
         let ending = cells.count { $0.end != nil }
         let breaks = count(.breaks)
-        var parts = ["\(breaks) of \(cells.count) combinations \(breaks == 1 ? "breaks" : "break")"]
+        let combinations = cells.count == 1 ? "1 combination" : "\(cells.count) combinations"
+        var parts = ["\(breaks) of \(combinations) \(breaks == 1 || cells.count == 1 ? "breaks" : "break")"]
         if ending > 0 { parts.append("\(ending) \(ending == 1 ? "stops" : "stop") surviving in the time asked for") }
         if count(.depends) > 0 {
             parts.append("\(count(.depends)) \(count(.depends) == 1 ? "depends" : "depend") on the issuer")
