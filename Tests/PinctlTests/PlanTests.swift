@@ -337,8 +337,9 @@ struct PlanTests {
         let file = try release(
             "a", [("api.test.example", ["\"\(strangePin)\""]), ("b.c.test.example", [pin(site.root)])])
         #expect(
-            try verdicts(await plan("--new", chain, "--against", file, "--json")) == ["\(file) api.test.example breaks"]
-        )
+            try verdicts(await plan("--new", chain, "--against", file, "--json")) == [
+                "\(file) api.test.example breaks", "\(file) b.c.test.example breaks",
+            ])
         let below = try site.folder.add(
             """
             { "version": 1, "domains": [{ "host": "test.example", "subdomains": true, "pins": ["\(strangePin)"] }] }

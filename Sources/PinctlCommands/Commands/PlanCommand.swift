@@ -48,7 +48,7 @@ extension CommandDefinition {
             let (releases, unread) = try arguments.releases(in: environment, shares, &console)
             report.entries = unread
             guard !releases.isEmpty else { return reports.write(report, &console) }
-            let hosts = named.isEmpty ? Plan.hosts(for: candidates, in: releases) : named
+            let hosts = named.isEmpty ? Plan.hosts(for: candidates, replacing: current, in: releases) : named
             guard !hosts.isEmpty else {
                 throw .unusable([
                     "no release has a rule for a name of \(candidates.map(\.title).joined(separator: ", ")): "
@@ -79,7 +79,8 @@ extension CommandDefinition {
             console.text([""])
             console.summarize(tally.line, tally.members + [("timeline", timeline.json)])
             let remedy = PlanRemedy(
-                releases: releases, cells: cells, names: plan.names, leaf: candidates.map(\.leafFingerprint))
+                releases: releases, hosts: hosts, cells: cells, names: plan.names,
+                leaf: candidates.map(\.leafFingerprint))
             console.text(remedy.lines)
             if !reports.isEmpty { report.entries += cells.map { $0.entry(releases, hosts) } }
             report.closing = tally.line
