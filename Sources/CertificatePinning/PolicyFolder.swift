@@ -8,8 +8,8 @@ package struct PolicyFolder {
 
     /// A file by its path, of at most so many bytes.
     let contents: (_ path: String, _ limit: Int) throws(Failure) -> [UInt8]
-    /// Whether links in it lead elsewhere.
-    private let followsLinks: Bool
+    /// Whether links in it lead elsewhere, as those of the file system do.
+    let followsLinks: Bool
 
     /// Files as they are now.
     static var current: PolicyFolder {
@@ -28,6 +28,20 @@ package struct PolicyFolder {
     ) {
         self.followsLinks = followsLinks
         self.contents = contents
+    }
+
+    /// Resolves `.` and `..` in a path by its text alone, since no link is followed. Returns nil for a path that leads out
+    /// of the folder where it begins.
+    package static func resolvingDots(in path: String) -> String? {
+        var parts: [Substring] = []
+        for part in path.split(separator: "/", omittingEmptySubsequences: false) where part != "." {
+            guard part == ".." else {
+                parts.append(part)
+                continue
+            }
+            guard let last = parts.popLast(), !last.isEmpty else { return nil }
+        }
+        return parts.joined(separator: "/")
     }
 
     /// Whether a path leads to a place below the folder of another, links followed.

@@ -40,8 +40,13 @@ extension PolicyReader {
 
     private func target(of name: String) throws(InclusionError) -> String {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).filter { $0 != "." }
-        guard !parts.isEmpty, !parts.contains(""), !parts.contains("..") else { throw .outside }
-        let target = resolved(parts.joined(separator: "/"))
+        guard !parts.isEmpty, !parts.contains("") else { throw .outside }
+        var target = resolved(parts.joined(separator: "/"))
+        if parts.contains("..") {
+            // In the file system `..` may lead behind a link; what was kept ends at its own top.
+            guard !folder.followsLinks, let kept = PolicyFolder.resolvingDots(in: target) else { throw .outside }
+            target = kept
+        }
         guard !ancestors.contains(target) else { throw .cycle }
         return target
     }
@@ -58,6 +63,12 @@ extension PolicyReader {
             return problems.add(included: found)
         }
         PolicySchema.included.check(root, "the included file", &found)
+        for member in root.members ?? [] where PolicySchema.unincluded.contains(member.key) {
+            // Ignored, a denied key would be allowed, or a host would go unpinned.
+            found.add(
+                "\(quoted(member.key)) isn't allowed in an included file, which only defines names of pins: "
+                    + "move it to the policy, or remove it", at: member.keyPosition)
+        }
         var reader = PolicyReader(path: target, folder: folder, publicSuffixes: publicSuffixes, problems: found)
         reader.ancestors = ancestors + [target]
         reader.budget = budget

@@ -1,17 +1,23 @@
 /// Every key of a policy file, version 1.
 package enum PolicySchema {
     package static let file = PolicyShape.object(
-        keys + [PolicyKey("domains", .array(of: rule, minimum: 1), isRequired: true)])
+        names + settings + [PolicyKey("domains", .array(of: rule, minimum: 1), isRequired: true)])
 
-    /// A file that is included for its names: a policy, or pins alone.
-    static let included = PolicyShape.object(keys + [PolicyKey("domains", .array(of: rule, minimum: 1))])
+    /// A file that is included for the names of its pins.
+    static let included = PolicyShape.object(names + settings + [PolicyKey("domains", .array(of: rule))])
 
-    private static let keys = [
+    /// The keys that count in a policy alone: in a file that it includes they are errors.
+    static let unincluded = Set(settings.map(\.name) + ["domains"])
+
+    private static let names = [
         PolicyKey("$schema", .string),
         PolicyKey("version", .number(1...1), isRequired: true),
-        PolicyKey("unlisted", .choice(UnlistedHosts.allCases.map(\.rawValue))),
         PolicyKey("pins", .map(to: pin)),
         PolicyKey("include", .array(of: .string)),
+    ]
+
+    private static let settings = [
+        PolicyKey("unlisted", .choice(UnlistedHosts.allCases.map(\.rawValue))),
         PolicyKey("deny", .array(of: pin)),
         PolicyKey(
             "exports",

@@ -62,12 +62,27 @@ struct PolicyInclusionTests {
         #expect(policy.deny.map(\.name) == ["one"])
     }
 
-    @Test("A policy with rules of its own can be included; its rules stay where they are")
-    func wholePolicy() throws {
-        let whole = PolicyFileTests.rule(
-            #""host": "b.test", "pins": ["one"]"#, top: #""pins": { "one": "\#(PolicyFileTests.pinA)" },"#)
-        _ = try folder.add(whole, name: "other.jsonc")
-        #expect(try problems(include: ["other.jsonc"]) == [])
+    @Test(
+        "A setting in an included file is an error with its position, and isn't ignored",
+        arguments: [
+            ("deny", "[]"), ("deny", #"["\#(PolicyFileTests.pinA)"]"#), ("unlisted", #""refuse""#),
+            ("unlisted", #""trust""#), ("domains", "[]"),
+            ("domains", #"[{ "host": "b.test", "pins": ["\#(PolicyFileTests.pinB)"] }]"#),
+            ("exports", #"[{ "to": "android", "file": "nsc.xml" }]"#), ("releases", #"["old.jsonc"]"#),
+        ])
+    func settings(key: String, value: String) throws {
+        let text = "{ \"version\": 1,\n  \"\(key)\": \(value),\n  \"pins\": { \"one\": \"\(PolicyFileTests.pinA)\" } }"
+        let problem =
+            "error: \"\(key)\" isn't allowed in an included file, which only defines names of pins: "
+            + "move it to the policy, or remove it"
+        try put(text, name: "names.jsonc")
+        #expect(try problems(include: ["names.jsonc"]) == ["names.jsonc:2:3: \(problem)"])
+        // The file that an included one includes is no different.
+        try put(#"{ "version": 1, "include": ["names.jsonc"] }"#, name: "outer.jsonc")
+        #expect(try problems(include: ["outer.jsonc"]) == ["names.jsonc:2:3: \(problem)"])
+        // Names, and keys that are free for everyone, are what such a file is for.
+        try put(text.replacing("\"\(key)\"", with: "\"x-\(key)\""), name: "names.jsonc")
+        #expect(try problems(include: ["names.jsonc"]) == [])
     }
 
     @Test(
@@ -140,10 +155,10 @@ struct PolicyInclusionTests {
             try problems(include: ["missing.jsonc"])[0].contains("cannot be included: no such file: check the path"))
         try put(Self.names, name: "names.json")
         #expect(try problems(include: ["names.json"], pins: ["ons"])[0].contains("did you mean \"one\"?"))
-        _ = try folder.add(#"{ "version": 1, "domains": [] }"#, name: "none.jsonc")
+        _ = try folder.add(#"{ "version": 1, "pins": [] }"#, name: "none.jsonc")
         #expect(
             try problems(include: ["none.jsonc", "names.json"]) == [
-                "none.jsonc:1:28: error: \"domains\" is empty: give it at least 1 element"
+                "none.jsonc:1:25: error: \"pins\" must be an object, found an array"
             ])
         #expect(try problems(include: ["."]).count == 1)
     }

@@ -147,6 +147,75 @@ struct PlanTagTests {
         #expect(gone.errors.contains("\"roots.jsonc\" cannot be included: no such file"))
     }
 
+    @Test("Dots in a path at a tag stay within the repository's tree, and a path that leaves it is an error")
+    func dots() async throws {
+        let pins =
+            "\"pins\": [{ \"file\": \"../keys/./leaf.pem\" }, \"r\"], \"anchors\": { \"files\": [\"../root.pem\"] }"
+        func policy(include: String) -> String {
+            "{ \"version\": 1, \"include\": [\"\(include)\"], \"domains\": [{ \"host\": \"api.test\", \(pins) }] }"
+        }
+        try write("keys/leaf.pem", site.leaf.pemText)
+        try write("root.pem", site.root.pemText)
+        try write(
+            "shared/roots.jsonc",
+            #"{ "version": 1, "include": ["../more/s.jsonc"], "pins": { "r": "\#(try site.root.key.pin)" } }"#)
+        try write("more/s.jsonc", #"{ "version": 1, "pins": { "s": "\#(strangePin)" } }"#)
+        try write("pins/pins.jsonc", policy(include: "../shared/roots.jsonc"))
+        try tag("v6.0")
+        for path in [
+            "pins/pins.jsonc", "config/../pins/pins.jsonc", "./pins/./pins.jsonc", "a/b/../../pins/pins.jsonc",
+        ] {
+            let run = await plan("git:v6.0:\(path)", in: repository + "/keys", "-v")
+            #expect(run.status == 0, "\(path): \(run.errors)")
+            #expect(run.output.contains("survives by CN=api.test (leaf), r (root)"), "\(run.output)")
+        }
+        for path in ["../pins/pins.jsonc", "pins/../../pins/pins.jsonc", ".."] {
+            let run = await plan("git:v6.0:\(path)")
+            #expect(run.status == 2)
+            #expect(run.errors.contains("\(path) leads out of the repository: give the path from its top"), "\(run)")
+        }
+        for path in ["/pins/pins.jsonc", "."] { #expect(await plan("git:v6.0:\(path)").status == 2) }
+        // What the policy includes or names ends at the top too, whatever is beside the repository.
+        _ = try site.folder.add(#"{ "version": 1, "pins": { "r": "\#(strangePin)" } }"#, name: "outside.jsonc")
+        try write("pins/pins.jsonc", policy(include: "../../outside.jsonc"))
+        try tag("v6.1")
+        let included = await plan("git:v6.1:pins/pins.jsonc")
+        #expect(included.errors.contains("\"../../outside.jsonc\" is not below"), "\(included.errors)")
+        #expect(included.status == 2)
+        try write(
+            "pins/pins.jsonc",
+            policy(include: "../shared/roots.jsonc").replacing("../keys/./leaf.pem", with: "../../chain.pem"))
+        try tag("v6.2")
+        let named = await plan("git:v6.2:pins/pins.jsonc")
+        #expect(named.errors.contains("it leads out of the repository: name a file inside"), "\(named.errors)")
+        #expect(named.status == 2)
+        // Files that include each other by such paths are a circle all the same.
+        try write("pins/pins.jsonc", policy(include: "../shared/roots.jsonc"))
+        try write("more/s.jsonc", #"{ "version": 1, "include": ["../shared/roots.jsonc"] }"#)
+        try tag("v6.3")
+        let circle = await plan("git:v6.3:pins/pins.jsonc")
+        #expect(circle.errors.contains("includes this file in turn") && circle.status == 2, "\(circle.errors)")
+    }
+
+    @Test("Rows of sources with the same label have titles of their own, which shares can name")
+    func sameLabels() async throws {
+        try write("other.jsonc", policyText([("api.test", ["\"\(strangePin)\""])]))
+        try tag("v6.0")
+        let sources = ["git:v6.0:pins/pins.jsonc", "git:v6.0:other.jsonc", "git:v6.0:other.jsonc"]
+        let words = sources.flatMap { ["--against", $0] }
+        let file = try site.policy("\"\(strangePin)\"")
+        let run = await pinctl(
+            ["plan", "--ca-file", site.anchors, "--new", site.chain, "--repository", repository, "--json"]
+                + words + ["--against", file, "--against", file, "--share", "v6.0:other.jsonc (2)=7%"],
+            variables: ["PATH": path, "HOME": site.folder.path])
+        #expect(
+            try verdicts(run) == [
+                "v6.0 survives_only", "v6.0:other.jsonc breaks", "v6.0:other.jsonc (2) breaks", "\(file) breaks",
+                "\(file) (2) breaks",
+            ], "\(run.errors)")
+        #expect(run.output.contains("\"share_percent\":\"7\""))
+    }
+
     @Test("P5: a policy behind a link to a folder, or in a submodule, is not passed over")
     func behindLink() async throws {
         try git("-C", repository, "mv", "pins", "real")

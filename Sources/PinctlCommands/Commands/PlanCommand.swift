@@ -48,7 +48,7 @@ extension CommandDefinition {
             let (releases, unread) = try arguments.releases(in: environment, shares, &console)
             report.entries = unread
             guard !releases.isEmpty else { return reports.write(report, &console) }
-            let hosts = named.isEmpty ? Plan.hosts(for: candidates, in: releases) : named
+            let hosts = named.isEmpty ? Plan.hosts(for: candidates, replacing: current, in: releases) : named
             guard !hosts.isEmpty else {
                 throw .unusable([
                     "no release has a rule for a name of \(candidates.map(\.title).joined(separator: ", ")): "
@@ -79,7 +79,8 @@ extension CommandDefinition {
             console.text([""])
             console.summarize(tally.line, tally.members + [("timeline", timeline.json)])
             let remedy = PlanRemedy(
-                releases: releases, cells: cells, names: plan.names, leaf: candidates.map(\.leafFingerprint))
+                releases: releases, hosts: hosts, cells: cells, names: plan.names,
+                leaf: candidates.map(\.leafFingerprint))
             console.text(remedy.lines)
             if !reports.isEmpty { report.entries += cells.map { $0.entry(releases, hosts) } }
             report.closing = tally.line
@@ -98,7 +99,8 @@ private struct PlanTally {
         func count(_ standings: PlanCell.Standing...) -> Int { cells.count { standings.contains($0.standing) } }
         let ending = cells.count { $0.end != nil }
         let breaks = count(.breaks)
-        var parts = ["\(breaks) of \(cells.count) combinations \(breaks == 1 ? "breaks" : "break")"]
+        let combinations = cells.count == 1 ? "1 combination" : "\(cells.count) combinations"
+        var parts = ["\(breaks) of \(combinations) \(breaks == 1 || cells.count == 1 ? "breaks" : "break")"]
         if ending > 0 { parts.append("\(ending) \(ending == 1 ? "stops" : "stop") surviving in the time asked for") }
         if count(.depends) > 0 {
             parts.append("\(count(.depends)) \(count(.depends) == 1 ? "depends" : "depend") on the issuer")

@@ -22,6 +22,17 @@ struct NewChain: Sendable {
         return names.contains { host.matches($0) }
     }
 
+    /// Why it can't be shown for a host that it doesn't cover.
+    func mismatch(with host: String) -> String {
+        let shown = names.prefix(5).map(\.description).joined(separator: ", ")
+        let rest = names.count > 5 ? " and \(names.count - 5) more" : ""
+        let has = names.isEmpty ? "it has no names" : "only for \(shown)\(rest)"
+        return switch content {
+        case .chain: "the new certificate isn't valid for \(host), \(has)"
+        case .key: "the request isn't for \(host), \(has)"
+        }
+    }
+
     var leafFingerprint: SPKIFingerprint {
         switch content {
         case .chain(let chain): chain.leaf.spkiFingerprint

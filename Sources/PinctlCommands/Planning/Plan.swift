@@ -54,7 +54,6 @@ struct Plan {
     mutating func cells(at host: Int, endingBefore limit: Date? = nil) -> [PlanCell] {
         let planned = hosts[host]
         let covering = candidates.indices.filter { candidates[$0].covers(planned.name) }
-        // With a host that nothing is for, the reason is the chain's own.
         let shown = covering.isEmpty ? Array(candidates.indices) : covering
         var cells: [PlanCell] = []
         for release in releases.indices {
@@ -65,14 +64,30 @@ struct Plan {
                 continue
             }
             let rule = releases[release].rule(for: planned.name, port: planned.port)
-            let judged = judge(shown, planned, by: rule, at: nil)
+            let isUncovered = covering.isEmpty && rule.isPinned
+            let judged = isUncovered ? uncovered(planned, by: rule) : judge(shown, planned, by: rule, at: nil)
             var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names)
+            cell.isUncovered = isUncovered && cell.standing == .breaks
             if let limit, cell.standing.isSurvival {
                 cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
             }
             cells.append(cell)
         }
         return cells
+    }
+
+    /// Judges a host that no candidate covers: clients refuse it, apart from those that look at no name (RFC 7671,
+    /// section 5.1).
+    private func uncovered(_ host: PlannedHost, by rule: ReleaseRule) -> [StoreJudgement] {
+        candidates.map { candidate in
+            var direct: PathJudgement?
+            if case .chain(let chain) = candidate.content {
+                direct = rule.judgeUntrusted(chain, at: candidate.time(from: now))
+            }
+            return StoreJudgement(
+                candidate: candidate, store: nil, untrusted: nil, paths: [],
+                direct: direct ?? .refused(candidate.mismatch(with: host.title), isMismatch: false))
+        }
     }
 
     /// `time` is a later moment, of which the paths that ended are told.
@@ -163,8 +178,36 @@ struct Plan {
 }
 
 extension Plan {
-    /// The hosts to judge: names that are new and reached by some rule, and hosts of rules that the new ones are for.
-    static func hosts(for candidates: [NewChain], in releases: [Release]) -> [PlannedHost] {
+    /// The hosts to judge: those that the new names and the rules of some release have in common, and those that are
+    /// lost. Empty when they have none in common and nobody said what servers show today.
+    static func hosts(
+        for candidates: [NewChain], replacing current: [NewChain], in releases: [Release]
+    ) -> [PlannedHost] {
+        let hosts = hosts(of: candidates, in: releases)
+        guard !hosts.isEmpty || !current.isEmpty else { return [] }
+        let before =
+            current.isEmpty ? pinnedHosts(besides: candidates, in: releases) : Self.hosts(of: current, in: releases)
+        let lost = before.filter { host in !candidates.contains { $0.covers(host.name) } }
+        return (hosts + lost).sorted { ($0.title, $0.pattern ?? "") < ($1.title, $1.pattern ?? "") }
+    }
+
+    /// The hosts that rules pin, those left out that stand for names below them of which a certificate has one. Empty for
+    /// requests and keys, which name the hosts of one server.
+    private static func pinnedHosts(besides candidates: [NewChain], in releases: [Release]) -> [PlannedHost] {
+        var entries: [SubjectAlternativeName] = []
+        for candidate in candidates {
+            guard case .chain = candidate.content else { return [] }
+            entries += candidate.names
+        }
+        let names = entries.compactMap { ServerName.named($0)?.0 }
+        var seen: Set<PlannedHost> = []
+        return releases.flatMap(\.pinnedHosts).filter { host, reachesBelow in
+            seen.insert(host).inserted && !(reachesBelow && names.contains { $0.isSubdomain(of: host.name) })
+        }.map(\.host)
+    }
+
+    /// The hosts of some chains: names that some rule reaches, and hosts of rules that they cover.
+    private static func hosts(of candidates: [NewChain], in releases: [Release]) -> [PlannedHost] {
         var seen: Set<PlannedHost> = []
         var named: [PlannedHost] = []
         for host in releases.flatMap(\.namedHosts) where seen.insert(host).inserted { named.append(host) }
@@ -182,7 +225,7 @@ extension Plan {
                 hosts.append(PlannedHost(name: name, port: port, pattern: pattern))
             }
         }
-        return hosts.sorted { $0.title < $1.title }
+        return hosts
     }
 
     /// The places of the rules that decide about a host, in each release.

@@ -40,6 +40,8 @@ struct PlanCell: Sendable {
     let standsWithoutLeaf: Bool
     /// The end that is known: when it stops surviving, and why.
     var end: (date: Date, why: String)?
+    /// Whether it breaks because no new certificate is valid for the host: no pin and no key helps.
+    var isUncovered = false
 }
 
 /// The judgements of one candidate under one store.
@@ -116,9 +118,8 @@ extension PlanCell {
             let with = store.candidate.title
             place = [store.store.map { "under \($0)" }, "with \(with)"].compactMap(\.self).joined(separator: " ")
             if let reason = store.untrusted, store.direct == nil {
-                let isPinned = !rule.rules.allSatisfy { $0.mode == .off } && !rule.rules.isEmpty
-                standing = isPinned ? .notTrusted : .unpinned
-                finding = isPinned ? "not trusted: \(reason)" : "no pins for this host"
+                standing = rule.isPinned ? .notTrusted : .unpinned
+                finding = rule.isPinned ? "not trusted: \(reason)" : "no pins for this host"
                 return
             }
             let judgements = store.judgements

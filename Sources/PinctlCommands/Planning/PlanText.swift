@@ -98,13 +98,28 @@ extension PlanCell {
 /// What makes a plan's breaks go away.
 struct PlanRemedy {
     let releases: [Release]
+    let hosts: [PlannedHost]
     let cells: [PlanCell]
     let names: KnownNames
     let leaf: [SPKIFingerprint]
 
     /// One line for each way; empty when nothing breaks.
-    var lines: [String] {
-        let broken = cells.filter { $0.standing == .breaks }
+    var lines: [String] { keyLines + nameLines }
+
+    /// For hosts that no new certificate is valid for.
+    private var nameLines: [String] {
+        let hosts = Set(cells.filter(\.isUncovered).map(\.host)).sorted().map { self.hosts[$0].title }
+        guard !hosts.isEmpty else { return [] }
+        let more = hosts.count > 5 ? " and \(hosts.count - 5) more" : ""
+        return [
+            "the new certificate lacks \(hosts.prefix(5).joined(separator: ", "))\(more): have it issued for "
+                + "\(hosts.count == 1 ? "that name" : "those names") too; if another certificate is served there, give it with "
+                + "another \(Flag.newInput.dashed), or choose hosts with \(Flag.plannedHost.dashed)"
+        ]
+    }
+
+    private var keyLines: [String] {
+        let broken = cells.filter { $0.standing == .breaks && !$0.isUncovered }
         guard !broken.isEmpty else { return [] }
         var ways: [String] = []
         let shipped = Set(broken.map(\.release)).sorted().filter { !releases[$0].isCurrent }

@@ -72,7 +72,8 @@ struct PlanTimeline {
                 // Nothing is held against the pins of rules that are over.
                 let counts = cell.standing != .off
                 if releases[cell.release].isCurrent {
-                    let isNeeded = isEssential || cell.standing == .depends
+                    // What a host that the new certificate lacks needs is known when it is there.
+                    let isNeeded = isEssential || cell.standing == .depends || cell.isUncovered
                     let now = isNeeded ? Place.needed : counts && pin.isBackup ? .backup : .unneeded
                     entries[place].place = max(entries[place].place ?? now, now)
                     guard now != .unneeded || cell.standing == .breaks else { continue }
@@ -182,7 +183,7 @@ extension PlanTimeline.Entry {
     /// Notes a release that counts on it; those of one release come one after the other.
     fileprivate mutating func hold(_ cell: PlanCell, _ rule: ReleaseRule) {
         if releases.last != cell.release { releases.append(cell.release) }
-        if cell.standing == .breaks, wayBack.last != cell.release { wayBack.append(cell.release) }
+        if cell.standing == .breaks, !cell.isUncovered, wayBack.last != cell.release { wayBack.append(cell.release) }
         hosts.insert(cell.host)
         if let end = rule.ends.first, rule.endsQuietly {
             self.end = max(self.end ?? end, end)

@@ -60,16 +60,25 @@ struct Release: Sendable {
     }
 
     /// The hosts that its rules name, each with a port that the rule reaches.
-    var namedHosts: [PlannedHost] {
-        rules.flatMap { rule in
-            rule.patterns.compactMap { pattern -> String? in
-                switch pattern.scope {
-                case .exact, .exactAndBelow, .exactAndOneLabelBelow: pattern.host
-                case .oneLabelBelow, .every: nil
-                }
+    var namedHosts: [PlannedHost] { rules.flatMap(\.namedHosts).map(\.host) }
+
+    /// The same of rules whose pins count, and whether names below the host are meant too.
+    var pinnedHosts: [(host: PlannedHost, reachesBelow: Bool)] {
+        rules.filter { $0.mode != .off }.flatMap(\.namedHosts)
+    }
+}
+
+extension CanonicalRule {
+    fileprivate var namedHosts: [(host: PlannedHost, reachesBelow: Bool)] {
+        patterns.flatMap { pattern -> [(host: PlannedHost, reachesBelow: Bool)] in
+            let reachesBelow: Bool
+            switch pattern.scope {
+            case .exact: reachesBelow = false
+            case .exactAndBelow, .exactAndOneLabelBelow: reachesBelow = true
+            case .oneLabelBelow, .every: return []
             }
-            .compactMap { try? ServerName($0) }
-            .flatMap { name in (rule.ports?.sorted() ?? [443]).map { PlannedHost(name: name, port: $0) } }
+            guard let name = try? ServerName(pattern.host) else { return [] }
+            return (ports?.sorted() ?? [443]).map { (PlannedHost(name: name, port: $0), reachesBelow) }
         }
     }
 }
@@ -108,6 +117,9 @@ struct ReleaseRule: Sendable {
         let enforced = rules.filter { $0.mode == .enforce }
         return (enforced.isEmpty ? rules.filter { $0.mode != .off } : enforced).flatMap(\.pins)
     }
+
+    /// Whether some rule reaches the host and its pins aren't off.
+    var isPinned: Bool { rules.contains { $0.mode != .off } }
 
     /// The roles in which pins must match.
     var requiredRoles: [PinRole] {

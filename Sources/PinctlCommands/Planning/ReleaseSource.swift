@@ -47,7 +47,17 @@ struct ReleaseReader {
 
     /// Adds the policy of the work tree.
     mutating func append(current file: PolicyFile) {
-        releases.append(Release(name: file.path, pins: .policy(file.policy), isCurrent: true))
+        releases.append(Release(name: untaken(file.path), pins: .policy(file.policy), isCurrent: true))
+    }
+
+    private func isTaken(_ name: String) -> Bool { releases.contains { $0.name == name } }
+
+    /// The name, with a number behind it where a release before has the same: rows and shares go by names.
+    private func untaken(_ name: String) -> String {
+        guard isTaken(name) else { return name }
+        var number = 2
+        while isTaken("\(name) (\(number))") { number += 1 }
+        return "\(name) (\(number))"
     }
 
     private mutating func readTags(_ source: String, _ console: inout Console) throws(UsageError) {
@@ -55,7 +65,9 @@ struct ReleaseReader {
         guard parts.count == 3, !parts[1].isEmpty, !parts[2].isEmpty else {
             throw .unusable(["\(source): write git:TAGGLOB:PATH, git:v5.*:pins/pins.jsonc for example"])
         }
-        let path = parts[2]
+        guard let path = PolicyFolder.resolvingDots(in: parts[2]) else {
+            throw .unusable(["\(source): \(parts[2]) leads out of the repository: give the path from its top"])
+        }
         let files: TaggedFiles
         let tags: [TaggedFiles.Tag]
         do throws(TaggedFilesError) {
@@ -84,9 +96,8 @@ struct ReleaseReader {
                 }
                 continue
             }
-            let taken = releases.contains { $0.name == tag.name }
             do throws(UsageError) {
-                let name = taken ? "\(tag.name):\(path)" : tag.name
+                let name = isTaken(tag.name) ? untaken("\(tag.name):\(path)") : tag.name
                 if let known = releaseByBytes[bytes] {
                     releases.append(Release(name: name, equal: releases[known], at: known))
                     continue
@@ -138,8 +149,9 @@ struct ReleaseReader {
 
     /// Adds a release; the files that a policy names are read from `folder`.
     private mutating func append(
-        _ name: String, _ path: String, _ bytes: [UInt8], in folder: PolicyFolder?
+        _ title: String, _ path: String, _ bytes: [UInt8], in folder: PolicyFolder?
     ) throws(UsageError) {
+        let name = untaken(title)
         guard let dialect = PinDialect.recognized(in: bytes) else {
             throw .unusable(["\(path): no dialect is recognized: see pinctl help dialects"])
         }

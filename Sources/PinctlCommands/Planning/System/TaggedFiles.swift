@@ -1,3 +1,4 @@
+import CertificatePinning
 import CertificateTrust
 import Glibc
 
@@ -68,8 +69,13 @@ final class TaggedFiles {
             isShallow: shallow.output.starts(with: Array("true".utf8)))
     }
 
-    /// A file as it was at a tag.
-    func contents(_ path: String, at tag: Tag, limit: Int) throws(InputFileError) -> [UInt8] {
+    /// A file as it was at a tag, its path from the top of the tree.
+    func contents(_ written: String, at tag: Tag, limit: Int) throws(InputFileError) -> [UInt8] {
+        // git takes `.` and `..` for names, and in front for its own folder.
+        guard let path = PolicyFolder.resolvingDots(in: written) else {
+            let reason = "it leads out of the repository: name a file inside, from its top"
+            throw InputFileError(path: written, reason: .unavailable(reason))
+        }
         guard !path.utf8.contains(UInt8(ascii: "\n")), !path.utf8.contains(0), !path.isEmpty else {
             throw InputFileError(path: path, reason: Self.noSuchFile)
         }

@@ -1,0 +1,113 @@
+import PinctlCommands
+import TestPKI
+import Testing
+
+/// New certificates that lack a name of the old one: an outage that no pin explains.
+@Suite("pinctl plan, names of the new certificate")
+struct PlanNameTests {
+    let site: Site
+    private let policy: String
+
+    init() throws {
+        site = try Site()
+        let pin = "\"\(try site.root.key.pin)\""
+        policy = try site.folder.add(
+            policyText(["api.test", "pay.test", "www.test"].map { ($0, [pin]) }), name: "pins.jsonc")
+    }
+
+    private func chain(_ names: String...) throws -> String {
+        let leaf = try site.intermediate.issue(.server(names))
+        return try site.folder.add(leaf.pemText + site.intermediate.pemText)
+    }
+
+    private func plan(_ words: String...) async -> Run { await pinctl(["plan", "--ca-file", site.anchors] + words) }
+
+    private func verdicts(_ run: Run) throws -> [String] {
+        try run.decoded(as: PlanDocument.self).results.map { "\($0.host ?? "") \($0.verdict ?? "")" }
+    }
+
+    @Test("A host of the policy that the new certificate isn't valid for breaks, and the names that it has are printed")
+    func policyHost() async throws {
+        let new = try chain("api.test", "pay.test")
+        let run = await plan("--new", new, "--against", policy)
+        #expect(run.status == 1)
+        #expect(
+            run.lines.contains(
+                "BREAKS       \(policy)  www.test  the new certificate isn't valid for www.test, "
+                    + "only for api.test, pay.test"), "\(run.output)")
+        #expect(run.lines.contains("1 of 3 combinations breaks"))
+        #expect(run.output.contains("the new certificate lacks www.test: have it issued for that name too; if another"))
+        // Neither a key nor the end of a release helps.
+        #expect(!run.output.contains("safe from:") && !run.output.contains("the way back"))
+        let json = await plan("--new", new, "--against", policy, "--json")
+        #expect(try verdicts(json) == ["api.test survives_only", "pay.test survives_only", "www.test breaks"])
+        // With all names, or the certificate of the other server, it's green.
+        for words in [
+            ["--new", try chain("api.test", "pay.test", "www.test")], ["--new", new, "--new", try chain("www.test")],
+        ] {
+            #expect(await pinctl(["plan", "--ca-file", site.anchors, "--against", policy] + words).status == 0)
+        }
+        #expect(await plan("--new", new, "--against", policy, "--host", "api.test", "--host", "pay.test").status == 0)
+        let named = await plan("--new", new, "--against", policy, "--host", "www.test")
+        #expect(named.status == 1 && named.output.contains("isn't valid for www.test"), "\(named)")
+    }
+
+    @Test("With the certificate of today at hand, the names that it has and the new one lacks break, and no others")
+    func currentNames() async throws {
+        let current = try chain("api.test", "pay.test")
+        let lost = await plan("--new", try chain("api.test"), "--current", current, "--against", policy, "--json")
+        #expect(try verdicts(lost) == ["api.test survives_only", "pay.test breaks"])
+        #expect(lost.status == 1)
+        let kept = await plan(
+            "--new", try chain("api.test", "pay.test"), "--current", current, "--against", policy, "--json")
+        #expect(try verdicts(kept) == ["api.test survives_only", "pay.test survives_only"])
+        #expect(kept.status == 0)
+        // A request says what the certificate will be for.
+        let request = try site.folder.add(
+            TestSigningRequest(
+                TestName(.commonName("api.test")), key: TestKey(), extensions: [.alternativeNames([.dns("api.test")])]
+            ).pemText)
+        let asked = await plan("--new", request, "--current", current, "--against", policy)
+        #expect(asked.status == 1)
+        #expect(asked.output.contains("the request isn't for pay.test, only for api.test"), "\(asked.output)")
+        let other = await plan("--new", try chain("other.test"), "--current", current, "--against", policy, "--json")
+        #expect(try verdicts(other) == ["api.test breaks", "pay.test breaks"])
+    }
+
+    @Test("A wildcard that is given up breaks the names that rules reach below it")
+    func wildcard() async throws {
+        let below = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "test.example", "subdomains": true,
+              "pins": ["\(try site.root.key.pin)"] }] }
+            """)
+        let single = try chain("api.test.example")
+        // What a rule for names below a host is meant for isn't known, unless today's certificate says so.
+        let alone = await plan("--new", single, "--against", below, "--json")
+        #expect(try verdicts(alone) == ["api.test.example survives_only"])
+        #expect(alone.status == 0)
+        let current = try chain("*.test.example", "test.example")
+        let lost = await plan("--new", single, "--current", current, "--against", below, "--json")
+        #expect(
+            try verdicts(lost) == ["*.test.example breaks", "api.test.example survives_only", "test.example breaks"])
+        #expect(await plan("--new", current, "--current", current, "--against", below).status == 0)
+    }
+
+    @Test("Hosts whose pins are off, and releases without a rule for a lost host, don't break")
+    func unpinned() async throws {
+        let off = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try site.root.key.pin)"] },
+              { "host": "cdn.test", "mode": "off", "pins": ["\(strangePin)"] }] }
+            """)
+        let run = await plan("--new", site.chain, "--against", off, "--json")
+        #expect(try verdicts(run) == ["api.test survives_only"])
+        #expect(run.status == 0)
+        let both = await plan("--new", site.chain, "--against", off, "--against", policy, "--json")
+        #expect(
+            try verdicts(both) == [
+                "api.test survives_only", "pay.test no_pins", "www.test no_pins", "api.test survives_only",
+                "pay.test breaks", "www.test breaks",
+            ])
+    }
+}
