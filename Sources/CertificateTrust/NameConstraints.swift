@@ -12,6 +12,9 @@ struct NameConstraints: Sendable {
     /// Comparisons that one name costs.
     var count: Int { permitted.count + excluded.count }
 
+    /// The first DNS name with a leading dot, which RFC 5280 allows for email addresses and URIs only.
+    var leadingDot: SubjectAlternativeName? { (permitted + excluded).lazy.compactMap(\.leadingDot).first }
+
     /// Reads the contents of a NameConstraints sequence.
     init(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {
         var fields = DERCursor(contents)
@@ -77,8 +80,10 @@ struct NameConstraint: Sendable {
         case ipAddress([UInt8], mask: [UInt8])
         /// One mailbox; the host in lower case.
         case mailbox(local: [UInt8], host: [UInt8])
-        /// A host, or with a dot in front the hosts below it; for email and URI.
+        /// One host, for email and URI.
         case host([UInt8])
+        /// The subdomains of a host, written with a dot in front: for email and URI (RFC 5280), and for DNS names as
+        /// Go, OpenSSL and most private CAs have it.
         case domain([UInt8])
         /// The canonical RDNs that a name must begin with.
         case directory([[UInt8]])
@@ -96,8 +101,10 @@ struct NameConstraint: Sendable {
         let value = HostText.lowered(raw)
         switch kind {
         case .dns:
-            guard value.isEmpty || HostText.isHostName(value[...]) else { return nil }
-            base = .dns(value)
+            let hasDot = value.first == UInt8(ascii: ".")
+            let host = hasDot ? value.dropFirst() : value[...]
+            guard value.isEmpty || HostText.isHostName(host) else { return nil }
+            base = hasDot ? .domain(Array(host)) : .dns(value)
         case .ipAddress:
             let (address, mask) = (Array(raw.prefix(raw.count / 2)), Array(raw.suffix(raw.count / 2)))
             guard raw.count == 8 || raw.count == 32, Self.isContiguous(mask) else { return nil }
@@ -112,6 +119,12 @@ struct NameConstraint: Sendable {
             base = .directory(try CanonicalName.relativeNames(bytes, contents))
         case .other, .x400, .ediParty, .registeredID: base = .unsupported
         }
+    }
+
+    /// The DNS name as the extension has it, if there is a dot in front.
+    fileprivate var leadingDot: SubjectAlternativeName? {
+        guard kind == .dns, case .domain(let domain) = base else { return nil }
+        return .dns([UInt8(ascii: ".")] + domain)
     }
 
     private static func emailBase(_ value: [UInt8]) -> Base? {
@@ -139,6 +152,9 @@ struct NameConstraint: Sendable {
     fileprivate func permits(_ name: ConstrainedName) -> Bool {
         switch (base, name.value) {
         case (.dns(let constraint), .dns(let host, _)): HostText.isHost(host, within: constraint)
+        // `*.a` stands for subdomains of `a` and not for `a` itself.
+        case (.domain(let domain), .dns(let host, let isWildcard)):
+            (isWildcard || host != domain) && HostText.isHost(host, within: domain)
         default: matches(name)
         }
     }

@@ -45,7 +45,9 @@ extension RuleBreach {
                 .leaf("a leaf with constraints") { $0.permittedSubtrees = [.dns("example.test")] }),
             RuleBreach(
                 .nameConstraints, "RFC 5280, section 4.2.1.10", 1,
-                .intermediate("a leading dot") { $0.permittedSubtrees = [.dns(".example.test")] }),
+                .intermediate("a mask with a hole") {
+                    $0.permittedSubtrees = [.ip([192, 0, 2, 0, 255, 0, 255, 0])]
+                }),
             RuleBreach(
                 // With names that are refused as well: OpenSSL, which leaks here, shall not be asked.
                 .certificatePolicies, "RFC 5280, section 6.1.3 (e)", 1, otherwise: "name-constraints",

@@ -44,6 +44,12 @@ extension RuleBreach {
                 $0.extensions = [.nameConstraints(permitted: [.dns("example.test")], critical: false)]
             }),
         RuleBreach(
+            .nameConstraints, "RFC 5280, sections 4.2.1.6 and 4.2.1.10", 1,
+            .intermediate("a leading dot") { $0.permittedSubtrees = [.dns(".example.test")] }),
+        RuleBreach(
+            .nameConstraints, "RFC 5280, sections 4.2.1.6 and 4.2.1.10", 2,
+            .root("a leading dot in a root") { $0.permittedSubtrees = [.dns(".example.test")] }),
+        RuleBreach(
             .policyConstraints, "RFC 5280, sections 4.2.1.11 and 4.2.1.14", 1,
             .intermediate("not critical") {
                 $0.extensions = [

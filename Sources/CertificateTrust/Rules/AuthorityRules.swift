@@ -45,6 +45,13 @@ extension CertificateRule {
                 ? nil : "its nameConstraints is not critical: reissue it with it critical"
         },
         CertificateRule(
+            rule: .nameConstraints, places: .issuer, source: "RFC 5280, sections 4.2.1.6 and 4.2.1.10", isBase: false
+        ) { certificate, _ in
+            certificate.extensions.nameConstraints?.leadingDot.map {
+                "its nameConstraints has the DNS name \($0) with a leading dot: reissue it without the dot"
+            }
+        },
+        CertificateRule(
             rule: .policyConstraints, places: .issuer, source: "RFC 5280, sections 4.2.1.11 and 4.2.1.14",
             isBase: false
         ) { certificate, _ in
