@@ -10,6 +10,21 @@ import COpenSSL
     /// The largest Certificate message that is read, in bytes; OpenSSL's own default, fixed here.
     private static let maximumCertificateList = 100 * 1024
 
+    /// The cipher suites of TLS 1.2, in the words of `SSL_set_cipher_list`.
+    ///
+    /// Key exchange without forward secrecy, without a certificate or by shared secret is not offered. Neither is
+    /// finite-field DHE: the server chooses its prime, and one of 10,000 bits costs over a second before anybody knows
+    /// who the server is.
+    package static let cipherList = "DEFAULT:!aNULL:!eNULL:!kRSA:!kDHE:!PSK:!SRP"
+
+    /// The groups of the key exchange in the words of `SSL_CTX_set1_groups_list`, as many of them as OpenSSL has: the
+    /// hybrid one needs 3.5, and X25519 is missing under some FIPS providers. The first list that is taken counts.
+    ///
+    /// The star sends a key share beside the hybrid one, so that a server without it needs no second round trip.
+    private static let groupLists = [
+        "*X25519MLKEM768:*X25519:P-256:P-384:P-521", "X25519:P-256:P-384:P-521", "P-256:P-384:P-521",
+    ]
+
     package init() throws(OpenSSLError) {
         OpenSSLError.clear()
         guard TLSVerdict.index >= 0, TLSIdentityAnswer.index >= 0,
@@ -17,12 +32,13 @@ import COpenSSL
         else { throw OpenSSLError.take() }
         unsafe self.pointer = pointer
 
-        // Level 2 is 112 bits: no RC4, no 3DES, no RSA or DH under 2048 bits in the key exchange. Key exchange without
-        // forward secrecy, without a certificate or by shared secret is not offered.
+        // Level 2 is 112 bits: no RC4, no 3DES.
         unsafe SSL_CTX_set_security_level(pointer, 2)
         guard unsafe COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
-            unsafe SSL_CTX_set_cipher_list(pointer, "DEFAULT:!aNULL:!eNULL:!kRSA:!PSK:!SRP") == 1
+            unsafe SSL_CTX_set_cipher_list(pointer, Self.cipherList) == 1,
+            Self.groupLists.contains(where: { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 })
         else { throw OpenSSLError.take() }
+        OpenSSLError.clear()
         // A renegotiation could change the certificate. OpenSSL keeps no session: who resumes one says which.
         _ = unsafe SSL_CTX_set_options(pointer, COpenSSL_SSL_OP_NO_RENEGOTIATION())
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))

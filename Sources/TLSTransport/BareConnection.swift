@@ -51,7 +51,7 @@ package struct BareConnection: ~Copyable, Sendable {
         do throws(TransportError) {
             question = try await connection.ask(engine, until: deadline)
         } catch {
-            throw options.serverKey.map { error.asMissing($0) } ?? error
+            throw error.asRejectedOffer(options.serverKey)
         }
         let presented: PresentedChain
         do throws(PresentedChainError) {

@@ -1,4 +1,5 @@
 import CertificateTrust
+import OpenSSLBridge
 
 /// The kinds of key that servers have side by side, and how each is asked for.
 package enum ServerKeyKind: String, Sendable, Hashable, CaseIterable {
@@ -23,8 +24,8 @@ package enum ServerKeyKind: String, Sendable, Hashable, CaseIterable {
     /// What other servers go by in TLS 1.2, within what the context offers.
     var cipherList: String {
         switch self {
-        case .rsa: "DEFAULT:!aNULL:!eNULL:!kRSA:!PSK:!SRP:!aECDSA"
-        case .ecdsa: "DEFAULT:!aNULL:!eNULL:!kRSA:!PSK:!SRP:!aRSA"
+        case .rsa: TLSContext.cipherList + ":!aECDSA"
+        case .ecdsa: TLSContext.cipherList + ":!aRSA"
         }
     }
 

@@ -11,6 +11,9 @@ package enum TransportError: Error, Sendable, Hashable {
     case unreachable(peer: String, attempts: [ConnectAttempt])
     /// The TLS handshake failed, with OpenSSL's reason, which may be the peer's alert.
     case handshakeFailed(peer: String, reason: OpenSSLError)
+    /// The server rejected what was offered, in an alert before its certificate: it has no cipher suite or key exchange
+    /// in common with this client, or another reason that it gives the same alert for.
+    case offerRejected(peer: String, reason: OpenSSLError)
     /// The server, asked for one kind of key alone, has none of it: it ended the handshake, or showed another.
     case otherKey(peer: String, wanted: ServerKeyKind, reason: String)
     /// The server does not offer to turn to TLS.
@@ -63,13 +66,21 @@ extension TransportError {
         case rejected
     }
 
-    /// The same failure where one kind of key alone was asked for: whether there is none of it.
-    func asMissing(_ wanted: ServerKeyKind) -> TransportError {
+    /// The same failure before the server's certificate: whether the server took nothing of what was offered, and so has
+    /// no key of the `wanted` kind, if one kind alone was asked for.
+    func asRejectedOffer(_ wanted: ServerKeyKind?) -> TransportError {
         guard case .handshakeFailed(let peer, let reason) = self else { return self }
-        switch reason.alert {
-        // handshake_failure, illegal_parameter, insufficient_security: what servers say that share no algorithm.
-        case 40, 47, 71: return .otherKey(peer: peer, wanted: wanted, reason: reason.reason)
-        default: return reason.isForeignSignature ? .otherKey(peer: peer, wanted: wanted, reason: reason.reason) : self
+        switch (reason.alert, wanted) {
+        // handshake_failure, insufficient_security: what servers say that share no algorithm.
+        case (40, nil), (71, nil): return .offerRejected(peer: peer, reason: reason)
+        case (40, let wanted?), (71, let wanted?):
+            return .otherKey(
+                peer: peer, wanted: wanted, reason: "\(reason.reason), or it supports only finite-field DHE")
+        // illegal_parameter: others say that.
+        case (47, let wanted?): return .otherKey(peer: peer, wanted: wanted, reason: reason.reason)
+        case (_, let wanted?) where reason.isForeignSignature:
+            return .otherKey(peer: peer, wanted: wanted, reason: reason.reason)
+        default: return self
         }
     }
 
@@ -118,6 +129,10 @@ extension TransportError: CustomStringConvertible {
             "cannot connect to \(peer): \(Self.list(attempts)); check the port and that the server runs"
         case .handshakeFailed(let peer, let reason):
             "\(peer): the TLS handshake failed: \(reason.reason); check that the port speaks TLS 1.2 or 1.3"
+        case .offerRejected(let peer, let reason):
+            "\(peer): the server rejected the TLS handshake (\(reason.reason)); it may support only finite-field DHE or "
+                + "static RSA key exchange, which this client does not offer: enable ECDHE with X25519, P-256, P-384 or "
+                + "P-521 on the server"
         case .otherKey(let peer, let wanted, let reason):
             "\(peer): the server has no \(wanted.rawValue.uppercased()) key to show: \(reason); ask for another, or for any"
         case .startTLSNotOffered(let peer, let spoken):

@@ -111,6 +111,22 @@ import Testing
         }
     }
 
+    @Test(
+        "A server with finite-field key exchange alone fails with what to enable on it, whichever command asks (KX1)",
+        arguments: ["check", "show"], [[], ["--keys", "both"]])
+    func finiteFieldOnly(command: String, keys: [String]) async throws {
+        let server = try LoopbackServer(chain: [site.leaf, site.intermediate]) { $0.groups = "ffdhe2048" }
+        await server.run { server in
+            let pins = command == "check" ? ["--pin", strangePin] : []
+            let run = await pinctl([command, "--ca-file", site.anchors] + pins + keys + [server.target()])
+            #expect(run.status == 3, "\(run.errors)\(run.output)")
+            let text = run.errors + run.output
+            #expect(text.contains("finite-field DHE") && text.contains("enable ECDHE"), "\(text)")
+            let records = await server.ended(server.records.count)
+            #expect(records.allSatisfy { !$0.handshakeCompleted && $0.applicationBytes.isEmpty })
+        }
+    }
+
     @Test("every address of a host is asked, and each is its own probe")
     func addresses() async throws {
         // localhost has one address or two, by the machine's hosts file; the literal has one.

@@ -32,8 +32,11 @@ import Testing
             Row("speaks no TLS", \.isHandshakeFailed) { _ in
                 try LoopbackServer(plain: .handle { try $0.write(Array("220 mail ESMTP\r\n".utf8)) })
             },
-            Row("ends with an alert", \.isHandshakeFailed) { _ in
+            Row("ends with handshake_failure", \.isOfferRejected) { _ in
                 try LoopbackServer(plain: .handle { try $0.write([21, 3, 3, 0, 2, 2, 40]) })
+            },
+            Row("ends with unrecognized_name", \.isHandshakeFailed) { _ in
+                try LoopbackServer(plain: .handle { try $0.write([21, 3, 3, 0, 2, 2, 112]) })
             },
             Row("says close_notify at once", \.isLostDuringHandshake) { _ in
                 try LoopbackServer(plain: .handle { try $0.write([21, 3, 3, 0, 2, 1, 0]) })
@@ -41,13 +44,13 @@ import Testing
             Row("TC14: TLS 1.0 and 1.1 only", \.isHandshakeFailed) {
                 try LoopbackServer(chain: $0.chain) { $0.protocolVersions = .tls10 ... .tls11 }
             },
-            Row("TC14: key exchange without forward secrecy", \.isHandshakeFailed) { _ in
+            Row("TC14: key exchange without forward secrecy", \.isOfferRejected) { _ in
                 try LoopbackServer(chain: try Site(key: try TestKey(.rsa(bits: 2048))).chain) {
                     $0.protocolVersions = .tls12 ... .tls12
                     $0.cipherList = "kRSA:@SECLEVEL=0"
                 }
             },
-            Row("CB27: anonymous key exchange", \.isHandshakeFailed) { _ in
+            Row("CB27: anonymous key exchange", \.isOfferRejected) { _ in
                 try LoopbackServer(chain: []) {
                     $0.protocolVersions = .tls12 ... .tls12
                     $0.cipherList = "aNULL:@SECLEVEL=0"

@@ -20,7 +20,7 @@ import Testing
     }
 
     // The server then waits: nothing but what it said can end the handshake within the limit. Among the lines that these
-    // rows fall with: the minimum version, "!kRSA" and the others of the cipher list, the limit of the Certificate
+    // rows fall with: the minimum version, "!kRSA", "!kDHE" and the others of the cipher list, the limit of the Certificate
     // message. What is under test in the other rows is that OpenSSL's refusal arrives as an error with its reason.
     @Test(
         "a server that says what it may not is refused for it",
@@ -35,6 +35,7 @@ import Testing
             Row("TC14: no encryption", RawTLS.serverHello(suite: 0x0002), "wrong cipher returned"),
             Row("TC14: export", RawTLS.serverHello(suite: 0x0003), "unknown cipher returned"),
             Row("TC14: RSA key exchange", RawTLS.serverHello(suite: 0x009C), "wrong cipher returned"),
+            Row("KX1: finite-field key exchange", RawTLS.serverHello(suite: 0x009E), "wrong cipher returned"),
             Row("TC14: anonymous", RawTLS.serverHello(suite: 0xC018), "wrong cipher returned"),
             Row("TC14: shared secret", RawTLS.serverHello(suite: 0x00A8), "wrong cipher returned"),
             Row("TC14: compression", RawTLS.serverHello(compression: 1), "compression disabled"),
@@ -85,26 +86,6 @@ import Testing
                 _ = try await site.connect(to: server, .with { $0.handshakeTimeout = .seconds(5) })
             }
             try expectNoSockets(to: server.port)
-        }
-    }
-
-    // Falls without the security level.
-    @Test("TC14: a Diffie-Hellman group under 2,048 bits is refused", arguments: [1024, 2048])
-    func finiteField(bits: Int) async throws {
-        let site = try Site(key: try .shared(.rsa2048))
-        let server = try LoopbackServer(chain: site.chain) {
-            $0.protocolVersions = .tls12 ... .tls12
-            $0.cipherList = "DHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0"
-            $0.finiteFieldBits = bits
-        }
-        try await server.run { server in
-            if bits == 2048 {
-                let connection = try await site.connect(to: server)
-                #expect(connection.negotiated.cipherSuite == "DHE-RSA-AES128-GCM-SHA256")
-            } else {
-                await expectFailure(\.isHandshakeFailed) { _ = try await site.connect(to: server) }
-                #expect(await server.ended()[0].applicationBytes.isEmpty)
-            }
         }
     }
 

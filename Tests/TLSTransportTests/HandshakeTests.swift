@@ -175,7 +175,7 @@ import Testing
             let fitting = kind == "rsa" ? "RSA-PSS+SHA256" : "ECDSA+SHA256"
             let other = kind == "rsa" ? "ECDSA+SHA256" : "RSA-PSS+SHA256"
             await (try site.connect(to: server, .with { $0.signatureAlgorithms = fitting })).close()
-            await expectFailure(\.isHandshakeFailed) {
+            await expectFailure(\.isOfferRejected) {
                 _ = try await site.connect(to: server, .with { $0.signatureAlgorithms = other })
             }
         }

@@ -129,6 +129,7 @@ extension TransportError {
     var isHandshakeFailed: Bool { if case .handshakeFailed = self { true } else { false } }
     var isHandshakeTimeout: Bool { if case .timedOut(.handshake, _, _) = self { true } else { false } }
     var isLostDuringHandshake: Bool { if case .lostDuringHandshake = self { true } else { false } }
+    var isOfferRejected: Bool { if case .offerRejected = self { true } else { false } }
     var isProtocolFailure: Bool { if case .protocolFailure = self { true } else { false } }
     var isTruncated: Bool { if case .truncated = self { true } else { false } }
     var isUnresolvable: Bool { if case .unresolvable = self { true } else { false } }

@@ -60,6 +60,8 @@ package final class LoopbackServer: Sendable {
         package var earlyDataLimit: UInt32 = 0
         /// The size of the prime in DHE suites, without which they are not negotiated.
         package var finiteFieldBits: Int?
+        /// For `SSL_CTX_set1_groups_list`; nil for OpenSSL's own.
+        package var groups: String?
         package var expectation = Expectation.met
 
         package init() {}

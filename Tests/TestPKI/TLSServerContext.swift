@@ -20,6 +20,9 @@ import COpenSSL
         try unsafe control(SSL_CTRL_SET_MIN_PROTO_VERSION, Int(settings.protocolVersions.lowerBound.rawValue))
         try unsafe control(SSL_CTRL_SET_MAX_PROTO_VERSION, Int(settings.protocolVersions.upperBound.rawValue))
         try check("SSL_CTX_set_cipher_list") { unsafe SSL_CTX_set_cipher_list(pointer, settings.cipherList) }
+        if let groups = settings.groups {
+            try check("SSL_CTX_set1_groups_list") { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, groups) }
+        }
         // Send the given certificates and no others.
         try unsafe control(SSL_CTRL_MODE, Int(SSL_MODE_NO_AUTO_CHAIN))
         if !settings.chain.isEmpty {

@@ -12,7 +12,7 @@ extension TransportError {
             } else {
                 attempts.contains { $0.reason.contains("timed out") } ? "timed-out" : "no-connection"
             }
-        case .handshakeFailed, .lostDuringHandshake, .unreadableCertificates: "handshake"
+        case .handshakeFailed, .offerRejected, .lostDuringHandshake, .unreadableCertificates: "handshake"
         case .otherKey: "other-key"
         case .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable: "starttls"
         case .tunnelRefused, .relayRefused: "proxy"

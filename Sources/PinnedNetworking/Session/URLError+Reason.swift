@@ -83,8 +83,8 @@ extension URLError.Code {
         case .relayRefused: self = .cannotConnectToHost
         case .timedOut: self = .timedOut
         case .unreachable, .exhausted, .tunnelRefused: self = .cannotConnectToHost
-        case .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable, .handshakeFailed, .otherKey,
-            .lostDuringHandshake, .protocolFailure:
+        case .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable, .handshakeFailed,
+            .offerRejected, .otherKey, .lostDuringHandshake, .protocolFailure:
             self = .secureConnectionFailed
         case .unreadableCertificates, .foreignPath: self = .serverCertificateUntrusted
         case .truncated, .lost, .closed: self = .networkConnectionLost
