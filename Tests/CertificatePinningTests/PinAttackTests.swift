@@ -168,9 +168,10 @@ struct PinAttackTests {
                 \(pins[0].object)  leaf  api-\\u{9B}2026
                 \(pins[1].object)  leaf  served, but as root
                 \(pins[2].object)  any  backup
-            if the served keys are yours, serve a pinned key again, as apps that are out keep their pins, then ship \
-            the pin of the next key before it is served; \
-            if not, somebody stands between you and the host
+            if the served keys are yours (confirm it on the server itself, where pinctl hash of the certificate file \
+            prints the served leaf pin), serve a pinned key again, as released apps keep their pins, then ship the pin \
+            of the next key before it is served; if not, the connection may be intercepted: pin nothing that is \
+            served here
             """
         #expect(text == expected)
     }
