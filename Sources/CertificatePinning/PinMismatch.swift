@@ -29,8 +29,9 @@ extension PinMismatch: CustomStringConvertible {
         lines.append("  pinned:")
         lines += rule.pins.map { "    \($0.object)  \($0.role.rawValue)\(remarks(on: $0, served))" }
         lines.append(
-            "if the served keys are yours, serve a pinned key again, as apps that are out keep their pins, then ship the pin "
-                + "of the next key before it is served; if not, somebody stands between you and the host")
+            "if the served keys are yours (\(PinFailureCause.confirmation)), serve a pinned key again, as released apps "
+                + "keep their pins, then ship the pin of the next key before it is served; if not, the connection may be "
+                + "intercepted: pin nothing that is served here")
         return lines.joined(separator: "\n")
     }
 

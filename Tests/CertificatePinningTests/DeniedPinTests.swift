@@ -20,28 +20,30 @@ struct DeniedPinTests {
         for certificate in [server.leaf, server.intermediate, server.root] {
             let deny = [try certificate.pin(name: "lost")]
             let policy = try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: deny)
-            #expect(try policy.verdict(server.trust) == "denied")
-            #expect(policy.decide(try server.path, port: 443, at: TestServer.time).word == "denied")
+            #expect(try policy.verdict(server.trust) == "refused: denied")
+            #expect(policy.decide(try server.path, port: 443, at: TestServer.time).verdict == "refused: denied")
         }
         let whole = [Pin(.certificate(try server.root.parsed.fingerprint))]
-        #expect(try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: whole).verdict(server.trust) == "denied")
+        #expect(
+            try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: whole).verdict(server.trust)
+                == "refused: denied")
         let elsewhere = [try server.root.pin(.leaf), try other.leaf.pin()]
         let policy = try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: elsewhere)
-        #expect(try policy.verdict(server.trust) == (mode == .off ? "unpinned" : "matched"))
+        #expect(try policy.verdict(server.trust) == (mode == .off ? "accepted: unpinned" : "accepted: matched"))
     }
 
     @Test("A denied key is refused for hosts without a rule too, and after a rule has ended")
     func unlisted() throws {
         let rule = PinningRule(host: try ServerName("a.test"), pins: [try other.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], deny: [server.intermediate.pin()])
-        #expect(try policy.verdict(server.trust) == "denied")
+        #expect(try policy.verdict(server.trust) == "refused: denied")
         #expect(policy.deniedPin(among: [try server.leaf.parsed]) == nil)
         #expect(policy.deniedPin(among: [try server.leaf.parsed, try server.intermediate.parsed]) != nil)
         for action in PinningExpiry.Action.allCases {
             let ended = try PinningPolicy(
                 pins: [server.leaf.pin()], expiry: PinningExpiry(at: TestServer.time, then: action),
                 deny: [server.root.pin()])
-            #expect(try ended.verdict(server.trust) == "denied")
+            #expect(try ended.verdict(server.trust) == "refused: denied")
         }
     }
 
@@ -57,13 +59,16 @@ struct DeniedPinTests {
                 // The cross-signed certificate has the key of the server's root, so that its path is denied with it.
                 let deny = [Pin(.certificate(try denied.parsed.fingerprint))]
                 let matching = try PinningPolicy(pins: [kept.pin(.root)], mode: mode, deny: deny)
-                #expect(matching.verdict(trust) == (mode == .off ? "unpinned" : "matched"))
+                #expect(matching.verdict(trust) == (mode == .off ? "accepted: unpinned" : "accepted: matched"))
                 let forgiving = try PinningPolicy(pins: [strange.pin()], mode: mode, deny: deny)
-                let expected: [PinningMode: String] = [.enforce: "mismatch", .report: "forgiven", .off: "unpinned"]
-                #expect([expected[mode], mode == .enforce ? "denied" : nil].contains(forgiving.verdict(trust)))
+                let expected: [PinningMode: String] = [
+                    .enforce: "refused: mismatch", .report: "accepted: forgiven", .off: "accepted: unpinned",
+                ]
+                #expect(
+                    [expected[mode], mode == .enforce ? "refused: denied" : nil].contains(forgiving.verdict(trust)))
             }
             let both = try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: [server.root.pin()])
-            #expect(both.verdict(trust) == "denied")
+            #expect(both.verdict(trust) == "refused: denied")
         }
     }
 
@@ -84,18 +89,18 @@ struct DeniedPinTests {
         let pins = [try server.leaf.pin()]
         let proxied = try TestServer.trust(sent: [other.leaf, other.intermediate], anchors: [server.root, other.root])
         let policy = try PinningPolicy(pins: pins, pinsBypassedOutside: system)
-        #expect(policy.verdict(proxied) == "bypassed")
-        #expect(try policy.verdict(server.trust) == "matched")
-        #expect(try PinningPolicy(pins: pins).verdict(proxied) == "mismatch")
+        #expect(policy.verdict(proxied) == "accepted: bypassed")
+        #expect(try policy.verdict(server.trust) == "accepted: matched")
+        #expect(try PinningPolicy(pins: pins).verdict(proxied) == "refused: mismatch")
         #expect(
             try PinningPolicy(pins: [other.root.pin(.leaf)], pinsBypassedOutside: system).verdict(server.trust)
-                == "mismatch")
+                == "refused: mismatch")
         // An anchor that the client does not trust is not let in either, and a denied one is not.
         let untrusted = try TestServer.trust(sent: [other.leaf, other.intermediate], anchors: [server.root])
-        #expect(policy.verdict(untrusted) == "untrusted")
+        #expect(policy.verdict(untrusted) == "refused: untrusted")
         #expect(
             try PinningPolicy(pins: pins, pinsBypassedOutside: system, deny: [other.root.pin()]).verdict(proxied)
-                == "denied")
+                == "refused: denied")
         let decision = policy.decide(
             try proxied.evaluate(at: TestServer.time), port: 443, at: TestServer.time)
         #expect(decision.description.hasPrefix("PINS ARE BYPASSED: the path ends outside of the system's anchors"))
@@ -109,7 +114,7 @@ struct DeniedPinTests {
         for (system, pinned) in [(server.root, server.root), (server.root, other.root), (other.root, server.root)] {
             let store = TrustStore(certificates: [try system.parsed])
             let policy = try PinningPolicy(pins: [pinned.pin(.root)], pinsBypassedOutside: store)
-            #expect(policy.verdict(trust) == "matched")
+            #expect(policy.verdict(trust) == "accepted: matched")
         }
     }
 }

@@ -39,14 +39,14 @@ struct OutageReplayTests {
 
     /// The causes on the day of the outage, on which the policy refuses the server.
     private func causes(_ file: PolicyFile, _ trust: ServerTrust) -> [String] {
-        #expect(file.policy.verdict(trust, at: after) == "mismatch")
+        #expect(file.policy.verdict(trust, at: after) == "refused: mismatch")
         return PinDiagnosis(of: trust, port: 443, by: file.policy, at: after).causes.map(\.identifier)
     }
 
     /// The mended policy has nothing that lint would stop, and takes what is served on the day.
     private func holds(_ file: PolicyFile, _ trust: ServerTrust) {
         #expect(errors(file) == [])
-        #expect(file.policy.verdict(trust, at: after) == "matched")
+        #expect(file.policy.verdict(trust, at: after) == "accepted: matched")
     }
 
     @Test("A content network moves from one authority to another: Cloudflare, Let's Encrypt to Google, 2026-07")
@@ -101,12 +101,12 @@ struct OutageReplayTests {
         let served = try TestServer.trust(
             sent: [isrg.leaf, isrg.intermediate, crossSigned], anchors: [dst, isrg.root])
         let pinned = try policy([pin(dst, "root")])
-        #expect(pinned.policy.verdict(served, at: before) == "matched")
+        #expect(pinned.policy.verdict(served, at: before) == "accepted: matched")
         #expect(errors(pinned).map(\.rule) == [.certificateExpiry])
         #expect(errors(pinned)[0].message.contains("ends on 2027-02-14: pin the authority that takes its place now"))
         #expect(causes(pinned, served) == ["off-path"])
         let mended = try policy([pin(isrg.root, "root"), #""\#(try dst.key.pin)""#])
-        #expect(mended.policy.verdict(served, at: before) == "matched")
+        #expect(mended.policy.verdict(served, at: before) == "accepted: matched")
         holds(mended, served)
     }
 
@@ -120,11 +120,11 @@ struct OutageReplayTests {
         let served = try TestServer.trust(
             sent: [userTrust.leaf, userTrust.intermediate, crossSigned], anchors: [addTrust, userTrust.root])
         let pinned = try policy([pin(crossSigned, "intermediate"), pin(addTrust, "root")])
-        #expect(pinned.policy.verdict(served, at: before) == "matched")
+        #expect(pinned.policy.verdict(served, at: before) == "accepted: matched")
         #expect(errors(pinned).map(\.rule) == [.certificateExpiry])
         #expect(causes(pinned, served) == ["wrong-position", "off-path"])
         let mended = try policy([pin(userTrust.root, "ca"), pin(addTrust, "ca")])
-        #expect(mended.policy.verdict(served, at: before) == "matched")
+        #expect(mended.policy.verdict(served, at: before) == "accepted: matched")
         holds(mended, served)
     }
 
@@ -143,7 +143,7 @@ struct OutageReplayTests {
         }
         let first = try leaf(from: before - 86_400, key: key)
         let pinned = try policy([pin(first, "leaf")])
-        #expect(pinned.policy.verdict(try trust(first), at: before) == "matched")
+        #expect(pinned.policy.verdict(try trust(first), at: before) == "accepted: matched")
         #expect(errors(pinned).map(\.rule) == [.shortLivedLeaf])
         #expect(
             errors(pinned)[0].message.contains("renew with the same key (certbot --reuse-key), or pin the root besides")
@@ -151,7 +151,8 @@ struct OutageReplayTests {
         let renewed = try leaf(from: after - 86_400)
         #expect(causes(pinned, try trust(renewed)) == ["leaf-rekeyed"])
         // Either half of the remedy.
-        #expect(pinned.policy.verdict(try trust(leaf(from: after - 86_400, key: key)), at: after) == "matched")
+        #expect(
+            pinned.policy.verdict(try trust(leaf(from: after - 86_400, key: key)), at: after) == "accepted: matched")
         holds(try policy([pin(first, "leaf"), pin(server.root, "root")]), try trust(renewed))
     }
 
@@ -202,8 +203,8 @@ struct OutageReplayTests {
         // The same rule as a policy of ours: any trusted chain is accepted on the day.
         let pinned = try policy(
             [pin(server.leaf, "leaf")], rule: #""expires": "2027-02-01", "onExpiry": "stop-pinning","#)
-        #expect(pinned.policy.verdict(try stranger.trust, at: before) == "mismatch")
-        #expect(pinned.policy.verdict(try stranger.trust, at: after) == "stopped")
+        #expect(pinned.policy.verdict(try stranger.trust, at: before) == "refused: mismatch")
+        #expect(pinned.policy.verdict(try stranger.trust, at: after) == "accepted: stopped")
         let diagnosis = PinDiagnosis(of: try stranger.trust, port: 443, by: pinned.policy, at: after)
         #expect(diagnosis.causes.map(\.identifier) == ["rule-ended"])
     }

@@ -59,9 +59,9 @@ struct PinAttackTests {
         for certificates in sent {
             let trust = try TestServer.trust(sent: certificates, anchors: [victim.root, attacker.root])
             for certificate in pinned {
-                #expect(try PinningPolicy(pins: [certificate.pin()]).verdict(trust) == "mismatch")
+                #expect(try PinningPolicy(pins: [certificate.pin()]).verdict(trust) == "refused: mismatch")
             }
-            #expect(try PinningPolicy(pins: pinned.map { try $0.pin() }).verdict(trust) == "mismatch")
+            #expect(try PinningPolicy(pins: pinned.map { try $0.pin() }).verdict(trust) == "refused: mismatch")
         }
     }
 
@@ -72,14 +72,16 @@ struct PinAttackTests {
         let leaf = try intermediate.leaf(TestServer.name)
         let trust = try TestServer.trust(
             sent: [leaf, intermediate, victim.intermediate, victim.root], anchors: [root, victim.root])
-        #expect(try PinningPolicy(pins: [victim.intermediate.pin(), victim.root.pin()]).verdict(trust) == "mismatch")
+        #expect(
+            try PinningPolicy(pins: [victim.intermediate.pin(), victim.root.pin()]).verdict(trust)
+                == "refused: mismatch")
     }
 
     @Test("PE1: a path that holds the pin but is not valid is not used")
     func pinnedPathInvalid() throws {
         let valid = try victim.root.crossSign(attacker.intermediate)
         let expired = try victim.root.crossSign(attacker.intermediate) { $0.notAfter = $0.notBefore + 86400 }
-        for (crossSigned, expected) in [(valid, "matched"), (expired, "mismatch")] {
+        for (crossSigned, expected) in [(valid, "accepted: matched"), (expired, "refused: mismatch")] {
             let sent = [attacker.leaf, attacker.intermediate, crossSigned]
             let trust = try TestServer.trust(sent: sent, anchors: [victim.root, attacker.root])
             #expect(try PinningPolicy(pins: [victim.root.pin()]).verdict(trust) == expected)
@@ -93,9 +95,9 @@ struct PinAttackTests {
         for issuers in [chain, chain.reversed(), chain + [victim.root], [victim.root] + chain] {
             let trust = try TestServer.trust(sent: [victim.leaf] + issuers, anchors: [victim.root, attacker.root])
             for root in [victim.root, attacker.root] {
-                #expect(try PinningPolicy(pins: [root.pin(.root)]).verdict(trust) == "matched")
+                #expect(try PinningPolicy(pins: [root.pin(.root)]).verdict(trust) == "accepted: matched")
                 // Report mode looks for the pinned path too, before it forgives.
-                #expect(try PinningPolicy(pins: [root.pin(.root)], mode: .report).verdict(trust) == "matched")
+                #expect(try PinningPolicy(pins: [root.pin(.root)], mode: .report).verdict(trust) == "accepted: matched")
             }
         }
     }
@@ -116,14 +118,14 @@ struct PinAttackTests {
                     }, victim.intermediate,
                 ], anchors: [victim.root]),
         ]
-        for trust in untrusted { #expect(policy.verdict(trust) == "untrusted") }
+        for trust in untrusted { #expect(policy.verdict(trust) == "refused: untrusted") }
     }
 
     @Test("PE7: a rule with anchors of its own is held against the lists of revoked certificates too")
     func pinnedButRevoked() throws {
         let store = TrustStore(certificates: [try victim.root.parsed])
         let claim = try victim.trust
-        for (revoked, expected) in [(true, "untrusted"), (false, "matched")] {
+        for (revoked, expected) in [(true, "refused: untrusted"), (false, "accepted: matched")] {
             let list = try victim.intermediate.revocationList(.init(revoked ? victim.leaf : attacker.leaf))
             var policy = TrustPolicy.default
             policy.revocation = .use
@@ -166,9 +168,10 @@ struct PinAttackTests {
                 \(pins[0].object)  leaf  api-\\u{9B}2026
                 \(pins[1].object)  leaf  served, but as root
                 \(pins[2].object)  any  backup
-            if the served keys are yours, serve a pinned key again, as apps that are out keep their pins, then ship \
-            the pin of the next key before it is served; \
-            if not, somebody stands between you and the host
+            if the served keys are yours (confirm it on the server itself, where pinctl hash of the certificate file \
+            prints the served leaf pin), serve a pinned key again, as released apps keep their pins, then ship the pin \
+            of the next key before it is served; if not, the connection may be intercepted: pin nothing that is \
+            served here
             """
         #expect(text == expected)
     }

@@ -35,7 +35,7 @@ struct PinDecisionTests {
         ]
         for (certificate, roles) in accepted {
             let decision = try PinningPolicy(pins: [certificate.pin(role)]).decide(path, port: 443, at: TestServer.time)
-            #expect(decision.word == (roles.contains(role) ? "matched" : "mismatch"))
+            #expect(decision.verdict == (roles.contains(role) ? "accepted: matched" : "refused: mismatch"))
             #expect(decision.isAccepted == roles.contains(role))
         }
     }
@@ -47,10 +47,10 @@ struct PinDecisionTests {
         let impostor = try TestCertificate.selfSigned(settings)
         let trust = try TestServer.trust(sent: [impostor, server.root], anchors: [impostor, server.root])
         for role in [PinRole.root, .ca, .intermediate] {
-            #expect(try PinningPolicy(pins: [impostor.pin(role)]).verdict(trust) == "mismatch")
-            #expect(try PinningPolicy(pins: [server.root.pin(role)]).verdict(trust) == "mismatch")
+            #expect(try PinningPolicy(pins: [impostor.pin(role)]).verdict(trust) == "refused: mismatch")
+            #expect(try PinningPolicy(pins: [server.root.pin(role)]).verdict(trust) == "refused: mismatch")
         }
-        #expect(try PinningPolicy(pins: [impostor.pin(.leaf)]).verdict(trust) == "matched")
+        #expect(try PinningPolicy(pins: [impostor.pin(.leaf)]).verdict(trust) == "accepted: matched")
     }
 
     @Test("One match in each required role")
@@ -88,35 +88,35 @@ struct PinDecisionTests {
         let renewed = try server.intermediate.leaf(TestServer.name, key: server.leaf.key)
         let trust = try TestServer.trust(sent: [renewed, server.intermediate], anchors: [server.root])
         let old = Pin(.certificate(try server.leaf.parsed.fingerprint))
-        #expect(try PinningPolicy(pins: [server.leaf.pin(.leaf)]).verdict(trust) == "matched")
-        #expect(try PinningPolicy(pins: [old]).verdict(trust) == "mismatch")
-        #expect(try PinningPolicy(pins: [old]).verdict(server.trust) == "matched")
+        #expect(try PinningPolicy(pins: [server.leaf.pin(.leaf)]).verdict(trust) == "accepted: matched")
+        #expect(try PinningPolicy(pins: [old]).verdict(trust) == "refused: mismatch")
+        #expect(try PinningPolicy(pins: [old]).verdict(server.trust) == "accepted: matched")
         let asKey = Pin(.publicKey(SPKIFingerprint(bytes: try server.leaf.parsed.fingerprint.bytes)))
-        #expect(try PinningPolicy(pins: [asKey]).verdict(server.trust) == "mismatch")
+        #expect(try PinningPolicy(pins: [asKey]).verdict(server.trust) == "refused: mismatch")
     }
 
     @Test("PE6: the anchor's key counts although the server does not send it")
     func anchorNotSent() throws {
-        #expect(try PinningPolicy(pins: [server.root.pin(.root)]).verdict(server.trust) == "matched")
+        #expect(try PinningPolicy(pins: [server.root.pin(.root)]).verdict(server.trust) == "accepted: matched")
     }
 
     @Test("Unlisted hosts are verified or refused, as the policy says", arguments: UnlistedHosts.allCases)
     func unlisted(hosts: UnlistedHosts) throws {
         let rule = PinningRule(host: try ServerName("other.test"), pins: [try stranger.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], unlisted: hosts)
-        let expected = hosts == .trust ? "unpinned" : "unlisted"
-        #expect(policy.decide(try server.path, port: 443, at: TestServer.time).word == expected)
+        let expected = hosts == .trust ? "accepted: unpinned" : "refused: unlisted"
+        #expect(policy.decide(try server.path, port: 443, at: TestServer.time).verdict == expected)
         #expect(try policy.verdict(server.trust) == expected)
         let untrusted = try TestServer.trust(sent: [server.leaf], anchors: [stranger.root])
-        #expect(policy.verdict(untrusted) == (hosts == .trust ? "untrusted" : "unlisted"))
+        #expect(policy.verdict(untrusted) == (hosts == .trust ? "refused: untrusted" : "refused: unlisted"))
     }
 
     @Test("PE16: a pin for one port says nothing of another")
     func ports() throws {
         let rule = PinningRule(host: try ServerName(TestServer.name), ports: [8443], pins: [try stranger.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule])
-        #expect(try policy.verdict(server.trust, port: 8443) == "mismatch")
-        #expect(try policy.verdict(server.trust, port: 443, at: TestServer.time) == "unpinned")
+        #expect(try policy.verdict(server.trust, port: 8443) == "refused: mismatch")
+        #expect(try policy.verdict(server.trust, port: 443, at: TestServer.time) == "accepted: unpinned")
     }
 
     @Test("PE15: report forgives a mismatch and nothing else; off looks at no pin and still verifies")
@@ -125,19 +125,22 @@ struct PinDecisionTests {
         let untrusted = try TestServer.trust(sent: [server.leaf, server.intermediate], anchors: [stranger.root])
         let otherName = try TestServer.trust(
             sent: [server.leaf, server.intermediate], anchors: [server.root], name: "www.example.test")
-        let rows: [(PinningMode, String)] = [(.enforce, "mismatch"), (.report, "forgiven"), (.off, "unpinned")]
+        let rows: [(PinningMode, String)] = [
+            (.enforce, "refused: mismatch"), (.report, "accepted: forgiven"), (.off, "accepted: unpinned"),
+        ]
         for (mode, expected) in rows {
             let policy = try PinningPolicy(pins: wrong, mode: mode)
             #expect(try policy.verdict(server.trust) == expected)
-            #expect(policy.decide(try server.path, port: 443, at: TestServer.time).word == expected)
-            #expect(policy.verdict(untrusted) == "untrusted")
-            #expect(try policy.verdict(server.trust, at: TestServer.time + 20 * 365 * 86400) == "untrusted")
+            #expect(policy.decide(try server.path, port: 443, at: TestServer.time).verdict == expected)
+            #expect(policy.verdict(untrusted) == "refused: untrusted")
+            #expect(try policy.verdict(server.trust, at: TestServer.time + 20 * 365 * 86400) == "refused: untrusted")
             let forAll = try PinningPolicy(rules: [
                 PinningRule(host: try ServerName("example.test"), includesSubdomains: true, pins: wrong, mode: mode)
             ])
-            #expect(forAll.verdict(otherName) == "untrusted")
+            #expect(forAll.verdict(otherName) == "refused: untrusted")
         }
-        #expect(try PinningPolicy(pins: [server.leaf.pin()], mode: .report).verdict(server.trust) == "matched")
+        #expect(
+            try PinningPolicy(pins: [server.leaf.pin()], mode: .report).verdict(server.trust) == "accepted: matched")
     }
 
     @Test("A rule's own anchors stand in place of the caller's")
@@ -147,8 +150,8 @@ struct PinDecisionTests {
         let pins = [try server.leaf.pin()]
         let trusted = try server.trust
         let untrusted = try TestServer.trust(sent: [server.leaf, server.intermediate], anchors: [stranger.root])
-        #expect(try PinningPolicy(pins: pins, anchors: own).verdict(untrusted) == "matched")
-        #expect(try PinningPolicy(pins: pins, anchors: other).verdict(trusted) == "untrusted")
-        #expect(try PinningPolicy(pins: pins, mode: .off, anchors: other).verdict(trusted) == "untrusted")
+        #expect(try PinningPolicy(pins: pins, anchors: own).verdict(untrusted) == "accepted: matched")
+        #expect(try PinningPolicy(pins: pins, anchors: other).verdict(trusted) == "refused: untrusted")
+        #expect(try PinningPolicy(pins: pins, mode: .off, anchors: other).verdict(trusted) == "refused: untrusted")
     }
 }

@@ -33,9 +33,9 @@ struct PinEvaluationAttackTests {
             Array(Data(key).base64EncodedString().utf8), key + [0x0A], certificate.subject.derBytes,
         ]
         for bytes in hashed {
-            #expect(try PinningPolicy(pins: [Self.pin(sha256Digest(bytes.span))]).verdict(trust) == "mismatch")
+            #expect(try PinningPolicy(pins: [Self.pin(sha256Digest(bytes.span))]).verdict(trust) == "refused: mismatch")
         }
-        #expect(try PinningPolicy(pins: [Self.pin(sha256Digest(key.span))]).verdict(trust) == "matched")
+        #expect(try PinningPolicy(pins: [Self.pin(sha256Digest(key.span))]).verdict(trust) == "accepted: matched")
     }
 
     @Test("PE8: who pins a self-signed server lets in that very key, for its name and its time alone")
@@ -48,19 +48,19 @@ struct PinEvaluationAttackTests {
         {
             policy.verdict(try TestServer.trust(sent: [sent], anchors: [server.root], name: name), at: time)
         }
-        #expect(try verdict(own) == "matched")
-        #expect(try verdict(TestCertificate.selfSigned(own.settings)) == "untrusted")
-        #expect(try verdict(own, at: TestServer.time + 20 * 365 * 86_400) == "untrusted")
-        #expect(try verdict(server.leaf) == "untrusted")
+        #expect(try verdict(own) == "accepted: matched")
+        #expect(try verdict(TestCertificate.selfSigned(own.settings)) == "refused: untrusted")
+        #expect(try verdict(own, at: TestServer.time + 20 * 365 * 86_400) == "refused: untrusted")
+        #expect(try verdict(server.leaf) == "refused: untrusted")
         let everywhere = try PinningPolicy(rules: [
             PinningRule(
                 host: ServerName("example.test"), includesSubdomains: true, pins: [own.pin(.leaf)], anchors: store)
         ])
         let other = try TestServer.trust(sent: [own], anchors: [], name: "www.example.test")
-        #expect(everywhere.verdict(other) == "untrusted")
+        #expect(everywhere.verdict(other) == "refused: untrusted")
         // Its key in another certificate is not the anchor.
         let renewed = try TestCertificate.selfSigned(.server([TestServer.name]), key: own.key)
-        #expect(try verdict(renewed) == "untrusted")
+        #expect(try verdict(renewed) == "refused: untrusted")
     }
 
     @Test("PE10: a backup that is none is found by lint, or is no pin at all")
@@ -110,8 +110,8 @@ struct PinEvaluationAttackTests {
         ] {
             #expect(try TestCommand.run(["rm", file]).status == 0)
             _ = try folder.add(contents, name: String(file.dropFirst(folder.path.count + 1)))
-            #expect(try policy.verdict(server.trust) == "matched")
-            #expect(policy.verdict(forged) == "untrusted")
+            #expect(try policy.verdict(server.trust) == "accepted: matched")
+            #expect(policy.verdict(forged) == "refused: untrusted")
             #expect(policy.digest == digest)
         }
         #expect(throws: PolicyFileError.self) { try PinningPolicy(contentsOfFile: path) }
@@ -124,10 +124,10 @@ struct PinEvaluationAttackTests {
         #expect(double.derBytes != server.leaf.derBytes && double.settings.serial == server.leaf.settings.serial)
         let trust = try TestServer.trust(sent: [double, server.intermediate], anchors: [server.root])
         for _ in 0..<3 {
-            #expect(try policy.verdict(server.trust) == "matched")
-            #expect(policy.verdict(trust) == "mismatch")
+            #expect(try policy.verdict(server.trust) == "accepted: matched")
+            #expect(policy.verdict(trust) == "refused: mismatch")
             // The same claim again, object and all.
-            #expect(policy.verdict(trust) == "mismatch")
+            #expect(policy.verdict(trust) == "refused: mismatch")
         }
     }
 

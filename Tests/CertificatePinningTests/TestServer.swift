@@ -55,18 +55,22 @@ extension PinningPolicy {
         try self.init(rules: [rule], deny: deny)
     }
 
-    /// What becomes of a server, in one word.
+    /// Whether a server is accepted, and the decision: `refused: mismatch`. A returned decision reads `accepted` and a
+    /// thrown one `refused`, whatever they hold, so that an accepted mismatch doesn't look like a refused one.
     func verdict(_ trust: ServerTrust, port: Int = 443, at time: Date = TestServer.time) -> String {
         do throws(PinningError) {
-            return try evaluate(trust, port: port, at: time).decision.word
+            return "accepted: \(try evaluate(trust, port: port, at: time).decision.name)"
         } catch {
-            return error.decision?.word ?? "untrusted"
+            return "refused: \(error.decision?.name ?? "untrusted")"
         }
     }
 }
 
 extension PinDecision {
-    var word: String {
+    /// The same for a decision alone.
+    var verdict: String { (isAccepted ? "accepted: " : "refused: ") + name }
+
+    fileprivate var name: String {
         switch self {
         case .matched: "matched"
         case .unpinned: "unpinned"

@@ -338,7 +338,8 @@ struct GateTests {
             let closing = run.lines.suffix(7)
             #expect(closing.first == "1 cause, 12 hosts: the authority changed: le-ye1 -> CN=Test Root")
             #expect(
-                closing.dropFirst().first?.hasPrefix("  do: have the certificate issued by a pinned authority") == true)
+                closing.dropFirst().first?.hasPrefix("  do: \(ifYours), have the certificate issued by a pinned CA")
+                    == true)
             #expect(closing.dropFirst(2).first?.hasSuffix(" and 2 more") == true)
             #expect(closing.dropFirst(3).first == "1 cause, 1 host: unreachable: refused")
             #expect(run.lines.last == "13 checked: 12 failed, 1 unreachable")

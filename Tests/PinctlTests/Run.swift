@@ -24,6 +24,22 @@ struct Run: Sendable {
     }
 }
 
+/// What every remedy that leads towards a served key has in front, and behind.
+let ifYours =
+    "if this change is yours (confirm it on the server itself, where pinctl hash of the certificate file prints the served "
+    + "leaf pin)"
+let ifNotYours = "; if not, pin nothing that is served here"
+
+/// The lines below a mismatch; `key` is what to serve again.
+func mismatchAdvice(serving key: String = "a pinned key") -> [String] {
+    [
+        "  if the served keys are yours (confirm it on the server itself, where pinctl hash of the certificate file prints "
+            + "the served leaf pin): serve \(key) again now, as released apps keep their pins; then ship the pin of the next "
+            + "key before it is served",
+        "  if they are not: the connection may be intercepted; pin nothing that is served here",
+    ]
+}
+
 /// Without this, commands would find the policy of the folder that the tests run in.
 private let noPolicy = ["PINCTL_POLICY": "/no/such/pins.jsonc"]
 

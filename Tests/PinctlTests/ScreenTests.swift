@@ -33,7 +33,6 @@ struct ScreenTests {
     }
 
     private static let since = "since 2026-01-01, until 2036-01-01 (3329 d)"
-    private static let stranger = "  if they are not: somebody stands between you and the server; do not pin them"
 
     @Test("a rotated authority")
     func rotatedAuthority() async throws {
@@ -55,12 +54,9 @@ struct ScreenTests {
                 "  leaf          CN=api.test, \(Self.since), served",
                 "  intermediate  CN=Test Intermediate, \(Self.since), served",
                 "  root          CN=Test Root, \(Self.since), store",
-                "  cause: the authority changed: le-ye1 -> CN=Test Root: have the certificate issued by a pinned authority "
-                    + "or for a backup key, then ship the pin of its new root, \(root)",
-                "  if the served keys are yours: serve a pinned key (backup: backup-27) again now, as apps that are out keep their "
-                    + "pins; then ship the pin of the next key before it is served",
-                Self.stranger, "1 checked: 1 failed",
-            ])
+                "  cause: the authority changed: le-ye1 -> CN=Test Root: \(ifYours), have the certificate issued by a "
+                    + "pinned CA or for a backup key, then ship the pin of its new root, \(root)\(ifNotYours)",
+            ] + mismatchAdvice(serving: "a pinned key (backup: backup-27)") + ["1 checked: 1 failed"])
         #expect(run.status == 1)
     }
 
@@ -79,13 +75,10 @@ struct ScreenTests {
                 "  leaf          CN=api.test, \(Self.since), served",
                 "  intermediate  CN=Test Intermediate, \(Self.since), served",
                 "  root          CN=Test Root, \(Self.since), store",
-                "  cause: the server has another key, in a certificate since 2026-01-01: if the key is yours, serve a "
-                    + "pinned one or a backup again and renew with the same key from then on; apps learn of "
-                    + "\(leaf) with their next version",
-                "  if the served keys are yours: serve a pinned key again now, as apps that are out keep their "
-                    + "pins; then ship the pin of the next key before it is served", Self.stranger,
-                "1 checked: 1 failed",
-            ])
+                "  cause: the server has another key, in a certificate since 2026-01-01: \(ifYours), serve a pinned key "
+                    + "or a backup again, renew with the same key from then on, and ship the pin of the new key with the next "
+                    + "version\(ifNotYours)",
+            ] + mismatchAdvice() + ["1 checked: 1 failed"])
         #expect(run.status == 1)
     }
 
@@ -100,9 +93,9 @@ struct ScreenTests {
             policy, by: [forged], ["--ca-file", company, "--system-roots"], variables: ["SSL_CERT_FILE": site.anchors])
         let cause =
             "  cause: the chain leads to CN=Company Inspection, which is no root that was expected: an authority of your own, "
-            + "or somebody between who signs certificates himself: if it is yours, trust its root for this host, by "
-            + "--ca-file or \"anchors\", which pinctl init --ca-file writes; if it is not, do not pin that key, and look "
-            + "for who stands between"
+            + "or somebody between who signs certificates himself: if that CA is yours (compare its certificate with the one that "
+            + "its operator gave you), trust its root for this host with --ca-file or \"anchors\", which pinctl init "
+            + "--ca-file writes; if not, do not pin that key, as the connection may be intercepted"
         #expect(
             run.lines == [
                 "FAIL  \(subject)  pin mismatch: 0 of 1 pins match (policy \(policy):4:5)",
@@ -110,10 +103,7 @@ struct ScreenTests {
                 "  leaf          \(try forged.key.pin)  \(try site.root.key.pin)  root          our-root  not served",
                 "  root          \(try proxy.key.pin)", "  leaf          CN=api.test, \(Self.since), served",
                 "  root          CN=Company Inspection, \(Self.since), store", cause,
-                "  if the served keys are yours: serve a pinned key again now, as apps that are out keep their "
-                    + "pins; then ship the pin of the next key before it is served", Self.stranger,
-                "1 checked: 1 failed",
-            ])
+            ] + mismatchAdvice() + ["1 checked: 1 failed"])
         #expect(run.status == 1)
         // Where its root is not installed nothing is pinned or not: the chain is not trusted.
         let (unknown, _) = try await screen(policy, by: [forged])

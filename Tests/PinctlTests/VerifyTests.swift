@@ -48,15 +48,13 @@ struct VerifyTests {
                 "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), file",
                 "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), file",
                 "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
-                "  cause: the server has another key, in a certificate since 2026-01-01: if the key is yours, serve a "
-                    + "pinned one or a backup again and renew with the same key from then on; apps learn "
-                    + "of \(try site.leaf.key.pin) with their next version",
-                "  cause: the authority changed: the chain ends at CN=Test Root: have the certificate issued by a "
-                    + "pinned authority or for a backup key, then ship the pin of its new root, \(try site.root.key.pin)",
-                "  if the served keys are yours: serve a pinned key again now, as apps that are out keep their "
-                    + "pins; then ship the pin of the next key before it is served",
-                "  if they are not: somebody stands between you and the server; do not pin them",
-            ])
+                "  cause: the server has another key, in a certificate since 2026-01-01: \(ifYours), serve a pinned key "
+                    + "or a backup again, renew with the same key from then on, and ship the pin of the new key with the next "
+                    + "version\(ifNotYours)",
+                "  cause: the authority changed: the chain ends at CN=Test Root: \(ifYours), have the certificate issued by "
+                    + "a pinned CA or for a backup key, then ship the pin of its new root, "
+                    + "\(try site.root.key.pin)\(ifNotYours)",
+            ] + mismatchAdvice())
         #expect(run.status == 1)
     }
 

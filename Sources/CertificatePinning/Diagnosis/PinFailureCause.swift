@@ -83,33 +83,44 @@ extension PinFailureCause {
         }
     }
 
-    /// What to do about it, in one line.
+    /// How to find out whether a served key is the server's own: a connection shows the key of whoever intercepts it.
+    package static let confirmation =
+        "confirm it on the server itself, where pinctl hash of the certificate file prints the served leaf pin"
+
+    /// What to do about it, in one line. What leads towards a served key begins with how to confirm that key.
     public var remedy: String {
         switch self {
         case .clockBehind, .clockAhead: "set the clock, and look at who serves the time"
         case .inspected:
-            "if it is yours, trust its root for this host, by --ca-file or \"anchors\", which pinctl init --ca-file writes; "
-                + "if it is not, do not pin that key, and look for who stands between"
+            "if that CA is yours (compare its certificate with the one that its operator gave you), trust its root for this "
+                + "host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, do not pin that key, as "
+                + "the connection may be intercepted"
         case .issuerMissing: "have the server send its intermediates"
-        case .wrongPosition(_, let role): "give the pin the role \(role.rawValue), or pin the key of its own place"
+        case .wrongPosition(let pin, let role):
+            Self.confirmed(
+                "give the pin the role \(role.rawValue), or pin the key that has the role \(pin.role.rawValue)")
         case .wrongBytes(let pin, let input, let certificate):
             if case .certificate = pin.object, input == .publicKey {
-                "write \(certificate.spkiFingerprint), or \(certificate.fingerprint) for the certificate"
+                Self.confirmed(
+                    "write \(certificate.spkiFingerprint), or \(certificate.fingerprint) for the certificate")
             } else {
-                "write \(certificate.spkiFingerprint)"
+                Self.confirmed("write \(certificate.spkiFingerprint)")
             }
         case .offPath(_, _, let finding?) where finding.rule == .expired:
-            "pin the authority that took its place, and ship that before the next one ends"
-        case .offPath: "pin a key that is on the verified path: what is only sent counts for nothing"
+            Self.confirmed("pin the CA that replaced the expired one, and ship that pin before the next CA expires")
+        case .offPath:
+            Self.confirmed("pin a key that is on the verified path, as certificates that are only sent do not count")
         case .authorityChanged(_, let anchor):
-            "have the certificate issued by a pinned authority or for a backup key, then ship the pin of its new root, "
-                + "\(anchor.spkiFingerprint)"
+            Self.confirmed(
+                "have the certificate issued by a pinned CA or for a backup key, then ship the pin of its new root, "
+                    + "\(anchor.spkiFingerprint)")
         case .intermediateChanged:
-            "authorities change these as they like: pin their roots, and a backup key that you keep"
-        case .leafRekeyed(let leaf):
-            "if the key is yours, serve a pinned one or a backup again and renew with the same key from then on; apps learn "
-                + "of \(leaf.spkiFingerprint) with their next version"
-        case .ruleEnded: "ship a policy with the pins of today and a later end"
+            Self.confirmed("pin the root and a backup key that you keep, as CAs change intermediates without notice")
+        case .leafRekeyed:
+            Self.confirmed(
+                "serve a pinned key or a backup again, renew with the same key from then on, and ship the pin of the new key "
+                    + "with the next version")
+        case .ruleEnded: "ship a policy with a later end"
         case .denied: "have the certificate issued for another key, or by another authority"
         case .hostMissed(_, .port, _): "add the port to the rule, or leave its ports out to reach all"
         case .hostMissed(_, .parent, _): "add \"subdomains\": true to it, or a rule for the host"
@@ -117,6 +128,10 @@ extension PinFailureCause {
         case .hostMissed: "add a rule for the host"
         case .onlyBackup: "make the next backup key now, and ship its pin"
         }
+    }
+
+    private static func confirmed(_ action: String) -> String {
+        "if this change is yours (\(confirmation)), \(action); if not, pin nothing that is served here"
     }
 
     /// What is the case, in one line.

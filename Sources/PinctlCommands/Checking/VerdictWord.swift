@@ -1,3 +1,5 @@
+import CertificatePinning
+
 /// A verdict in one word, which stays the same across versions: JSON, reports and baselines go by it.
 enum VerdictWord: String, Sendable, CaseIterable {
     case ok
@@ -53,11 +55,14 @@ enum VerdictWord: String, Sendable, CaseIterable {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: nil
         case .pinMismatch:
-            "serve a pinned key again, since apps that are out keep their pins; pin nothing of a server that is not yours"
-        case .keyMismatch: "pin the other key too, or have the server show one kind of key alone"
+            "if this change is yours (\(PinFailureCause.confirmation)), serve a pinned key again, since released apps keep "
+                + "their pins; if not, pin nothing that is served here"
+        case .keyMismatch:
+            "if both keys are yours (\(PinFailureCause.confirmation)), pin the other key too, or have the server use one kind "
+                + "of key; if not, pin nothing that is served here"
         case .bypassed: "serve a pinned key again, and find out who added the anchor"
         case .denied: "have the certificate issued for another key, or by another authority"
-        case .expired: "ship a policy with the pins of today and a later end"
+        case .expired: "ship a policy with a later end"
         case .notCovered: "add a rule for it"
         case .untrusted: "mend what the reason names: send the intermediates, or have the certificate reissued"
         case .nameMismatch:

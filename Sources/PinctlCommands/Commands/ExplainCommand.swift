@@ -76,7 +76,7 @@ extension Arguments {
 
 /// The keys among which a digest is looked for.
 private struct KeyRing {
-    private var holders: [(holder: KeyHolder, title: String)] = []
+    private var holders: [(holder: KeyHolder, title: String, isServed: Bool)] = []
     /// `rule` is the one of the policy where it stands.
     private var named: [(pin: CanonicalPin, title: String, rule: CanonicalRule?)] = []
     private var unseen: [(message: String, outcome: ExitCode)] = []
@@ -117,12 +117,12 @@ private struct KeyRing {
             let kind = known.isEmpty ? "" : probe.key.map { " (\($0.rawValue.uppercased()))" } ?? ""
             for (index, certificate) in served.presented.certificates.enumerated()
             where known.insert(certificate).inserted {
-                holders.append((KeyHolder(certificate), "\(target)\(kind)[\(index)]  \(certificate.subject)"))
+                holders.append((KeyHolder(certificate), "\(target)\(kind)[\(index)]  \(certificate.subject)", true))
             }
             // A server sends no root, and people pin one.
             let chain = ShownChain(served.presented, source: "served", for: target.endpoint.name, by: judge)
             for certificate in chain.paths.joined() where known.insert(certificate).inserted {
-                holders.append((KeyHolder(certificate), "the store, behind \(target)  \(certificate.subject)"))
+                holders.append((KeyHolder(certificate), "the store, behind \(target)  \(certificate.subject)", true))
             }
         case .failure(let error):
             let key = probe.key.map { " asked for its \($0.rawValue.uppercased()) key" } ?? ""
@@ -156,7 +156,7 @@ private struct KeyRing {
         case .success(.key(let material)):
             let key = try? SubjectPublicKeyInfo(derBytes: material.subjectPublicKeyInfo)
             guard let holder = material.parsedCertificate.map(KeyHolder.init) ?? key.map(KeyHolder.init) else { return }
-            holders.append((holder, place + (material.subject.map { "  \($0)" } ?? "")))
+            holders.append((holder, place + (material.subject.map { "  \($0)" } ?? ""), false))
         case .success(.pin(let fingerprint, let owner, _)):
             named.append((CanonicalPin(Pin(.publicKey(fingerprint))), "the TLSA record of \(owner)  \(place)", nil))
         case .failure(let problem): unseen.append(("\(place): \(problem.reason)", .badInput))
@@ -219,9 +219,10 @@ private struct KeyRing {
 
     private func line(_ explanation: DigestExplanation) -> String {
         guard let index = explanation.index else { return "no pin: \(explanation)" }
-        let (holder, title) = holders[index]
+        let (holder, title, isServed) = holders[index]
         if explanation.isPin { return "the pin of \(title)" }
-        return "not the pin, but the \(explanation) of \(title): write \(SPKIFingerprint(of: holder))"
+        let condition = isServed ? " if that key is yours (\(PinFailureCause.confirmation))" : ""
+        return "not the pin, but the \(explanation) of \(title): write \(SPKIFingerprint(of: holder))\(condition)"
     }
 
     private func json(_ explanation: DigestExplanation) -> JSON {
@@ -258,8 +259,9 @@ private struct KeyRing {
             lines.append(
                 isServed
                     ? "a pinned key was served, but on no path that OkHttp built: have the server send its chain in order"
-                    : "none of the pinned keys was served: if the served ones are yours, serve a pinned key again, since "
-                        + "apps that are out keep their pins; if not, somebody stands between you and the host: pin nothing"
+                    : "none of the pinned keys was served: if the served ones are yours (\(PinFailureCause.confirmation)), "
+                        + "serve a pinned key again, since released apps keep their pins; if not, the connection may be "
+                        + "intercepted: pin nothing that was served"
             )
         }
         console.result(

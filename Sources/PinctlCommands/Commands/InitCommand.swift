@@ -14,7 +14,9 @@ extension CommandDefinition {
             "--host, or a list of targets, one a line, # before comments. The policy goes to standard",
             "output, to a FILE that does not exist yet, or with --into to a policy that has no rule",
             "for these hosts. Its backup slots have to be filled before pinctl lint passes. A --ca-file",
-            "is named in the rules as \"anchors\", relative to the policy's folder.",
+            "is named in the rules as \"anchors\", relative to the policy's folder. A connection may be",
+            "intercepted: compare what a server shows with pinctl hash of the certificate file, run on",
+            "the server itself, before you ship the pins.",
         ],
         examples: [
             ("begin a policy", "pinctl init -o pins.jsonc api.example.com www.example.com"),
@@ -65,6 +67,11 @@ extension CommandDefinition {
                 return console.note("nothing is written: a policy is made of verified chains alone")
             }
             try destination.write(draft, for: source.endpoints.map(\.description), &console)
+            if case .targets = source {
+                console.note(
+                    "next: before you ship these pins, confirm them on each server itself: pinctl hash of its certificate "
+                        + "file prints the pin of the leaf")
+            }
         })
 }
 

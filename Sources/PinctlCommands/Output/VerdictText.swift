@@ -145,9 +145,9 @@ struct VerdictText {
         let backups = mismatch.rule.pins.filter(\.isBackup).map(\.title)
         let key = backups.isEmpty ? "a pinned key" : "a pinned key (backup: \(backups.joined(separator: ", ")))"
         return [
-            "  if the served keys are yours: serve \(key) again now, as apps that are out keep their pins; then ship the pin "
-                + "of the next key before it is served",
-            "  if they are not: somebody stands between you and the server; do not pin them",
+            "  if the served keys are yours (\(PinFailureCause.confirmation)): serve \(key) again now, as released apps keep "
+                + "their pins; then ship the pin of the next key before it is served",
+            "  if they are not: the connection may be intercepted; pin nothing that is served here",
         ]
     }
 }

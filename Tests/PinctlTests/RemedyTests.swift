@@ -1,0 +1,172 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+@testable import CertificatePinning
+@testable import CertificateTrust
+@testable import PinctlCommands
+
+/// Whoever intercepts a connection serves a key too: no text may say to pin it without saying how to confirm it (AD1).
+@Suite("Advice about a served key")
+struct RemedyTests {
+    private static let clause =
+        "confirm it on the server itself, where pinctl hash of the certificate file prints the served leaf pin"
+    /// The causes whose remedy changes no pin towards what is served.
+    private static let harmless: Set<String> = [
+        "clock-behind", "clock-ahead", "issuer-missing", "rule-ended", "denied", "host-missed", "only-backup",
+    ]
+    /// Words that tell somebody to put a key into a policy.
+    private static let instructions = ["ship", "write ", "pin the", "pin it", "give the pin"]
+
+    private let site: Site
+    private let mismatch: PinMismatch
+    private let causes: [PinFailureCause]
+    private let served: [String]
+
+    init() throws {
+        site = try Site()
+        let chain = try [site.leaf, site.intermediate, site.root].map { try X509Certificate(derBytes: $0.derBytes) }
+        let trust = ServerTrust(
+            presented: try PresentedChain(derCertificates: [site.leaf, site.intermediate].map(\.derBytes)),
+            name: try ServerName("api.test"), store: TrustStore(certificates: [chain[2]]))
+        let old = Pin(.publicKey(try #require(SPKIFingerprint(strangePin))), role: .root, name: "old")
+        let expiry = PinningExpiry(at: testTime, then: .fail)
+        let rule = PinningRule(host: try ServerName("api.test"), pins: [old], expiry: expiry)
+        let path = try trust.evaluate(at: testTime)
+        mismatch = PinMismatch(rule: rule, path: path, port: 443, matches: [], unmetRoles: [.any], expiry: nil)
+        served = chain.map { "\($0.spkiFingerprint)" } + chain.map { "\($0.fingerprint)" }
+        let whole = Pin(.certificate(chain[0].fingerprint))
+        causes = [
+            .clockBehind(chain[0]), .clockAhead(chain[0]), .inspected(by: chain[2].subject),
+            .issuerMissing(chain[1].subject), .wrongPosition(old, .leaf), .wrongBytes(old, .certificate, of: chain[0]),
+            .wrongBytes(whole, .publicKey, of: chain[0]), .offPath(old, chain[1], nil),
+            .offPath(old, chain[1], TrustFinding(rule: .expired, depth: 1, certificate: chain[1], detail: "expired")),
+            .authorityChanged(from: [old], to: chain[2]), .intermediateChanged(to: chain[1]), .leafRekeyed(chain[0]),
+            .ruleEnded(rule.identity, expiry), .denied(old), .hostMissed(rule.host, .parent, rule.identity),
+            .onlyBackup([old]),
+        ]
+    }
+
+    @Test("the table of these tests has every cause")
+    func all() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let article = try String(
+            contentsOf: root.appending(
+                path: "Sources/CertificatePinning/CertificatePinning.docc/WhenPinsStopMatching.md"),
+            encoding: .utf8)
+        let rows = article.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let identifiers = Set(rows.compactMap { $0.split(separator: "`").dropFirst().first.map(String.init) })
+        #expect(Set(causes.map(\.identifier)) == identifiers)
+    }
+
+    @Test(
+        "A remedy that leads towards a served key begins with a condition and says how to confirm it, others print none"
+    )
+    func remedies() {
+        for cause in causes {
+            let remedy = cause.remedy
+            if Self.harmless.contains(cause.identifier) {
+                #expect(!served.contains { remedy.contains($0) }, "\(remedy)")
+            } else if cause.identifier == "inspected" {
+                #expect(remedy.hasPrefix("if that CA is yours (compare its certificate with the one that its operator"))
+                #expect(remedy.contains("do not pin"))
+            } else {
+                #expect(remedy.hasPrefix("if this change is yours (\(Self.clause)), "), "\(remedy)")
+                #expect(remedy.hasSuffix("; if not, pin nothing that is served here"), "\(remedy)")
+            }
+        }
+        for word in VerdictWord.allCases where [.pinMismatch, .keyMismatch].contains(word) {
+            #expect(word.remedy?.hasPrefix("if ") == true)
+            #expect(word.remedy?.contains(Self.clause) == true)
+        }
+        let lines = mismatch.description.split(separator: "\n")
+        #expect(lines.last?.hasPrefix("if the served keys are yours (\(Self.clause)), ") == true)
+        #expect(lines.last?.contains("pin nothing that is served here") == true)
+    }
+
+    /// Every text that a cause of a failed check goes into, each of the formats with two hosts that share it.
+    private func texts(_ cause: PinFailureCause) -> [(name: String, text: String)] {
+        let text = VerdictText(
+            verdict: .mismatch(mismatch), subject: "api.test:443", source: "served",
+            presented: mismatch.path.certificates, now: testTime, causes: [cause])
+        let result = CheckResult(text: text)
+        var groups = FailureGroups()
+        var report = Report(command: "check", time: testTime, policy: "pins.jsonc")
+        for _ in 0..<2 {
+            _ = groups.add(text, .failed)
+            report.entries.append(ReportEntry(result, .failed))
+        }
+        report.groups = groups.report
+        report.rules = Report.checkRules
+        return ReportFormat.allCases.map { ($0.rawValue, $0.text(of: report)) } + [
+            ("annotations", GitHubAnnotation.lines(for: report).joined(separator: "\n")),
+            ("screen", text.details.joined(separator: "\n")), ("closing lines", groups.lines.joined(separator: "\n")),
+            ("line of JSON", result.json.text),
+        ]
+    }
+
+    /// The pieces that somebody reads as one.
+    private static func pieces(_ text: String) -> [String] {
+        var pieces = [text]
+        for end in ["\n", "%0A", "\\n", "<br>", "</li>", "</p>", " | ", "\",\"", "&#10;"] {
+            pieces = pieces.flatMap { $0.split(separator: end).map(String.init) }
+        }
+        return pieces
+    }
+
+    @Test("In every report format a remedy that names a served pin says in the same text how to confirm it (AD1)")
+    func formats() {
+        for cause in causes {
+            for (name, text) in texts(cause) {
+                for piece in Self.pieces(text) where served.contains(where: piece.contains) {
+                    guard Self.instructions.contains(where: piece.contains) else { continue }
+                    #expect(piece.contains(Self.clause), "\(cause.identifier) in \(name): \(piece)")
+                }
+                guard name != ReportFormat.prometheus.rawValue, !Self.harmless.contains(cause.identifier),
+                    cause.identifier != "inspected"
+                else { continue }
+                #expect(Self.pieces(text).contains { $0.contains(Self.clause) }, "\(cause.identifier) in \(name)")
+            }
+        }
+    }
+
+    @Test("The screen of a mismatch says how to confirm the served keys, and not to pin those of somebody else")
+    func screen() {
+        let text = VerdictText(
+            verdict: .mismatch(mismatch), subject: "api.test:443", source: "served", presented: [], now: testTime)
+        #expect(text.explanation.contains { $0.hasPrefix("  if the served keys are yours (\(Self.clause)): serve ") })
+        #expect(
+            text.explanation.last
+                == "  if they are not: the connection may be intercepted; pin nothing that is served here")
+    }
+
+    @Test("init says to confirm the keys that a server showed, and not those of a file at hand")
+    func initialPolicy() async throws {
+        try await site.serve { server in
+            let shown = await pinctl("init", "--ca-file", site.anchors, server.target())
+            #expect(shown.status == 0)
+            #expect(
+                shown.errors
+                    == "pinctl: next: before you ship these pins, confirm them on each server itself: pinctl hash of its "
+                    + "certificate file prints the pin of the leaf\n")
+        }
+        let atHand = await pinctl("init", "--ca-file", site.anchors, "--from", site.chain)
+        #expect(atHand.status == 0)
+        #expect(atHand.errors == "")
+    }
+
+    @Test("explain says to confirm the key of a server before its pin is written down")
+    func explanation() async throws {
+        let digest = "\(try X509Certificate(derBytes: site.leaf.derBytes).fingerprint)".replacing("cert-", with: "")
+        let pin = try site.leaf.key.pin
+        try await site.serve { server in
+            let asked = await pinctl("explain", digest, "--in", server.target(), "--ca-file", site.anchors)
+            #expect(asked.output.contains("write \(pin)"))
+            #expect(asked.output.contains(Self.clause))
+        }
+        let file = await pinctl("explain", digest, "--in", site.chain)
+        #expect(file.output.contains("write \(pin)"))
+        #expect(!file.output.contains("confirm"))
+    }
+}
