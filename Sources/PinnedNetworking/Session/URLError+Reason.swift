@@ -63,7 +63,9 @@ extension URLError.Code {
 
     private init(_ reason: RequestTargetError) {
         switch reason {
-        case .noURL, .noHost, .malformedHost, .noPort, .malformedLogin, .malformedRequest, .malformedFTP: self = .badURL
+        case .noURL, .noHost, .backslashInAuthority, .malformedHost, .noPort, .malformedLogin, .malformedRequest,
+            .malformedFTP:
+            self = .badURL
         case .unsupportedScheme: self = .unsupportedURL
         case .pinnedCleartext: self = .appTransportSecurityRequiresSecureConnection
         }
