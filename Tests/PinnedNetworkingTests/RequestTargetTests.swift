@@ -72,4 +72,39 @@ private func target(_ text: String) throws -> RequestTarget {
             #expect(error?.description.contains("secret") == false)
         }
     }
+
+    @Test(
+        "HA2: a URL with a backslash in its authority is refused, since it has two hosts",
+        arguments: [
+            #"https://good.test\@evil.test/"#, #"https://good.test\.evil.test@evil.test/"#,
+            #"http://good.test:80\@evil.test"#, #"https://[::1]\@evil.test/?#"#, #"HTTPS://u:p\@evil.test/a"#,
+            #"ftp://good.test\@evil.test/a"#, #"ftpes://good.test\@evil.test/a"#,
+        ])
+    func backslash(text: String) throws {
+        let url = try #require(URL(string: text))
+        let below = try #require(URL(string: "b", relativeTo: url))
+        let beside = try #require(URL(string: "//" + text.split(separator: "//")[1], relativeTo: url))
+        for url in [url, below, beside] {
+            let error = #expect(throws: RequestTargetError.backslashInAuthority) {
+                let request = URLRequest(url: url)
+                guard try FTPTarget(request) == nil else { return }
+                _ = try RequestTarget(request, isProxied: true)
+            }
+            #expect(error?.description.contains("%5C") == true)
+        }
+    }
+
+    @Test(
+        "A backslash that is percent-encoded, or not in the authority, has one reading and stays",
+        arguments: [
+            (#"https://DOMAIN%5Cuser:p@a.test/"#, #"DOMAIN\user"#, "/"), (#"https://a.test/b\c"#, nil, "/b%5Cc"),
+            (#"https://a.test?\@b.test"#, nil, "/?%5C@b.test"), (#"https://a.test/#//\@b"#, nil, "/"),
+            (#"https://a.test//\@b.test/"#, nil, "//%5C@b.test/"),
+        ] as [(String, String?, String)])
+    func harmlessBackslash(url: String, user: String?, path: String) throws {
+        let target = try target(url)
+        #expect(target.origin.description == "https://a.test")
+        #expect(target.user == user)
+        #expect(target.path == path)
+    }
 }

@@ -45,6 +45,7 @@ struct FTPTarget: Sendable {
         guard ["GET", nil].contains(request.httpMethod), request.httpBody == nil else {
             throw .malformedFTP("FTP is for downloads here: send a GET without a body")
         }
+        try RequestTarget.checkAuthority(of: request)
         guard let host = url.host(percentEncoded: false) else { throw .noHost }
         guard let port = UInt16(exactly: url.port ?? Int(security.defaultPort)), port > 0 else {
             throw .noPort(url.port ?? 0)

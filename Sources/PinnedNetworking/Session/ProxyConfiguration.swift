@@ -15,8 +15,13 @@ public struct ProxyConfiguration: Sendable, Hashable {
     /// Whether the proxy itself is spoken to over TLS, with a server trust challenge and pins of its own.
     public let usesTLS: Bool
     /// Hosts that are reached without the proxy, each with the names below it.
+    ///
+    /// An entry is a DNS name or an IP address; `.example.com` and `*.example.com` mean `example.com`. Every request of a
+    /// session with an entry that is neither fails.
     public var excludedDomains: [String] = []
     /// The hosts that are reached through the proxy, each with the names below it; empty for all of them.
+    ///
+    /// Entries are written as in ``excludedDomains``, and are as strictly required to be valid.
     public var matchDomains: [String] = []
 
     /// What the proxy speaks.
@@ -70,19 +75,50 @@ public struct ProxyConfiguration: Sendable, Hashable {
         credential.map { SOCKSHandshake.Login(user: $0.user ?? "", password: $0.password ?? "") }
     }
 
-    /// Whether requests to a host go through this proxy.
+    /// Whether requests to a host go through this proxy. Asked only when ``domainError`` is nil.
     func reaches(_ host: ServerName) -> Bool {
         !excludedDomains.contains { host.isWithin($0) }
             && (matchDomains.isEmpty || matchDomains.contains { host.isWithin($0) })
     }
+
+    /// The first entry of ``excludedDomains`` and ``matchDomains`` that isn't valid; nil when all are.
+    var domainError: ProxyDomainError? {
+        for (list, domains) in [("excludedDomains", excludedDomains), ("matchDomains", matchDomains)] {
+            if let domain = domains.first(where: { ServerName(domain: $0) == nil }) {
+                return ProxyDomainError(proxy: "\(host) port \(port)", list: list, domain: domain)
+            }
+        }
+        return nil
+    }
+}
+
+/// An entry of a proxy's domain lists that isn't valid, so that nobody can say which requests the proxy is for.
+struct ProxyDomainError: Error, Hashable, CustomStringConvertible {
+    let proxy: String
+    /// The name of the property.
+    let list: String
+    let domain: String
+
+    var description: String {
+        "\(list) of the proxy \(proxy) has \"\(visibleText(domain))\", which is neither a DNS name nor an IP address: "
+            + "write example.com, .example.com, *.example.com or 192.0.2.1"
+    }
 }
 
 extension ServerName {
-    /// Whether this is the domain or a name below it; `.example.com` and `*.example.com` mean the same domain.
-    fileprivate func isWithin(_ domain: String) -> Bool {
+    /// The domain of an entry; nil when it isn't valid. `.example.com` and `*.example.com` mean the same domain.
+    fileprivate init?(domain: String) {
         let bare =
             domain.hasPrefix("*.") ? domain.dropFirst(2) : domain.hasPrefix(".") ? domain.dropFirst() : domain[...]
-        guard let domain = try? ServerName(String(bare)) else { return false }
-        return self == domain || !isIPAddress && description.hasSuffix("." + domain.description)
+        guard let name = try? ServerName(String(bare)), bare.utf8.count == domain.utf8.count || !name.isIPAddress else {
+            return nil
+        }
+        self = name
+    }
+
+    /// Whether this is the domain or a name below it.
+    fileprivate func isWithin(_ domain: String) -> Bool {
+        guard let domain = ServerName(domain: domain) else { return false }
+        return self == domain || isSubdomain(of: domain)
     }
 }

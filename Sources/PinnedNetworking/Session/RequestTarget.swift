@@ -17,6 +17,7 @@ struct RequestTarget: Sendable {
     /// `isProxied` says that a proxy fetches it, who does so by FTP too.
     init(_ request: URLRequest, isProxied: Bool = false) throws(RequestTargetError) {
         guard let url = request.url?.absoluteURL else { throw .noURL }
+        try Self.checkAuthority(of: request)
         guard let scheme = HTTPScheme(rawValue: url.scheme?.lowercased() ?? ""), isProxied || scheme != .ftp
         else {
             throw .unsupportedScheme(url.scheme ?? "")
@@ -46,6 +47,21 @@ struct RequestTarget: Sendable {
     var name: ServerName { origin.name }
     var port: UInt16 { origin.port }
 
+    /// Throws when the authority of a request's URL was written with a backslash. `URL` escapes it, and what is before it
+    /// becomes a user; browsers and many servers read it as a slash, and what is before it becomes the host.
+    static func checkAuthority(of request: URLRequest) throws(RequestTargetError) {
+        for url in [request.url, request.url?.baseURL].compactMap(\.self) {
+            // As it was written; every other property is escaped.
+            let text = Array(url.dataRepresentation)
+            guard let slashes = text.firstRange(of: Array("//".utf8)) else { continue }
+            let ends = Array("/?#".utf8)
+            guard !text[..<slashes.lowerBound].contains(where: ends.contains) else { continue }
+            guard !text[slashes.upperBound...].prefix(while: { !ends.contains($0) }).contains(UInt8(ascii: "\\")) else {
+                throw .backslashInAuthority
+            }
+        }
+    }
+
     /// A user or password as it is used; nil when it is empty. One that says line breaks or NUL is meant for a reader
     /// further on, and refused.
     static func loginText(_ encoded: String?, _ decoded: String?) throws(RequestTargetError) -> String? {
@@ -64,6 +80,8 @@ enum RequestTargetError: Error, Hashable {
     /// `http`, for a host whose pins could not be looked at.
     case pinnedCleartext(ServerName)
     case noHost
+    /// What is before the backslash is a user to some readers and the host to others.
+    case backslashInAuthority
     case malformedHost(ServerNameError)
     case noPort(Int)
     /// The user or password of the URL, which stay out of the text.
@@ -81,6 +99,8 @@ extension RequestTargetError: CustomStringConvertible {
         case .pinnedCleartext(let name):
             "plain http to \(name) is refused: it is pinned, and http has no certificate to find the pins on; use https"
         case .noHost: "the URL names no host: write https://host/path"
+        case .backslashInAuthority:
+            "the URL has a backslash before its path: write / between host and path, and %5C in a user name"
         case .malformedHost(let error): error.description
         case .noPort(let port): "\(port) is no port: give one from 1 to 65535"
         case .malformedLogin: "the URL's user or password is not UTF-8, or has control characters: leave them out"

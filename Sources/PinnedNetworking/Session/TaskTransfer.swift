@@ -13,8 +13,10 @@ protocol TaskTransfer: AnyObject, Sendable {
 }
 
 extension URLSession {
-    /// The way that a task's URL and the proxies say.
+    /// The way that a task's URL and the proxies say. Throws when an entry of a proxy's domains isn't valid: the request
+    /// would go another way than its author meant.
     func makeTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
+        if let proxyError { throw proxyError }
         guard let request = task.originalRequest, let target = try FTPTarget(request) else {
             return try Transfer(task, of: self)
         }

@@ -38,7 +38,7 @@ extension URLError.Code {
     fileprivate init(_ reason: any Error) {
         switch reason {
         case let reason as RequestTargetError: self.init(reason)
-        case is HTTPRequestError: self = .badURL
+        case is HTTPRequestError, is ProxyDomainError: self = .badURL
         case let reason as FTPError: self.init(reason)
         case let reason as WorkLimit.End: self.init(reason)
         case let reason as TransportError: self.init(reason)
@@ -63,7 +63,9 @@ extension URLError.Code {
 
     private init(_ reason: RequestTargetError) {
         switch reason {
-        case .noURL, .noHost, .malformedHost, .noPort, .malformedLogin, .malformedRequest, .malformedFTP: self = .badURL
+        case .noURL, .noHost, .backslashInAuthority, .malformedHost, .noPort, .malformedLogin, .malformedRequest,
+            .malformedFTP:
+            self = .badURL
         case .unsupportedScheme: self = .unsupportedURL
         case .pinnedCleartext: self = .appTransportSecurityRequiresSecureConnection
         }

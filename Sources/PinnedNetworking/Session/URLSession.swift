@@ -43,6 +43,8 @@ public final class URLSession: Sendable {
     }
 
     let settings: SessionSettings
+    /// Why no request can be sent with the session's proxies.
+    let proxyError: ProxyDomainError?
     let pool: ConnectionPool
     let logins = AuthenticationCache()
     /// Credentials that were given for this session alone.
@@ -63,6 +65,7 @@ public final class URLSession: Sendable {
         configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
     ) {
         settings = configuration.snapshot
+        proxyError = settings.proxies.lazy.compactMap(\.domainError).first
         pool = ConnectionPool(limit: settings.connectionsPerHost)
         currentTrust = Locked(settings.trust)
         sessionDelegate = Locked(delegate)

@@ -107,6 +107,8 @@ public final class URLSessionConfiguration: Sendable {
     }
 
     /// The proxies; the first one that reaches a host is used for it, and no other way is tried.
+    ///
+    /// If an entry of a proxy's domains isn't valid, every request fails with an error that names it.
     public var proxyConfigurations: [ProxyConfiguration] {
         get { self[\.proxies] }
         set { self[\.proxies] = newValue }

@@ -1,7 +1,8 @@
 import CertificateTrust
-import PinnedNetworking
 import TestPKI
 import Testing
+
+@testable import PinnedNetworking
 
 /// HA5 and HA6 of the whole client, and the trust that a proxy has to earn itself.
 @Suite(.timeLimit(.minutes(2)))
@@ -69,6 +70,59 @@ struct ProxyTests {
                     #expect(others.map(\.line) == ["CONNECT pinned.test:443 HTTP/1.1"])
                     #expect(others.allSatisfy { $0.values(of: "Proxy-Authorization").isEmpty })
                 }
+            }
+        }
+    }
+
+    @Test(
+        "An entry of a proxy's domains means that domain and the names below it, and no name that only ends like it",
+        arguments: [
+            ("example.com", "example.com", true), ("example.com", "a.b.example.com", true),
+            (".example.com", "example.com", true), ("*.Example.com.", "a.example.com", true),
+            ("example.com", "notexample.com", false), ("example.com", "example.com.test", false),
+            ("example.com", "com", false), ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.10", false),
+            ("2.1", "192.0.2.1", false), ("[::1]", "::1", true),
+        ])
+    func domains(entry: String, host: String, isWithin: Bool) throws {
+        var proxy = ProxyConfiguration(httpCONNECTProxy: try ServerName("proxy.test"), port: 3128)
+        let host = try ServerName(host)
+        #expect(proxy.reaches(host))
+        proxy.matchDomains = [entry]
+        #expect(proxy.domainError == nil || entry == "2.1")
+        #expect(proxy.reaches(host) == isWithin)
+        (proxy.matchDomains, proxy.excludedDomains) = ([], [entry])
+        #expect(proxy.reaches(host) != isWithin)
+        proxy.matchDomains = [host.description]
+        #expect(proxy.reaches(host) != isWithin)
+    }
+
+    @Test(
+        "A proxy with an entry of its domains that isn't valid fails every request, which goes neither directly nor to it",
+        arguments: [
+            "", "*", ".", "*.*.example.com", "10.0.0.0/8", "https://example.com", "example.com:443", "b\u{FC}cher.test",
+            "a b", "127.1", "*.192.0.2.1", "<local>",
+        ], [false, true])
+    func invalidDomain(entry: String, isExclusion: Bool) async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            try await LoopbackServer(plain: .stall).run { proxy in
+                var way = try proxy.configuration()
+                // A valid entry before it changes nothing.
+                if isExclusion {
+                    way.excludedDomains = ["other.test", entry]
+                } else {
+                    way.matchDomains = ["pinned.test", entry]
+                }
+                let session = try site.session(server) { $0.proxyConfigurations = [way] }
+                for scheme in ["https", "http", "ftp"] {
+                    let error = try await session.failure("\(scheme)://pinned.test/a")
+                    #expect(error.code == .badURL)
+                    let list = isExclusion ? "excludedDomains" : "matchDomains"
+                    #expect(error.localizedDescription.contains("\(list) of the proxy \(proxy.address)"))
+                    #expect(error.localizedDescription.contains("\"\(entry)\""))
+                }
+                #expect(server.records.isEmpty)
+                #expect(proxy.records.isEmpty)
             }
         }
     }
