@@ -12,7 +12,20 @@ struct IdentityQuestion: Sendable {
     let session: URLSession
     let task: URLSessionTask
 
-    private let decided = Locked(Approval.Identity.none)
+    /// A question that default handling answered: the delegates of another task may answer it in another way.
+    struct Open: Sendable {
+        /// The distinguished names, in DER, of the issuers that the server named.
+        let issuers: [[UInt8]]
+        /// The digest of the identity that was shown; nil for none.
+        let shown: [UInt8]?
+    }
+
+    private struct State {
+        var decision = Approval.Identity.none
+        var open: Open?
+    }
+
+    private let state = Locked(State())
 
     init(
         name: ServerName, port: UInt16, scheme: String, proxyType: String?, session: URLSession, task: URLSessionTask
@@ -26,7 +39,10 @@ struct IdentityQuestion: Sendable {
     }
 
     /// Who decided what was shown.
-    var decision: Approval.Identity { decided.withLock { $0 } }
+    var decision: Approval.Identity { state.withLock { $0.decision } }
+
+    /// What has to be asked again before another task uses the connection, if anything.
+    var open: Open? { state.withLock { $0.open } }
 
     /// Chooses an identity, or none: without a credential, and with one of another kind, the handshake goes on
     /// anonymously, and the server says what it makes of that.
@@ -45,7 +61,11 @@ struct IdentityQuestion: Sendable {
             throw CancelledChallenge(space: space)
         case .performDefaultHandling:
             let identity = try stored?.shownIdentity()
-            decided.withLock { $0 = .stored(digest: identity?.digest) }
+            let isForSession = answer.step?.isSessionWide ?? false
+            state.withLock {
+                $0.decision = .stored(digest: identity?.digest)
+                $0.open = isForSession ? nil : Open(issuers: issuers, shown: identity?.digest)
+            }
             return identity
         case .rejectProtectionSpace:
             return note(nil, by: answer.step)
@@ -59,8 +79,8 @@ struct IdentityQuestion: Sendable {
     }
 
     private func note(_ identity: ClientIdentity?, by step: ChallengeRouting.Step?) -> ClientIdentity? {
-        decided.withLock {
-            $0 =
+        state.withLock {
+            $0.decision =
                 step?.isSessionWide == true
                 ? .session(digest: identity?.digest) : .task(task.taskIdentifier, digest: identity?.digest)
         }

@@ -56,22 +56,31 @@ struct Judge: Sendable {
             clientCertificateFor: name, port: port, issuers: [], protocol: scheme, proxyType: proxyType)
     }
 
-    /// Whether anybody is to hear of a reused connection.
-    func asksAgain(about server: JudgedServer) -> Bool { isAsked(about: server) || session.settings.observer != nil }
-
-    /// Whether a delegate judges for this task alone; the others have judged.
-    private func isAsked(about server: JudgedServer) -> Bool {
-        !server.isJudgedForSession && session.hasDelegate(for: task)
+    /// Asks the delegates that answer for single tasks about the server of a reused connection: whether to trust it, and
+    /// who the client is. Tells the observer.
+    ///
+    /// Returns false when they choose another identity than the one that was shown: the connection speaks for somebody
+    /// else. Throws when they refuse the server, or cancel.
+    func askAgain(about server: JudgedServer) async throws -> Bool {
+        guard session.hasDelegate(for: task) else {
+            observe(server)
+            return true
+        }
+        if server.isJudgedForSession {
+            observe(server)
+        } else {
+            let judgement = try await question(server.trust, .reused).judge()
+            guard judgement.acceptance(for: task) == server.approval.acceptance else {
+                throw ServerTrustRefusal.rejected(name)
+            }
+        }
+        guard let open = server.identityQuestion else { return true }
+        return try await identityQuestion().choose(open.issuers)?.digest == open.shown
     }
 
-    /// Puts the server of a reused connection to the delegates that judge for single tasks, and tells the observer.
-    func askAgain(about server: JudgedServer) async throws {
-        let question = question(server.trust, .reused)
-        guard isAsked(about: server) else { return question.observe(server) }
-        let judgement = try await question.judge()
-        guard judgement.acceptance(for: task) == server.approval.acceptance else {
-            throw ServerTrustRefusal.rejected(name)
-        }
+    /// Tells the observer about a server that the task's delegates were asked about, or needn't be.
+    func observe(_ server: JudgedServer) {
+        if session.settings.observer != nil { question(server.trust, .reused).observe(server) }
     }
 
     // MARK: New connections
@@ -94,8 +103,7 @@ struct Judge: Sendable {
             guard proxyType != nil, let refusal = error as? ServerTrustRefusal else { throw error }
             throw ProxyTrustRefusal(name: name, port: port, refusal: refusal)
         }
-        let identity = IdentityQuestion(
-            name: name, port: port, scheme: scheme, proxyType: proxyType, session: session, task: task)
+        let identity = identityQuestion()
         do {
             return try await goOn(pending, judgement, identity)
         } catch let error as TransportError {
@@ -115,7 +123,7 @@ struct Judge: Sendable {
             let connection = try await pending.accept(judgement.path, identity: identity.choose) {
                 approval.with(identity.decision)
             }
-            judged = JudgedServer(judgement, connection.approval)
+            judged = JudgedServer(judgement, connection.approval, identity.open)
             return connection
         }
     }
@@ -129,13 +137,18 @@ struct Judge: Sendable {
         defer { server = judged }
         return try await judge(pending) { pending, judgement, identity in
             let connection = try await pending.acceptProxy(judgement.path, identity: identity.choose)
-            judged = JudgedServer(judgement, approval(judgement).with(identity.decision))
+            judged = JudgedServer(judgement, approval(judgement).with(identity.decision), identity.open)
             return connection
         }
     }
 
     private func approval(_ judgement: ServerTrustQuestion.Judgement) -> Approval {
         Approval(policy: policy?.digest ?? [], roots: roots, acceptance: judgement.acceptance(for: task))
+    }
+
+    private func identityQuestion() -> IdentityQuestion {
+        IdentityQuestion(
+            name: name, port: port, scheme: scheme, proxyType: proxyType, session: session, task: task)
     }
 
     private func question(
@@ -155,12 +168,17 @@ struct JudgedServer: Sendable {
     let approval: Approval
     /// Whether the session's delegate answered for every task, so that the next one asks nobody.
     let isJudgedForSession: Bool
+    /// Who the client is, if the next task's delegates are to be asked as well.
+    let identityQuestion: IdentityQuestion.Open?
     /// Seconds that it took.
     let judgingTime: TimeInterval
     /// When the rule that decided ends.
     private let end: Date?
 
-    fileprivate init(_ judgement: ServerTrustQuestion.Judgement, _ approval: Approval) {
+    fileprivate init(
+        _ judgement: ServerTrustQuestion.Judgement, _ approval: Approval, _ identityQuestion: IdentityQuestion.Open?
+    ) {
+        self.identityQuestion = identityQuestion
         trust = judgement.trust
         path = judgement.path
         self.approval = approval

@@ -16,36 +16,61 @@ extension Transfer {
     func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
         if let held = await takeHeld(at: place) {
             let judges = try Judges(place, for: task, of: session)
-            if judges.hold(held) { return held }
+            if judges.hold(held), held.isValid(at: Date()) { return held }
             await session.pool.close(held, at: place)
         }
-        var current: Judges?
-        let lease = try await session.pool.lease(place) {
-            // Whatever has changed while the request waited counts.
-            let judges = try Judges(place, for: task, of: session)
-            let credential = knownTunnelCredential
-            let login = upcomingLogin
-            current = judges
-            return { judges.hold($0) && $0.holds(credential, for: self.task) && $0.holds(login) }
-        }
-        guard let judges = current else { throw CancellationError() }
-        switch lease {
-        case .reuse(let connection):
-            do {
-                try await judges.askAgain(about: connection)
-                return connection
-            } catch {
+        // Connections that have shown somebody else than this task's delegates choose.
+        var foreign: [PooledConnection] = []
+        while true {
+            var current: Judges?
+            let lease = try await session.pool.lease(place) {
+                // Whatever has changed while the request waited counts.
+                let judges = try Judges(place, for: task, of: session)
+                let credential = knownTunnelCredential
+                let login = upcomingLogin
+                current = judges
+                return { connection in
+                    judges.hold(connection) && connection.holds(credential, for: self.task) && connection.holds(login)
+                        && !foreign.contains { $0 === connection }
+                }
+            }
+            guard let judges = current else { throw CancellationError() }
+            switch lease {
+            case .reuse(let connection):
+                do {
+                    if try await askAgain(about: connection, judges) { return connection }
+                } catch {
+                    await session.pool.keep(connection, at: place)
+                    throw error
+                }
+                foreign.append(connection)
                 await session.pool.keep(connection, at: place)
-                throw error
-            }
-        case .open:
-            do {
-                return try await open(place, judges)
-            } catch {
-                await session.pool.close(nil, at: place)
-                throw error
+            case .open:
+                do {
+                    let connection = try await open(place, judges)
+                    asked.append(connection)
+                    return connection
+                } catch {
+                    await session.pool.close(nil, at: place)
+                    throw error
+                }
             }
         }
+    }
+
+    /// Asks the delegates about the servers of a reused connection, once for each connection. Returns false when the
+    /// connection has shown another identity than they choose.
+    private func askAgain(about connection: PooledConnection, _ judges: Judges) async throws -> Bool {
+        let isKnown = asked.contains { $0 === connection }
+        for (judge, server) in judges.servers(of: connection) {
+            if isKnown {
+                judge.observe(server)
+            } else if try await !judge.askAgain(about: server) {
+                return false
+            }
+        }
+        if !isKnown { asked.append(connection) }
+        return true
     }
 
     private func open(_ place: ConnectionPool.Place, _ judges: Judges) async throws -> PooledConnection {
@@ -202,10 +227,11 @@ private struct Judges: Sendable {
             && (connection.proxy.map { proxy?.holds($0) ?? false } ?? true)
     }
 
+    /// The servers of a connection that were judged, in the order in which the request meets them.
     @TransportActor
-    func askAgain(about connection: PooledConnection) async throws {
-        for (judge, server) in [(proxy, connection.proxy), (origin, connection.origin)] {
-            if let judge, let server, judge.asksAgain(about: server) { try await judge.askAgain(about: server) }
+    func servers(of connection: PooledConnection) -> [(Judge, JudgedServer)] {
+        [(proxy, connection.proxy), (origin, connection.origin)].compactMap { judge, server in
+            if let judge, let server { (judge, server) } else { nil }
         }
     }
 }

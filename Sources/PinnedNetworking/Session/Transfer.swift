@@ -40,6 +40,8 @@ final class Transfer: TaskTransfer {
     var lastRefusal: HTTPURLResponse?
     /// A connection in the middle of a login, which no other request may have.
     private var held: (connection: PooledConnection, place: ConnectionPool.Place)?
+    /// The connections that the task's delegates were asked about, when they were opened or before they were reused.
+    var asked: [PooledConnection] = []
     /// The login of the connection that went with the request.
     private(set) var sentLogin: ConnectionLogin?
     /// Whether a long body may stay behind while the connection is logged in.
@@ -266,6 +268,7 @@ final class Transfer: TaskTransfer {
             }
             exchange?.requestBodyWasSent()
             task.note { $0.requestEnd = Date() }
+            task.limit.progress(to: .response)
         }
         while true {
             if let head = self.head { return head }

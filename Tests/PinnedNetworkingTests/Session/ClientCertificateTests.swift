@@ -184,6 +184,78 @@ struct ClientCertificateTests {
         }
     }
 
+    enum Later: CaseIterable { case other, nothing, reject, cancel, same, byDefault, unasked }
+
+    @Test(
+        "ID1: a connection that shows a stored identity carries no request of a task whose delegate chooses otherwise",
+        arguments: Later.allCases)
+    func askedAgain(later: Later) async throws {
+        let scene = try Scene()
+        let bob = try scene.issuer.issue(.client("bob")).identity
+        let storage = URLCredentialStorage()
+        let credential = URLCredential(identity: scene.alice, certificates: nil, persistence: .permanent)
+        storage.setDefaultCredential(credential, for: .clientCertificate())
+        let spaces = Collected<URLProtectionSpace>()
+        let answer: Answer =
+            switch later {
+            case .other: (.useCredential, URLCredential(identity: bob, certificates: nil, persistence: .none))
+            case .same: (.useCredential, URLCredential(identity: scene.alice, certificates: nil, persistence: .none))
+            case .nothing: (.useCredential, nil)
+            case .reject: (.rejectProtectionSpace, nil)
+            case .cancel: (.cancelAuthenticationChallenge, nil)
+            case .byDefault, .unasked: (.performDefaultHandling, nil)
+            }
+        let delegate = TaskHandlerDelegate(
+            Self.delegate { challenge in
+                spaces.append(challenge.protectionSpace)
+                return answer
+            })
+        try await scene.server().run { server in
+            let session = try scene.site.session(server) { $0.urlCredentialStorage = storage }
+            #expect(try await session.get().body == "hello")
+            let own = later == .unasked ? nil : delegate
+            if later == .cancel {
+                #expect(try await session.failure(delegate: own).code == .cancelled)
+            } else {
+                #expect(try await session.get(delegate: own).body == "hello")
+            }
+            await session.flush()
+            let records = await server.ended(server.records.count)
+            let alice = scene.alice.certificates.map(\.derBytes)
+            switch later {
+            case .same, .byDefault, .unasked:
+                #expect(records.map(\.clientChain) == [alice])
+                #expect(records.map(\.requests.count) == [2])
+            case .cancel:
+                #expect(records.map(\.requests.count) == [1])
+            case .other, .nothing, .reject:
+                #expect(records.map(\.clientChain) == [alice, later == .other ? bob.certificates.map(\.derBytes) : []])
+                #expect(records.map(\.requests.count) == [1, 1])
+            }
+        }
+        // The question is the server's own, the issuers included.
+        #expect(spaces.values.allSatisfy { $0.distinguishedNames?.count == 1 })
+        #expect(spaces.values.isEmpty == (later == .unasked))
+    }
+
+    @Test("ID1: an identity that one task's delegate chose speaks for no task that would show the stored one")
+    func storedAfterChosen() async throws {
+        let scene = try Scene()
+        let bob = try scene.issuer.issue(.client("bob")).identity
+        let storage = URLCredentialStorage()
+        let credential = URLCredential(identity: scene.alice, certificates: nil, persistence: .permanent)
+        storage.setDefaultCredential(credential, for: .clientCertificate())
+        try await scene.server().run { server in
+            let session = try scene.site.session(server) { $0.urlCredentialStorage = storage }
+            #expect(try await session.get(delegate: TaskHandlerDelegate(Self.use(bob))).body == "hello")
+            for _ in 0..<2 { #expect(try await session.get().body == "hello") }
+            await session.flush()
+            let records = await server.ended(server.records.count)
+            #expect(records.map(\.clientChain) == [bob, scene.alice].map { $0.certificates.map(\.derBytes) })
+            #expect(records.map(\.requests.count) == [1, 2])
+        }
+    }
+
     // The client does not announce that it could (RFC 8446, section 4.2.6).
     @Test("TC12: a server that asks behind the handshake gets no certificate")
     func behindTheHandshake() async throws {
