@@ -54,6 +54,24 @@ struct RuleChoiceTests {
         #expect(policy.rule(for: try ServerName(name), port: port)?.host.description == expected)
     }
 
+    @Test(
+        "A host is spoken to in the clear only if none of its rules is enforced, at whatever port",
+        arguments: [
+            ("both.example.com", false), ("reporting.example.com", true), ("off.example.com", true),
+            ("www.parent.example.com", false), ("other.example.org", true),
+        ])
+    func cleartext(host: String, isPermitted: Bool) throws {
+        let policy = try PinningPolicy(rules: [
+            Self.rule("both.example.com", ports: [443]), Self.rule("both.example.com", ports: [8443], mode: .report),
+            Self.rule("reporting.example.com", mode: .report), Self.rule("off.example.com", mode: .off),
+            Self.rule("parent.example.com", subdomains: true),
+            Self.rule("www.parent.example.com", ports: [8443], mode: .report),
+        ])
+        #expect(policy.permitsCleartext(to: try ServerName(host)) == isPermitted)
+        let reversed = try PinningPolicy(rules: policy.rules.reversed())
+        #expect(reversed.permitsCleartext(to: try ServerName(host)) == isPermitted)
+    }
+
     @Test("One host may have a rule for each port")
     func rulesByPort() throws {
         let policy = try PinningPolicy(rules: [

@@ -137,9 +137,19 @@ package final class LoopbackServer: Sendable {
     package var applicationBytes: [UInt8] { records.flatMap(\.applicationBytes) }
 
     /// The records, once `count` connections have ended, which they do when the client has closed its side; at once
-    /// when the server or the waiting task is stopped.
+    /// when the server or the waiting task is stopped. At least `count`: a connection that never came, or didn't end, has
+    /// a record whose `failure` says so, and no test waits until its suite's time limit.
     package func ended(_ count: Int = 1) async -> [Record] {
         await log.ended(count)
+        var records = records
+        for index in records.indices where !records[index].hasEnded && records[index].failure == nil {
+            records[index].failure = "the connection did not end"
+        }
+        while records.count < count {
+            var missing = Record()
+            missing.failure = "the connection never came"
+            records.append(missing)
+        }
         return records
     }
 }

@@ -49,6 +49,37 @@ struct ConnectionReuseTests {
         }
     }
 
+    @Test("A task's delegate is asked about a server once for each connection, not again for a login or a redirect")
+    func askedOnce() async throws {
+        let site = try TestSite.shared.get()
+        let script = LoopbackServer.Script.answer { request in
+            switch request.target {
+            case "/login" where request.values(of: "Authorization").isEmpty:
+                .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""])
+            case "/login": .init("307 Temporary Redirect", fields: ["Location: /here"])
+            case "/here": .init("307 Temporary Redirect", fields: ["Location: https://start.test/there"])
+            default: .init(body: "hello")
+            }
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server) { $0.urlCredentialStorage = URLCredentialStorage() }
+            for count in 1...2 {
+                let hosts = Collected<String>()
+                let delegate = TaskHandlerDelegate { challenge in
+                    guard challenge.protectionSpace.serverTrust != nil else {
+                        return (.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
+                    }
+                    hosts.append(challenge.protectionSpace.host)
+                    return acceptServer(challenge)
+                }
+                #expect(try await session.get("https://pinned.test/login", delegate: delegate).body == "hello")
+                #expect(hosts.values == ["pinned.test", "start.test"], "task \(count)")
+            }
+            await session.flush()
+            #expect(await server.ended(2).map(\.requests.count) == [6, 2])
+        }
+    }
+
     @Test(
         "The observer sees every decision: about new connections, reused and resumed ones",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13],

@@ -1,7 +1,8 @@
 import CertificateTrust
-import PinnedNetworking
 import TestPKI
 import Testing
+
+@testable import PinnedNetworking
 
 /// What a session does when its policy ends, is replaced, or denies a key.
 @Suite(.timeLimit(.minutes(2)))
@@ -45,6 +46,69 @@ struct PolicyChangeTests {
                 #expect(await server.ended(known + 1).count == known + 1)
                 return
             }
+        }
+    }
+
+    @Test("A kept connection does not outlive the certificate of its server")
+    func expiredLeaf() async throws {
+        let site = try TestSite.shared.get()
+        var patience: Int64 = 2
+        while true {
+            let end = Int64(Date().timeIntervalSince1970) + patience
+            let leaf = try site.intermediate.server([.dns("pinned.test")]) { $0.notAfter = end }
+            let isDone = try await LoopbackServer(chain: [leaf, site.intermediate]).run { server in
+                let session = try site.session(server)
+                let first = try? await session.get()
+                // A machine that was too slow for the first request gets more time.
+                guard first?.body == "hello", Date().timeIntervalSince1970 < Double(end) else { return false }
+                // The last second is part of the validity.
+                while Date().timeIntervalSince1970 < Double(end + 1) { try await Task.sleep(for: .milliseconds(50)) }
+                #expect(try await session.failure().code == .serverCertificateHasBadDate)
+                await session.flush()
+                #expect(await server.ended(2).map(\.requests.count) == [1, 0])
+                return true
+            }
+            if isDone { return }
+            patience *= 2
+        }
+    }
+
+    @Test(
+        "PE21: the last message of a login is not sent under a policy that does not accept the server",
+        arguments: [true, false])
+    func replacedDuringLogin(isAccepted: Bool) async throws {
+        let site = try TestSite.shared.get()
+        let next = try PinningPolicy.pinning(isAccepted ? site.intermediate.pin : strangePin)
+        let acceptor = NTLMAcceptor()
+        let current = Locked<URLSession?>(nil)
+        let script = LoopbackServer.Script.answer { request in
+            let response = acceptor.answer(request)
+            // Between the server's message and the client's last one, which goes over the connection that was held.
+            let isChallenged = String(decoding: response.bytes, as: UTF8.self).contains("go on")
+            if isChallenged { current.withLock { $0?.pinning = next } }
+            return response
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let credential = URLCredential(user: "me", password: "word", persistence: .forSession)
+            let delegate = TaskHandlerDelegate { challenge in
+                challenge.protectionSpace.serverTrust == nil
+                    ? (.useCredential, credential) : (.performDefaultHandling, nil)
+            }
+            let session = try site.session(server, policy: .pinning(site.leaf.pin)) {
+                $0.urlCredentialStorage = URLCredentialStorage()
+            }
+            current.withLock { $0 = session }
+            if isAccepted {
+                #expect(try await session.get(delegate: delegate).body == "me ")
+            } else {
+                #expect(try await session.failure(delegate: delegate).code == .serverCertificateUntrusted)
+            }
+            await session.flush()
+            let records = await server.ended(2)
+            // Without a login, and with its first message.
+            #expect(records[0].requests.map { $0.values(of: "Authorization").count } == [0, 1])
+            #expect(acceptor.received.count == (isAccepted ? 1 : 0))
+            #expect(records[1].requests.isEmpty == !isAccepted)
         }
     }
 
