@@ -67,6 +67,7 @@ struct Plan {
             let isUncovered = covering.isEmpty && rule.isPinned
             let judged = isUncovered ? uncovered(planned, by: rule) : judge(shown, planned, by: rule, at: nil)
             var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names)
+            cell.countsPins = cell.standing != .off || rule.lastEnds.contains { $0 > now }
             cell.isUncovered = isUncovered && cell.standing == .breaks
             if let limit, cell.standing.isSurvival {
                 cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
@@ -124,7 +125,7 @@ struct Plan {
                             StoreJudgement(
                                 candidate: candidate, store: name,
                                 untrusted: alive.isEmpty ? "its path ends" : nil,
-                                paths: alive.map { ($0, rule.judge($0, at: time)) }, direct: direct))
+                                paths: alive.map { ($0, rule.judge($0, under: name, at: time)) }, direct: direct))
                     }
                 }
             }

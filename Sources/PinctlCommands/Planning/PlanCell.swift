@@ -38,8 +38,12 @@ struct PlanCell: Sendable {
     let rescues: [CanonicalPin]
     /// Whether what it survives by stays when the leaf has another key.
     let standsWithoutLeaf: Bool
+    /// Whether its clients have something that the verdict doesn't say, other roots for example.
+    let hasRemarks: Bool
     /// The end that is known: when it stops surviving, and why.
     var end: (date: Date, why: String)?
+    /// Whether the pins of its rules count on some device.
+    var countsPins = true
     /// Whether it breaks because no new certificate is valid for the host: no pin and no key helps.
     var isUncovered = false
 }
@@ -79,7 +83,15 @@ extension PlanCell {
         if !isEverywhere, standing == .breaks, outcomes.contains(where: \.standing.isSurvival) {
             findings.append("the others survive")
         }
-        finding = findings.joined(separator: "; ")
+        // Of a bypass that decided it was told.
+        let remarks =
+            standing == .unpinned
+            ? []
+            : rule.remarks.filter { remark in
+                !findings.contains { $0.contains(remark) }
+            }
+        hasRemarks = !remarks.isEmpty
+        finding = (findings + remarks).filter { !$0.isEmpty }.joined(separator: "; ")
         self.standing = standing
         var seen: Set<CanonicalPin> = []
         essential = outcomes.flatMap(\.essential).filter { seen.insert($0).inserted }
@@ -138,7 +150,7 @@ extension PlanCell {
             for judgement in accepted {
                 switch judgement {
                 case .unpinned: (standing, finding) = (.unpinned, "no pins for this host")
-                case .off(let date?): (standing, finding) = (.off, "pinning off since \(date.day)")
+                case .off(let day?): (standing, finding) = (.off, "pinning off since \(day)")
                 case .off: (standing, finding) = (.off, "its pins are off")
                 case .tolerated(let reason): (standing, finding) = (.survivesOnly, "survives: \(reason)")
                 default: break
