@@ -214,8 +214,8 @@ extension Arguments {
         in environment: CommandEnvironment, _ shares: [(name: String, share: Double)], _ console: inout Console
     ) throws(UsageError) -> (releases: [Release], unread: [ReportEntry]) {
         let sources = all(.against)
-        let hosts = all(.plannedHost)
-        let host = hosts.count == 1 ? hosts[0] : nil
+        let hosts = Set(try plannedHosts().map(\.name.description))
+        let host = hosts.count == 1 ? hosts.first : nil
         var reader: ReleaseReader
         if sources.isEmpty {
             let file = try plannedPolicy(in: environment)
