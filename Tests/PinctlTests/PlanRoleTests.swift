@@ -145,6 +145,30 @@ struct PlanRoleTests {
         }
     }
 
+    @Test("On paths of several lengths each pin is needed that one system cannot do without on one of them")
+    func severalPaths() async throws {
+        let other = try TestCertificate.root("Other Root")
+        let crossSigned = try other.crossSign(site.root)
+        let chain = try site.folder.add(site.leaf.pemText + site.intermediate.pemText + crossSigned.pemText)
+        let roots = try site.folder.add(site.root.pemText + other.pemText)
+        func needs(_ file: String) async throws -> [String] {
+            let run = await pinctl("plan", "--ca-file", roots, "--new", chain, "--against", file, "--json")
+            return try #require(try run.decoded(as: PlanDocument.self).results.first?.needs)
+        }
+        let (root, second) = (try site.root.key.pin, try other.key.pin)
+        // Its clients find either path, which the roots hold without the leaf.
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "require": ["root"], "pins": [
+              "\(try site.leaf.key.pin)", "\(root)", "\(second)"] }] }
+            """)
+        let ours = try await needs(policy)
+        #expect(ours == [])
+        // Android builds one path, and the one without the second root needs the first.
+        let theirs = try await needs(site.folder.add(androidText([root, second])))
+        #expect(theirs == [root])
+    }
+
     @Test("The end of the leaf counts where a rule requires its key, although a root matches too")
     func leafEnds() async throws {
         let end = Int64(testTime.timeIntervalSince1970) + 30 * 86_400

@@ -157,11 +157,13 @@ extension PlanCell {
                 }
             }
             guard !matches.isEmpty else { return }
+            let lengths = store.direct == nil ? store.paths.map(\.path.certificates.count) : [1]
             essential = matched.filter { pin in
-                judgements.allSatisfy { judgement in
+                let breaks = zip(judgements, lengths).map { judgement, length in
                     guard case .matched(let matches) = judgement else { return !judgement.isAccepted }
-                    return !Self.holds(matches.filter { $0.pin != pin }, rule, store)
+                    return !Self.holds(matches.filter { $0.pin != pin }, rule, length)
                 }
+                return rule.triesEveryPath ? !breaks.contains(false) : breaks.contains(true)
             }
             let titles = matches[0].map { "\(names.title($0.pin)) (\(PlanCell.place($0, in: store)))" }
             if isPartial {
@@ -176,13 +178,10 @@ extension PlanCell {
             }
         }
 
-        /// Whether these matches are enough.
-        private static func holds(_ matches: [PlannedMatch], _ rule: ReleaseRule, _ store: StoreJudgement) -> Bool {
+        /// Whether these matches are enough on a path of so many certificates.
+        private static func holds(_ matches: [PlannedMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
             rule.requiredRoles.allSatisfy { role in
-                matches.contains { match in
-                    let count = max(store.paths.map(\.path.certificates.count).max() ?? 1, match.index + 1)
-                    return role.covers(index: match.index, of: count)
-                }
+                matches.contains { role.covers(index: $0.index, of: length) }
             }
         }
 
