@@ -21,6 +21,7 @@ struct PlanAgreementTests {
     private static let hosts: [(name: String, port: Int)] = [
         ("api.test", 443), ("api.test", 8443), ("www.test", 443), ("deep.www.test", 443),
     ]
+    private static let time = testTime + 6 * 3_600
     private static let unlimited = #"<certificates src="system" overridePins="true" />"#
 
     init() throws {
@@ -101,7 +102,7 @@ struct PlanAgreementTests {
         return [
             ("leaf", config("leaf")), ("root", config("root")), ("strange", config("strange")),
             ("expired", config("strange", "2026-01-01")), ("expires", config("strange", "2027-01-01")),
-            // The time of these tests is this day's first second, in UTC.
+            // Begun in UTC at the time of these tests, and not everywhere.
             ("expires where the day begins", config("strange", "2026-11-20")),
             ("expired where the day begins", config("leaf", "2026-11-20")),
             ("system overrides", config("strange", roots: Self.unlimited)),
@@ -175,7 +176,7 @@ struct PlanAgreementTests {
             let rule = policy.rule(for: name, port: host.port)
             let isPinned = rule.map { $0.mode != .off } ?? (policy.unlisted == .refuse)
             do throws(PinningError) {
-                _ = try policy.evaluate(trust, port: host.port, at: testTime)
+                _ = try policy.evaluate(trust, port: host.port, at: Self.time)
                 return isPinned ? false : nil
             } catch {
                 if case .denied = error { return true }
@@ -188,9 +189,9 @@ struct PlanAgreementTests {
         // DANE-EE looks at the key alone (RFC 7671, section 5.1).
         let alone = rules.flatMap(\.pins).filter { $0.trust != .chain }
         if alone.contains(where: { $0.role == .leaf && $0.matches(presented.leaf) }) { return false }
-        guard let paths = try? trust.allPaths(at: testTime, limit: 16) else { return true }
+        guard let paths = try? trust.allPaths(at: Self.time, limit: 16) else { return true }
         return [-43_200, 0, 43_200].contains { (offset: Int) -> Bool in
-            let circumstances = DecisionCircumstances(at: testTime, offset: offset, anchorSource: "system")
+            let circumstances = DecisionCircumstances(at: Self.time, offset: offset, anchorSource: "system")
             return paths.contains { !policy.decide($0.certificates, by: rules, under: circumstances).isAccepted }
         }
     }
@@ -204,7 +205,10 @@ struct PlanAgreementTests {
                 let new = try site.folder.add(chain.certificates.map(\.pemText).joined())
                 let title = "\(file.dialect) \(file.name), \(chain.name)"
                 let run = await pinctl(
-                    ["plan", "--ca-file", roots, "--new", new, "--against", path, "--json"]
+                    [
+                        "plan", "--ca-file", roots, "--new", new, "--against", path, "--json", "--at",
+                        "2026-11-20T06:00:00Z",
+                    ]
                         + Self.hosts.flatMap { ["--host", "\($0.name):\($0.port)"] })
                 let results = try #require(try? run.decoded(as: PlanDocument.self).results, "\(title): \(run)")
                 try #require(results.count == Self.hosts.count, "\(title): \(run)")
