@@ -58,6 +58,8 @@ struct HostExplanation {
         switch count {
         case 0 where policy.unlisted == .refuse:
             "\(host): no rule reaches it, and \(dialect.title) refuses such hosts here"
+        case 0 where policy.denied.isEmpty && policy.rules.allSatisfy { $0.mode == .off }:
+            "\(host): no pins: the file pins no host, and \(dialect.title) verifies its chain and looks at no pin"
         case 0 where !policy.denied.isEmpty:
             "\(host): no rule reaches it; \(dialect.title) verifies its chain and refuses denied keys alone"
         case 0: "\(host): no rule reaches it; \(dialect.title) verifies its chain and looks at no pin"

@@ -24,6 +24,27 @@ struct PlanSettingTests {
 
     private static let system = #"<certificates src="system" />"#
 
+    @Test("A file without pins is an answer of its own: its releases have no pins, and nothing breaks")
+    func withoutPins() async throws {
+        // Clients ignore a record of this kind.
+        let zone = try site.folder.add(
+            "_443._tcp.api.test. IN TLSA 9 1 1 \(String(repeating: "ab", count: 32))\n", name: "zone")
+        let run = await plan("--against", zone)
+        #expect(run.status == 0)
+        #expect(run.lines.contains("\(zone)  no pins"), "\(run)")
+        #expect(run.errors == "pinctl: note: \(zone): no pins, so every trusted chain is accepted\n")
+        // Beside another release the matrix has a row for each.
+        let policy = try site.policy("\"\(strangePin)\"")
+        let both = await plan("--against", zone, "--against", policy)
+        #expect(both.status == 1 && both.lines.contains { $0.hasPrefix("\(zone) ") && $0.hasSuffix("  no pins") })
+        // A policy that has pins, and for none of the names, is the wrong file.
+        let other = await plan("--against", try site.policy("\"\(strangePin)\"", host: "other.test"))
+        #expect(other.status == 2 && other.errors.contains("no release has a rule for a name of"))
+        let explained = await pinctl("explain", "api.test", "--policy", zone)
+        #expect(explained.status != 2)
+        #expect(explained.lines[0].hasPrefix("api.test: no pins: the file pins no host, and "), "\(explained)")
+    }
+
     @Test("overridePins on the system's roots turns the pins off for every public chain, and the row says so")
     func systemOverride() async throws {
         let roots = #"<certificates src="system" overridePins="true" />"#

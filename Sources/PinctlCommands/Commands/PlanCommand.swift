@@ -48,6 +48,13 @@ extension CommandDefinition {
             let (releases, unread) = try arguments.releases(in: environment, shares, &console)
             report.entries = unread
             guard !releases.isEmpty else { return reports.write(report, &console) }
+            let unpinned = releases.filter(\.pinsNothing).map(\.name)
+            if !unpinned.isEmpty {
+                let more = unpinned.count > 5 ? " and \(unpinned.count - 5) more" : ""
+                console.note(
+                    "note: \(unpinned.prefix(5).joined(separator: ", "))\(more): no pins, so every trusted chain is accepted"
+                )
+            }
             let hosts = named.isEmpty ? Plan.hosts(for: candidates, replacing: current, in: releases) : named
             guard !hosts.isEmpty else {
                 throw .unusable([

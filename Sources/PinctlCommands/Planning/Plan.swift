@@ -180,11 +180,18 @@ struct Plan {
 
 extension Plan {
     /// The hosts to judge: those that the new names and the rules of some release have in common, and those that are
-    /// lost. Empty when they have none in common and nobody said what servers show today.
+    /// lost. Where no release pins anything, the new names. Empty when they have none in common and nobody said what
+    /// servers show today.
     static func hosts(
         for candidates: [NewChain], replacing current: [NewChain], in releases: [Release]
     ) -> [PlannedHost] {
         let hosts = hosts(of: candidates, in: releases)
+        guard !hosts.isEmpty || !releases.allSatisfy(\.pinsNothing) else {
+            var seen: Set<PlannedHost> = []
+            return candidates.flatMap(\.names).compactMap { ServerName.named($0) }
+                .map { PlannedHost(name: $0, port: 443, pattern: $1) }
+                .filter { seen.insert($0).inserted }
+        }
         guard !hosts.isEmpty || !current.isEmpty else { return [] }
         let before =
             current.isEmpty ? pinnedHosts(besides: candidates, in: releases) : Self.hosts(of: current, in: releases)

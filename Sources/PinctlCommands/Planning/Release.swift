@@ -62,6 +62,15 @@ struct Release: Sendable {
     /// The hosts that its rules name, each with a port that the rule reaches.
     var namedHosts: [PlannedHost] { rules.flatMap(\.namedHosts).map(\.host) }
 
+    /// Whether its file pins no host and refuses none.
+    var pinsNothing: Bool {
+        guard rules.allSatisfy({ $0.mode == .off }) else { return false }
+        return switch pins {
+        case .policy(let policy): policy.unlisted == .trust && policy.deny.isEmpty
+        case .dialect(_, let policy): policy.unlisted == .trust && policy.denied.isEmpty
+        }
+    }
+
     /// The same of rules whose pins count, and whether names below the host are meant too.
     var pinnedHosts: [(host: PlannedHost, reachesBelow: Bool)] {
         rules.filter { $0.mode != .off }.flatMap(\.namedHosts)
