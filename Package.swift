@@ -99,7 +99,8 @@ let package = Package(
         .testTarget(
             name: "PinctlTests",
             dependencies: [
-                "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "TLSTransport", "TestPKI",
+                "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "PinDialects", "TLSTransport",
+                "TestPKI",
             ],
             // Run by the tests themselves.
             exclude: ["Scripts"],

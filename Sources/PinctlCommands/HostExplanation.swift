@@ -58,6 +58,8 @@ struct HostExplanation {
         switch count {
         case 0 where policy.unlisted == .refuse:
             "\(host): no rule reaches it, and \(dialect.title) refuses such hosts here"
+        case 0 where policy.denied.isEmpty && policy.rules.allSatisfy { $0.mode == .off }:
+            "\(host): no pins: the file pins no host, and \(dialect.title) verifies its chain and looks at no pin"
         case 0 where !policy.denied.isEmpty:
             "\(host): no rule reaches it; \(dialect.title) verifies its chain and refuses denied keys alone"
         case 0: "\(host): no rule reaches it; \(dialect.title) verifies its chain and looks at no pin"
@@ -81,13 +83,7 @@ extension CanonicalRule {
                 "a match as " + PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as "))
         }
         if let ports { words.append("port " + ports.sorted().map(String.init).joined(separator: ", ")) }
-        if let expiry {
-            if case .instant(let end) = expiry.moment, Double(end) <= time.timeIntervalSince1970 {
-                words.append("ended \(expiry.title)")
-            } else {
-                words.append("until \(expiry.title)")
-            }
-        }
+        if let expiry { words.append(expiry.phase(at: time)) }
         let bypasses = (anchors ?? []).filter(\.bypassesPins).map(\.source)
         if !bypasses.isEmpty {
             words.append("no pin counts for chains that end at " + bypasses.joined(separator: ", "))
@@ -110,5 +106,19 @@ extension CanonicalRule {
         if let location { members += [("file", .string(location.path)), ("line", .integer(location.line))] }
         if let expiry { members.append(("expires", .string(expiry.title))) }
         return .object(members)
+    }
+}
+
+extension RuleExpiry {
+    /// `until 2026-12-31 (stop-pinning)`, or `expired …`; a day begins where the device is.
+    fileprivate func phase(at time: Date) -> String {
+        let zones = [ReleaseRule.zoneMargin, -ReleaseRule.zoneMargin].map { offset in
+            moment.isOver(under: DecisionCircumstances(at: time, offset: offset))
+        }
+        switch (zones[0], zones[1]) {
+        case (false, _): return "until \(title)"
+        case (true, false): return "expired \(title) where that day has begun"
+        case (true, true): return "expired \(title)"
+        }
     }
 }

@@ -23,6 +23,8 @@ enum Verdict: Sendable {
     case keyDenied(Pin)
     /// A key without a chain, whose rule has ended.
     case keyExpired(PinningRule, PinningExpiry)
+    /// Of the certificates in files none is valid for the rule's host; the names that they have.
+    case noCertificate(PinningRule, names: [String])
     /// The chain is trusted, and holds what the policy denies.
     case denied(PinMatch, VerifiedPath, port: Int)
     /// The chain is trusted, and its rule has ended: clients refuse the server, or pin no more.
@@ -50,6 +52,7 @@ enum Verdict: Sendable {
         case .denied, .keyDenied: .denied
         case .expired, .keyExpired: .expired
         case .unlisted: .notCovered
+        case .noCertificate: .noCertificate
         case .untrusted(.untrusted(let finding)) where finding.rule == .nameMismatch: .nameMismatch
         case .untrusted(.untrusted(let finding)) where finding.rule == .expired: .chainExpired
         case .untrusted: .untrusted
@@ -62,14 +65,15 @@ enum Verdict: Sendable {
         switch self {
         case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, _, let path): path
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.path
-        case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .unlisted, .untrusted, .unreachable: nil
+        case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .untrusted, .unreachable: nil
         }
     }
 
     /// The rule that decided, where there is one.
     var rule: PinningRule? {
         switch self {
-        case .matched(_, _, let rule), .expired(_, let rule, _), .keyMatched(_, let rule), .keyExpired(let rule, _):
+        case .matched(_, _, let rule), .expired(_, let rule, _), .keyMatched(_, let rule), .keyExpired(let rule, _),
+            .noCertificate(let rule, _):
             rule
         case .trusted(_, let rule), .keyStrange(_, let rule): rule
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.rule

@@ -35,6 +35,43 @@ struct FileCheckTests {
         #expect(uncovered.status == 1)
     }
 
+    @Test("fails for a host of the policy that no certificate is valid for, with the names that there are")
+    func missingNames() async throws {
+        let pin = "\"\(try site.root.key.pin)\""
+        let policy = try site.folder.add(policyText([("api.test", [pin]), ("www.test", [pin])]))
+        let run = await check("--policy", policy, site.chain)
+        #expect(
+            run.lines[1] == "FAIL  www.test  no certificate of the files is valid for it, only for api.test "
+                + "(policy \(policy):2:1): have one issued for this name too, or check the host's own certificate with the "
+                + "others")
+        #expect(run.lines.last == "2 checked: 1 ok, 1 failed" && run.status == 1)
+        let json = await check("--policy", policy, "--json", site.chain)
+        #expect(
+            json.output.contains(#""target":"www.test","failure":"no_certificate www.test","verdict":"no_certificate""#)
+        )
+        #expect(json.output.contains(#""names":["api.test"]"#), "\(json.output)")
+        // The certificate of that host, its key, or the name in the certificate is what is missing.
+        let other = try site.folder.add(site.intermediate.leaf("www.test").pemText + site.intermediate.pemText)
+        #expect(await check("--policy", policy, site.chain, other).status == 0)
+        let both = try site.folder.add(
+            site.intermediate.leaf("api.test", "www.test").pemText + site.intermediate.pemText)
+        #expect(await check("--policy", policy, both).status == 0)
+        let request = try site.folder.add(TestSigningRequest(TestName(.commonName("www.test")), key: TestKey()).pemText)
+        let asked = await check("--policy", policy, site.chain, request)
+        #expect(
+            !asked.output.contains("no certificate") && asked.output.contains("for www.test  pin mismatch"), "\(asked)")
+        // Without a certificate nothing is said of names; hosts without pins and names below a host need none.
+        let root = try site.folder.add(TestPEM.block("PUBLIC KEY", site.root.key.publicKeyDER))
+        #expect(await check("--policy", policy, root).status == 0)
+        let lenient = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "test.example", "subdomains": true, "pins": [\(pin)] },
+              { "host": "cdn.example", "mode": "off", "pins": [\(pin)] }] }
+            """)
+        let below = try site.folder.add(site.intermediate.leaf("a.test.example").pemText + site.intermediate.pemText)
+        #expect(await check("--policy", lenient, below).status == 0)
+    }
+
     @Test("passes over folders in a folder, as the other commands do")
     func nestedFolders() async throws {
         let made = try await shell("mkdir -p certs/old && cp chain.pem certs", in: site.folder)

@@ -357,6 +357,7 @@ struct PlanDocument: Decodable {
         let host: String?
         let verdict: String?
         let until: String?
+        let needs: [String]?
     }
 
     struct Summary: Decodable {

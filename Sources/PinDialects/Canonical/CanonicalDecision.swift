@@ -145,7 +145,7 @@ extension CanonicalPin {
 
 extension RuleExpiry.Moment {
     /// Whether the rule has ended.
-    func isOver(under circumstances: DecisionCircumstances) -> Bool {
+    package func isOver(under circumstances: DecisionCircumstances) -> Bool {
         let now = circumstances.time.timeIntervalSince1970
         return switch self {
         case .instant(let seconds): now >= Double(seconds)

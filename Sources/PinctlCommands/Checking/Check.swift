@@ -76,7 +76,7 @@ struct Check: Sendable {
 
     /// What came of one item.
     private enum Outcome: Sendable {
-        case results([CheckResult], problems: [String] = [], notes: [String] = [])
+        case results(FileCheck.Outcome)
         case problem(String, [(String, JSON)])
     }
 
@@ -89,6 +89,7 @@ struct Check: Sendable {
         let start = ContinuousClock.now
         noteAnchors(&console)
         var items = 0
+        var coverage = FileCheck.Coverage()
         let jobs = servers.probe.settings.jobs
         await inOrder(
             { await queue.next() }, atOnce: jobs, window: jobs * Self.windowFactor,
@@ -97,13 +98,14 @@ struct Check: Sendable {
                 items += 1
                 console.progress(nil)
                 switch outcome {
-                case .results(let results, let problems, let notes):
-                    for note in notes { console.note(note) }
-                    for result in results {
+                case .results(let outcome):
+                    coverage.formUnion(outcome.coverage)
+                    for note in outcome.notes { console.note(note) }
+                    for result in outcome.results {
                         let (told, outcome) = tell(result, &gate, &groups, &console)
                         if keepsResults { report.entries.append(ReportEntry(told, outcome)) }
                     }
-                    for problem in problems {
+                    for problem in outcome.problems {
                         console.problem(problem, .badInput)
                         if keepsResults { report.entries.append(ReportEntry(problem: problem, [])) }
                     }
@@ -116,6 +118,10 @@ struct Check: Sendable {
                 console.progress("\(items)\(queue.count.map { "/\($0)" } ?? "")  \(gate.failed) failed")
             })
         console.progress(nil)
+        for result in files.lacking(coverage) {
+            let (told, outcome) = tell(result, &gate, &groups, &console)
+            if keepsResults { report.entries.append(ReportEntry(told, outcome)) }
+        }
         if gate.checked == 0, console.status == .good, !acceptsNothing {
             let names = lists.map(DialectInput.title).joined(separator: ", ")
             console.problem(
@@ -142,10 +148,9 @@ struct Check: Sendable {
         switch item {
         case .server(let target, let expectation, let settings, let input):
             return .results(
-                await servers.results(of: target, expecting: expectation, settings, input: input))
-        case .file(let path, let isNamed):
-            let (results, problems, notes) = files.results(of: path, isNamed: isNamed)
-            return .results(results, problems: problems, notes: notes)
+                FileCheck.Outcome(
+                    results: await servers.results(of: target, expecting: expectation, settings, input: input)))
+        case .file(let path, let isNamed): return .results(files.outcome(of: path, isNamed: isNamed))
         case .problem(let message, let members): return .problem(message, members)
         }
     }

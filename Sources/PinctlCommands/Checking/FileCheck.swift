@@ -29,10 +29,46 @@ struct FileCheck: Sendable {
     /// Hosts that one certificate is judged for; it may name any number.
     private static let nameLimit = 200
 
-    /// The results for one file, what could not be read in it, and what was passed over.
-    func results(
-        of path: String, isNamed: Bool
-    ) -> (results: [CheckResult], problems: [String], notes: [String]) {
+    /// What files have for the hosts of the policy.
+    struct Coverage: Sendable {
+        /// The rules for which there is a certificate or a key.
+        private(set) var rules: Set<PolicyLocation> = []
+        /// The names of all certificates.
+        private(set) var names: [String] = []
+        private(set) var hasCertificate = false
+        /// Whether some certificate has too many names to judge.
+        fileprivate(set) var isCut = false
+
+        fileprivate mutating func add(_ rule: PinningRule) {
+            if let location = rule.location { rules.insert(location) }
+        }
+
+        fileprivate mutating func add(namesOf leaf: X509Certificate) {
+            hasCertificate = true
+            for entry in leaf.subjectAlternativeNames.prefix(FileCheck.nameLimit) { names.append(entry.description) }
+        }
+
+        mutating func formUnion(_ other: Coverage) {
+            rules.formUnion(other.rules)
+            names += other.names.filter { !names.contains($0) }.prefix(max(0, FileCheck.nameLimit - names.count))
+            hasCertificate = hasCertificate || other.hasCertificate
+            isCut = isCut || other.isCut
+        }
+    }
+
+    /// The results for one file.
+    struct Outcome: Sendable {
+        var results: [CheckResult] = []
+        /// What could not be read in it.
+        var problems: [String] = []
+        /// What was passed over.
+        var notes: [String] = []
+        var coverage = Coverage()
+    }
+
+    /// Checks one file.
+    func outcome(of path: String, isNamed: Bool) -> Outcome {
+        var coverage = Coverage()
         var content = self.content(of: path, isNamed: isNamed)
         let leaves = content.certificates.filter { !$0.certificate.isCertificateAuthority }
         let others = content.certificates.map(\.certificate)
@@ -40,9 +76,11 @@ struct FileCheck: Sendable {
         for (index, leaf) in leaves {
             let title = leaves.count > 1 ? "\(path)[\(index)]" : path
             let chain = PresentedChain(leaf: leaf, intermediates: others.filter { $0 != leaf })
-            let (claims, isCut) = claims(of: leaf)
+            coverage.add(namesOf: leaf)
+            let (claims, isCut) = claims(of: leaf, &coverage)
             results += self.results(of: chain, by: claims, title)
             if isCut {
+                coverage.isCut = true
                 content.problems.append(
                     "\(title): is for more than \(Self.nameLimit) hosts of the policy, and those behind them are not "
                         + "judged: check the servers, or a policy with fewer of the hosts")
@@ -58,10 +96,24 @@ struct FileCheck: Sendable {
         }
         for key in keys {
             let found = self.results(of: key, keys.count > 1 ? "\(path)[\(key.index)]" : path)
+            for result in found { result.text.verdict.rule.map { coverage.add($0) } }
             results += isNamed || key.role != .ca ? found : found.filter(\.isAboutPin)
         }
         for index in results.indices { results[index].file = path }
-        return (results, content.problems, content.notes)
+        return Outcome(results: results, problems: content.problems, notes: content.notes, coverage: coverage)
+    }
+
+    /// The hosts of the policy that no certificate in the files is valid for, where there are certificates at all.
+    func lacking(_ coverage: Coverage) -> [CheckResult] {
+        guard case .policy(let file) = source, coverage.hasCertificate, !coverage.isCut else { return [] }
+        return file.policy.rules.filter { rule in
+            rule.mode != .off && rule.location.map { !coverage.rules.contains($0) } ?? false
+        }.map { rule in
+            CheckResult(
+                text: VerdictText(
+                    verdict: .noCertificate(rule, names: coverage.names), subject: "\(rule.host)", source: "file",
+                    presented: [], now: judge.time))
+        }
     }
 
     private func content(of path: String, isNamed: Bool) -> Content {
@@ -129,7 +181,7 @@ extension FileCheck {
 
     /// Every host of the policy that a certificate is for, up to a limit, and whether there are more; of pins given by
     /// themselves any.
-    private func claims(of leaf: X509Certificate) -> ([Claim], isCut: Bool) {
+    private func claims(of leaf: X509Certificate, _ coverage: inout Coverage) -> ([Claim], isCut: Bool) {
         let entries = leaf.subjectAlternativeNames
         let named = entries.prefix(Self.nameLimit).compactMap(Self.host)
         guard case .policy(let file) = source else {
@@ -146,6 +198,7 @@ extension FileCheck {
                 hosts += named.filter { $0.isSubdomain(of: rule.host) }
                 if rest.contains(where: { $0.isSubdomain(of: rule.host) }) { return (claims, true) }
             }
+            if !hosts.isEmpty { coverage.add(rule) }
             guard let port = UInt16(exactly: rule.ports?.min() ?? 443) else { continue }
             for name in hosts where !claims.contains(where: { $0.name == name && $0.port == port }) {
                 // The rule of a name nearer to it decides about it.

@@ -13,6 +13,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case denied
     case expired
     case notCovered = "not_covered"
+    case noCertificate = "no_certificate"
     case untrusted
     case nameMismatch = "name_mismatch"
     case chainExpired = "chain_expired"
@@ -22,7 +23,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     var status: ExitCode {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .good
-        case .pinMismatch, .keyMismatch, .bypassed, .denied, .expired, .notCovered: .finding
+        case .pinMismatch, .keyMismatch, .bypassed, .denied, .expired, .notCovered, .noCertificate: .finding
         case .untrusted, .nameMismatch, .chainExpired: .notTrusted
         case .unreachable: .couldNotCheck
         }
@@ -43,6 +44,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .denied: "the chain holds a key that the policy denies"
         case .expired: "the rule has ended"
         case .notCovered: "the policy has no rule for it"
+        case .noCertificate: "none of the certificates in the files is valid for a host of the policy"
         case .untrusted: "the chain is not trusted; pins were not judged"
         case .nameMismatch: "the certificate is for other names"
         case .chainExpired: "a certificate of the chain has expired"
@@ -64,6 +66,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .denied: "have the certificate issued for another key, or by another authority"
         case .expired: "ship a policy with a later end"
         case .notCovered: "add a rule for it"
+        case .noCertificate:
+            "have the certificate issued for this name too, or check the host's own certificate with the others"
         case .untrusted: "mend what the reason names: send the intermediates, or have the certificate reissued"
         case .nameMismatch:
             "connect to a name that the certificate has, or reissue it with this one; a default certificate shows that the "

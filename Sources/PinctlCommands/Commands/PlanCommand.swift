@@ -48,6 +48,13 @@ extension CommandDefinition {
             let (releases, unread) = try arguments.releases(in: environment, shares, &console)
             report.entries = unread
             guard !releases.isEmpty else { return reports.write(report, &console) }
+            let unpinned = releases.filter(\.pinsNothing).map(\.name)
+            if !unpinned.isEmpty {
+                let more = unpinned.count > 5 ? " and \(unpinned.count - 5) more" : ""
+                console.note(
+                    "note: \(unpinned.prefix(5).joined(separator: ", "))\(more): no pins, so every trusted chain is accepted"
+                )
+            }
             let hosts = named.isEmpty ? Plan.hosts(for: candidates, replacing: current, in: releases) : named
             guard !hosts.isEmpty else {
                 throw .unusable([
@@ -214,8 +221,8 @@ extension Arguments {
         in environment: CommandEnvironment, _ shares: [(name: String, share: Double)], _ console: inout Console
     ) throws(UsageError) -> (releases: [Release], unread: [ReportEntry]) {
         let sources = all(.against)
-        let hosts = all(.plannedHost)
-        let host = hosts.count == 1 ? hosts[0] : nil
+        let hosts = Set(try plannedHosts().map(\.name.description))
+        let host = hosts.count == 1 ? hosts.first : nil
         var reader: ReleaseReader
         if sources.isEmpty {
             let file = try plannedPolicy(in: environment)

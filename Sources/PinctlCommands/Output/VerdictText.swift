@@ -68,6 +68,12 @@ struct VerdictText {
         case .denied(let match, let path, let port): return "\(PinDecision.denied(match, path, port: port))"
         case .expired(let decision, _, _): return "\(decision)"
         case .unlisted(let policy): return "not covered: \(policy) has no rule for it: add one"
+        case .noCertificate(let rule, let names):
+            let more = names.count > 5 ? " and \(names.count - 5) more" : ""
+            let valid = names.isEmpty ? "" : ", only for \(names.prefix(5).joined(separator: ", "))\(more)"
+            return
+                "no certificate of the files is valid for it\(valid) (\(rule.origin)): have one issued for this name too, "
+                + "or check the host's own certificate with the others"
         case .untrusted(.untrusted(let finding)): return "not trusted [\(finding.rule.rawValue)]: \(finding)"
         case .untrusted(let error): return "not trusted: \(error)"
         case .unreachable(let reason): return "unreachable: \(reason)"
@@ -160,6 +166,7 @@ extension Verdict {
             "pin mismatch: \(mismatch.finding)"
         case .untrusted(let error): "not trusted: \(error)"
         case .keyStrange: "pin mismatch: the key is no pin of the rules for it"
+        case .noCertificate: "no certificate of the files is valid for the host"
         default: word.rawValue
         }
     }
@@ -183,6 +190,8 @@ extension VerdictText {
         case .unreachable(let error):
             members += [("reason", .string(error.description)), ("unreachable", .string(error.reasonWord))]
         case .unlisted(let policy): members.append(("policy", .string(policy)))
+        case .noCertificate(let rule, let names):
+            members += Self.members(of: rule, []) + [("names", .array(names.map { .string($0) }))]
         case .trusted: break
         }
         if !causes.isEmpty { members.append(("diagnosis", .array(causes.map(Self.element)))) }
@@ -202,7 +211,7 @@ extension VerdictText {
         switch verdict {
         case .matched, .trusted, .mismatch, .keyMismatch, .bypassed, .denied, .expired: true
         case .untrusted: false
-        case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .unlisted, .unreachable: .null
+        case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .unreachable: .null
         }
     }
 

@@ -16,7 +16,7 @@ enum PathJudgement: Hashable, Sendable {
     /// Accepted although no pins match, for this reason.
     case tolerated(String)
     /// Accepted since pins are off: from a day on, or all along.
-    case off(since: Date?)
+    case off(since: String?)
     /// No rule reaches the host.
     case unpinned
     /// Refused, and why; `isMismatch` when another key would be accepted.
@@ -33,8 +33,8 @@ enum PathJudgement: Hashable, Sendable {
 }
 
 extension ReleaseRule {
-    /// Judges a path as the clients of the release do.
-    func judge(_ path: VerifiedPath, at time: Date) -> PathJudgement {
+    /// Judges a path that ends at a root of `store`, nil for the usual one, as the clients of the release do.
+    func judge(_ path: VerifiedPath, under store: String? = nil, at time: Date) -> PathJudgement {
         switch system {
         case .policy(let policy, let port, _):
             switch policy.decide(path, port: port, at: time) {
@@ -43,16 +43,44 @@ extension ReleaseRule {
             case .unpinned(nil): return .unpinned
             case .unpinned: return .off(since: nil)
             case .forgiven: return .tolerated("the mismatch is only reported")
-            case .bypassed: return .tolerated("pins are bypassed for roots that are not the system's")
-            case .stopped(let rule): return .off(since: rule.expiry?.end)
+            case .bypassed(let mismatch):
+                // A store that has a name is that of clients, to whom its roots are no local ones.
+                guard store == nil || anchors != nil else { return mismatched(mismatch.unmetRoles) }
+                return .tolerated("\(bypass ?? "pins are bypassed"), and this one does")
+            case .stopped(let rule): return .off(since: rule.expiry?.end.day)
             case .mismatch(let mismatch): return mismatched(mismatch.unmetRoles)
             case .denied(let match, _, _): return Self.denied(match.pin.name ?? "\(match.pin.object)")
-            case .expired(let rule, _, _): return Self.ended(rule.expiry?.end)
+            case .expired(let rule, _, _): return Self.ended(rule.expiry?.end.day)
             case .unlisted: return Self.unlisted
             }
         case .dialect(_, let policy):
-            return judgement(of: policy.decide(path.certificates, by: rules, under: DecisionCircumstances(at: time)))
+            return inEveryZone(at: time) { judgement(of: policy.decide(path.certificates, by: rules, under: $0)) }
         }
+    }
+
+    /// Judges in the time zones where a day begins first and last: a device where the rule still holds breaks although
+    /// others don't pin any more.
+    private func inEveryZone(at time: Date, _ judge: (DecisionCircumstances) -> PathJudgement) -> PathJudgement {
+        let anchor = anchorSource
+        let zones = [Self.zoneMargin, -Self.zoneMargin].map { offset in
+            judge(DecisionCircumstances(at: time, offset: offset, anchorSource: anchor))
+        }
+        guard zones[0] != zones[1], let day = endDay else { return zones[1] }
+        switch zones[1] {
+        case .refused(let reason, let isMismatch):
+            return .refused("\(reason), where \(day) hasn't begun", isMismatch: isMismatch)
+        case .depends: return zones[1]
+        default: return .off(since: "\(day), where it has begun")
+        }
+    }
+
+    /// How far from UTC devices may be, in seconds.
+    static let zoneMargin = 12 * 3_600
+
+    /// What the dialect calls the roots under which a chain is verified: those that a rule names alone, else the system's.
+    private var anchorSource: String? {
+        let sources = rules.compactMap(\.anchors).flatMap { $0 }.map(\.source)
+        return sources.count == 1 ? sources[0] : "system"
     }
 
     /// Judges what is accepted without a trusted chain: DANE's own pins (RFC 7671, section 5). Nil when there are none.
@@ -72,27 +100,44 @@ extension ReleaseRule {
         switch decision.verdict {
         case .matched:
             return .matched(decision.matches.map { PlannedMatch(pin: $0.pin, index: $0.index) })
-        case .unpinned: return rules.isEmpty ? .unpinned : .off(since: ends.first)
-        case .bypassed: return .tolerated("the path ends at a root that needs no pin")
+        case .unpinned: return rules.isEmpty ? .unpinned : .off(since: endDay)
+        case .bypassed: return .tolerated(bypass ?? "the path ends at a root that needs no pin")
         case .forgiven: return .tolerated("the mismatch is only reported")
         case .refused: return mismatched(decision.unmetRoles)
         case .denied: return Self.denied(decision.matches.first?.pin.title ?? "a key")
-        case .ended: return Self.ended(ends.first)
+        case .ended: return Self.ended(endDay)
         case .unlisted: return Self.unlisted
         }
     }
 
-    /// The moments at which its rules end, the first one first; days are those of UTC.
-    var ends: [Date] {
+    /// The first moments at which its rules end on some device, the earliest first.
+    var ends: [Date] { ends(atOffset: Self.zoneMargin) }
+
+    /// The first moments at which its rules have ended on every device, the earliest first.
+    var lastEnds: [Date] { ends(atOffset: -Self.zoneMargin) }
+
+    private func ends(atOffset offset: Int) -> [Date] {
         rules.compactMap { rule in
             switch rule.expiry?.moment {
             case .instant(let seconds): Date(timeIntervalSince1970: Double(seconds))
             case .localDay(let day):  // At midnight itself Android still pins.
-                CivilTime(day: day).map { Date(timeIntervalSince1970: Double($0.midnight) + 1) }
+                CivilTime(day: day).map { Date(timeIntervalSince1970: Double($0.midnight - Int64(offset)) + 1) }
             default: nil
             }
         }
         .sorted()
+    }
+
+    /// The day on which the first of its rules ends, as the file has it.
+    private var endDay: String? {
+        rules.compactMap { rule in
+            switch rule.expiry?.moment {
+            case .instant(let seconds): Date(timeIntervalSince1970: Double(seconds)).day
+            case .localDay(let day): day
+            default: nil
+            }
+        }
+        .min()
     }
 
     private func mismatched(_ unmet: [PinRole]) -> PathJudgement {
@@ -111,8 +156,8 @@ extension ReleaseRule {
         .refused("\(title) is denied, and in the new chain", isMismatch: false)
     }
 
-    private static func ended(_ date: Date?) -> PathJudgement {
-        .refused("its rule ended \(date?.day ?? "before") and refuses everything since", isMismatch: false)
+    private static func ended(_ day: String?) -> PathJudgement {
+        .refused("its rule ended \(day ?? "before") and refuses everything since", isMismatch: false)
     }
 }
 
@@ -120,15 +165,10 @@ extension ReleaseRule {
     /// Judges a key alone: whoever issues its certificate, the key is the leaf's.
     func judge(_ key: SPKIFingerprint, at time: Date) -> PathJudgement {
         if let denied = deniedPin(of: key) { return Self.denied(denied) }
-        guard !rules.isEmpty else {
-            if case .policy(let policy, _, _) = system { return policy.unlisted == .trust ? .unpinned : Self.unlisted }
-            if case .dialect(_, let policy) = system, policy.unlisted == .refuse { return Self.unlisted }
-            return .unpinned
-        }
-        let circumstances = DecisionCircumstances(at: time)
+        guard !rules.isEmpty else { return isPinned ? Self.unlisted : .unpinned }
         // With no certificate at all no pin matches: what is told then is what holds besides the pins.
         let (policy, rules) = withoutDenied
-        let bare = judgement(of: policy.decide([], by: rules, under: circumstances))
+        let bare = inEveryZone(at: time) { judgement(of: policy.decide([], by: rules, under: $0)) }
         guard case .refused(_, isMismatch: true) = bare else { return bare }
         let roles = requiredRoles
         let leaf = pins.filter { $0.role.covers(index: 0, of: 3) && $0.content == .publicKey && $0.pins(key) }

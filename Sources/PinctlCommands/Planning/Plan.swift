@@ -67,6 +67,7 @@ struct Plan {
             let isUncovered = covering.isEmpty && rule.isPinned
             let judged = isUncovered ? uncovered(planned, by: rule) : judge(shown, planned, by: rule, at: nil)
             var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names)
+            cell.countsPins = cell.standing != .off || rule.lastEnds.contains { $0 > now }
             cell.isUncovered = isUncovered && cell.standing == .breaks
             if let limit, cell.standing.isSurvival {
                 cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
@@ -124,7 +125,7 @@ struct Plan {
                             StoreJudgement(
                                 candidate: candidate, store: name,
                                 untrusted: alive.isEmpty ? "its path ends" : nil,
-                                paths: alive.map { ($0, rule.judge($0, at: time)) }, direct: direct))
+                                paths: alive.map { ($0, rule.judge($0, under: name, at: time)) }, direct: direct))
                     }
                 }
             }
@@ -179,11 +180,18 @@ struct Plan {
 
 extension Plan {
     /// The hosts to judge: those that the new names and the rules of some release have in common, and those that are
-    /// lost. Empty when they have none in common and nobody said what servers show today.
+    /// lost. Where no release pins anything, the new names. Empty when they have none in common and nobody said what
+    /// servers show today.
     static func hosts(
         for candidates: [NewChain], replacing current: [NewChain], in releases: [Release]
     ) -> [PlannedHost] {
         let hosts = hosts(of: candidates, in: releases)
+        guard !hosts.isEmpty || !releases.allSatisfy(\.pinsNothing) else {
+            var seen: Set<PlannedHost> = []
+            return candidates.flatMap(\.names).compactMap { ServerName.named($0) }
+                .map { PlannedHost(name: $0, port: 443, pattern: $1) }
+                .filter { seen.insert($0).inserted }
+        }
         guard !hosts.isEmpty || !current.isEmpty else { return [] }
         let before =
             current.isEmpty ? pinnedHosts(besides: candidates, in: releases) : Self.hosts(of: current, in: releases)

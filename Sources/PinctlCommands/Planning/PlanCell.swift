@@ -38,8 +38,12 @@ struct PlanCell: Sendable {
     let rescues: [CanonicalPin]
     /// Whether what it survives by stays when the leaf has another key.
     let standsWithoutLeaf: Bool
+    /// Whether its clients have something that the verdict doesn't say, other roots for example.
+    let hasRemarks: Bool
     /// The end that is known: when it stops surviving, and why.
     var end: (date: Date, why: String)?
+    /// Whether the pins of its rules count on some device.
+    var countsPins = true
     /// Whether it breaks because no new certificate is valid for the host: no pin and no key helps.
     var isUncovered = false
 }
@@ -79,7 +83,15 @@ extension PlanCell {
         if !isEverywhere, standing == .breaks, outcomes.contains(where: \.standing.isSurvival) {
             findings.append("the others survive")
         }
-        finding = findings.joined(separator: "; ")
+        // Of a bypass that decided it was told.
+        let remarks =
+            standing == .unpinned
+            ? []
+            : rule.remarks.filter { remark in
+                !findings.contains { $0.contains(remark) }
+            }
+        hasRemarks = !remarks.isEmpty
+        finding = (findings + remarks).filter { !$0.isEmpty }.joined(separator: "; ")
         self.standing = standing
         var seen: Set<CanonicalPin> = []
         essential = outcomes.flatMap(\.essential).filter { seen.insert($0).inserted }
@@ -138,18 +150,20 @@ extension PlanCell {
             for judgement in accepted {
                 switch judgement {
                 case .unpinned: (standing, finding) = (.unpinned, "no pins for this host")
-                case .off(let date?): (standing, finding) = (.off, "pinning off since \(date.day)")
+                case .off(let day?): (standing, finding) = (.off, "pinning off since \(day)")
                 case .off: (standing, finding) = (.off, "its pins are off")
                 case .tolerated(let reason): (standing, finding) = (.survivesOnly, "survives: \(reason)")
                 default: break
                 }
             }
             guard !matches.isEmpty else { return }
+            let lengths = store.direct == nil ? store.paths.map(\.path.certificates.count) : [1]
             essential = matched.filter { pin in
-                judgements.allSatisfy { judgement in
+                let breaks = zip(judgements, lengths).map { judgement, length in
                     guard case .matched(let matches) = judgement else { return !judgement.isAccepted }
-                    return !Self.holds(matches.filter { $0.pin != pin }, rule, store)
+                    return !Self.holds(matches.filter { $0.pin != pin }, rule, length)
                 }
+                return rule.triesEveryPath ? !breaks.contains(false) : breaks.contains(true)
             }
             let titles = matches[0].map { "\(names.title($0.pin)) (\(PlanCell.place($0, in: store)))" }
             if isPartial {
@@ -164,13 +178,10 @@ extension PlanCell {
             }
         }
 
-        /// Whether these matches are enough.
-        private static func holds(_ matches: [PlannedMatch], _ rule: ReleaseRule, _ store: StoreJudgement) -> Bool {
+        /// Whether these matches are enough on a path of so many certificates.
+        private static func holds(_ matches: [PlannedMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
             rule.requiredRoles.allSatisfy { role in
-                matches.contains { match in
-                    let count = max(store.paths.map(\.path.certificates.count).max() ?? 1, match.index + 1)
-                    return role.covers(index: match.index, of: count)
-                }
+                matches.contains { role.covers(index: $0.index, of: length) }
             }
         }
 

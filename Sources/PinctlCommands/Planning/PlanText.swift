@@ -83,7 +83,9 @@ struct PlanText {
 
 extension PlanCell {
     /// Whether a word in the matrix is not enough.
-    fileprivate var needsReason: Bool { standing != .survives && standing != .unpinned || end != nil }
+    fileprivate var needsReason: Bool {
+        standing != .survives && standing != .unpinned || end != nil || hasRemarks
+    }
 
     /// What it counts as.
     var status: ExitCode {

@@ -70,7 +70,7 @@ struct PlanTimeline {
                     if !isEssential { entries[place].isShared = true }
                 }
                 // Nothing is held against the pins of rules that are over.
-                let counts = cell.standing != .off
+                let counts = cell.countsPins
                 if releases[cell.release].isCurrent {
                     // What a host that the new certificate lacks needs is known when it is there.
                     let isNeeded = isEssential || cell.standing == .depends || cell.isUncovered
@@ -185,7 +185,7 @@ extension PlanTimeline.Entry {
         if releases.last != cell.release { releases.append(cell.release) }
         if cell.standing == .breaks, !cell.isUncovered, wayBack.last != cell.release { wayBack.append(cell.release) }
         hosts.insert(cell.host)
-        if let end = rule.ends.first, rule.endsQuietly {
+        if let end = rule.lastEnds.first, rule.endsQuietly {
             self.end = max(self.end ?? end, end)
         } else {
             hasNoEnd = true

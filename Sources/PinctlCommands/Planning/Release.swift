@@ -62,6 +62,15 @@ struct Release: Sendable {
     /// The hosts that its rules name, each with a port that the rule reaches.
     var namedHosts: [PlannedHost] { rules.flatMap(\.namedHosts).map(\.host) }
 
+    /// Whether its file pins no host and refuses none.
+    var pinsNothing: Bool {
+        guard rules.allSatisfy({ $0.mode == .off }) else { return false }
+        return switch pins {
+        case .policy(let policy): policy.unlisted == .trust && policy.deny.isEmpty
+        case .dialect(_, let policy): policy.unlisted == .trust && policy.denied.isEmpty
+        }
+    }
+
     /// The same of rules whose pins count, and whether names below the host are meant too.
     var pinnedHosts: [(host: PlannedHost, reachesBelow: Bool)] {
         rules.filter { $0.mode != .off }.flatMap(\.namedHosts)
@@ -118,8 +127,38 @@ struct ReleaseRule: Sendable {
         return (enforced.isEmpty ? rules.filter { $0.mode != .off } : enforced).flatMap(\.pins)
     }
 
-    /// Whether some rule reaches the host and its pins aren't off.
-    var isPinned: Bool { rules.contains { $0.mode != .off } }
+    /// Whether some rule reaches the host and its pins aren't off, or hosts that none reaches are refused.
+    var isPinned: Bool {
+        guard rules.isEmpty else { return rules.contains { $0.mode != .off } }
+        return switch system {
+        case .policy(let policy, _, _): policy.unlisted == .refuse
+        case .dialect(_, let policy): policy.unlisted == .refuse
+        }
+    }
+
+    /// Of which chains its clients ask for no pin, where a setting says so.
+    var bypass: String? {
+        if case .policy(let policy, _, _) = system {
+            let isBypassed = policy.rules.contains { rule in
+                rule.pinsBypassedOutside != nil && rules.contains { $0.location == rule.location }
+            }
+            return isBypassed && isPinned
+                ? "no pin is needed for chains to roots outside the system's (localAnchorsBypassPins)" : nil
+        }
+        let sources = rules.filter { $0.mode != .off }.compactMap(\.anchors).flatMap { $0 }.filter(\.bypassesPins)
+        guard !sources.isEmpty else { return nil }
+        return "no pin is needed for chains to \(sources.map(\.source).joined(separator: " or ")) roots (overridePins)"
+    }
+
+    /// What a row says of clients besides its verdict.
+    var remarks: [String] {
+        guard case .dialect = system, isPinned else { return [bypass].compactMap(\.self) }
+        let sources = rules.compactMap(\.anchors).flatMap { $0 }.map(\.source)
+        let isStrange = !sources.isEmpty && !sources.contains("system")
+        let roots =
+            "it trusts only \(sources.joined(separator: ", ")), which isn't read: give these roots with --ca-file"
+        return [bypass, isStrange ? roots : nil].compactMap(\.self)
+    }
 
     /// The roles in which pins must match.
     var requiredRoles: [PinRole] {

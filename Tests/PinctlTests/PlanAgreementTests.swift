@@ -1,0 +1,234 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+import PinctlCommands
+import TestPKI
+import Testing
+
+/// The gate and the apps (GA1): for every file and every new chain, what `plan` says of a release is held against the
+/// decision that the file's own system takes on the same chain.
+@Suite("GA1: plan agrees with what shipped apps decide")
+struct PlanAgreementTests {
+    private let site: Site
+    /// A public root beside the site's.
+    private let other: TestCertificate
+    private let chains: [(name: String, certificates: [TestCertificate])]
+    private let store: TrustStore
+    private let roots: String
+
+    /// `www.test` is a name of one chain alone, and 8443 a port of one rule alone.
+    private static let hosts: [(name: String, port: Int)] = [
+        ("api.test", 443), ("api.test", 8443), ("www.test", 443), ("deep.www.test", 443),
+    ]
+    private static let time = testTime + 6 * 3_600
+    private static let unlimited = #"<certificates src="system" overridePins="true" />"#
+
+    init() throws {
+        site = try Site()
+        other = try TestCertificate.root("Other Root")
+        let next = try site.root.intermediate("Next Intermediate")
+        let crossSigned = try other.crossSign(site.root)
+        let key = site.leaf.key
+        chains = [
+            ("same", [site.leaf, site.intermediate]),
+            (
+                "all names",
+                [try site.intermediate.leaf("api.test", "www.test", "*.www.test", key: key), site.intermediate]
+            ),
+            ("new key", [try site.intermediate.leaf("api.test"), site.intermediate]),
+            ("new intermediate", [try next.leaf("api.test", key: key), next]),
+            ("new root", [try other.leaf("api.test")]),
+            ("cross-signed", [site.leaf, site.intermediate, crossSigned]),
+            ("not trusted", [try TestCertificate.root("Unknown").leaf("api.test", key: key)]),
+        ]
+        let anchors = [site.root, other]
+        store = TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) })
+        roots = try site.folder.add(anchors.map(\.pemText).joined())
+    }
+
+    // MARK: The files
+
+    /// The texts of files that pin the site's keys, each in several ways, by what they are.
+    private func files() throws -> [(name: String, dialect: PinDialect, text: String)] {
+        let pins = [
+            "leaf": try site.leaf.key.pin, "issuer": try site.intermediate.key.pin, "root": try site.root.key.pin,
+            "other": try other.key.pin, "strange": strangePin,
+        ]
+        func object(_ name: String, _ role: String) -> String {
+            #"{ "pin": "\#(pins[name] ?? "")", "role": "\#(role)" }"#
+        }
+        func policy(_ pins: [String], _ rule: String = "", top: String = "") -> String {
+            #"{ "version": 1, \#(top) "domains": [{ "host": "api.test", \#(rule) "pins": [\#(pins.joined(separator: ", "))] }] }"#
+        }
+        let bothRoots = [object("root", "root"), object("other", "root")]
+        let past = #""expires": "2026-01-02T00:00:00Z", "onExpiry":"#
+        let policies = [
+            ("leaf", policy([object("leaf", "leaf"), object("strange", "leaf")])),
+            ("leaf as root", policy([object("leaf", "root"), object("strange", "leaf")])),
+            ("leaf as intermediate", policy([object("leaf", "intermediate")])),
+            ("root as leaf", policy([object("root", "leaf")])),
+            ("issuer as root", policy([object("issuer", "root")])),
+            ("root as CA", policy([object("root", "ca")])),
+            ("both roots", policy(bothRoots)),
+            ("two roles", policy([object("leaf", "leaf"), object("root", "root")], #""require": ["leaf", "root"],"#)),
+            ("strange", policy([object("strange", "any")])),
+            ("report", policy([object("strange", "any")], #""mode": "report","#)),
+            ("off", policy([object("strange", "any")], #""mode": "off","#)),
+            ("ended, fail", policy(bothRoots, past + #" "fail","#)),
+            ("ended, report", policy([object("strange", "any")], past + #" "report","#)),
+            ("ended, stop", policy([object("strange", "any")], past + #" "stop-pinning","#)),
+            ("port", policy([object("strange", "any")], #""ports": [8443],"#)),
+            ("other port", policy([object("root", "any")], #""ports": [443, 8443],"#)),
+            ("deny leaf", policy(bothRoots, top: #""deny": [\#(object("leaf", "leaf"))],"#)),
+            ("deny leaf as root", policy(bothRoots, top: #""deny": [\#(object("leaf", "root"))],"#)),
+            ("unlisted", policy(bothRoots, top: #""unlisted": "refuse","#)),
+            (
+                "subdomains",
+                policy([object("strange", "any")], #""subdomains": true,"#).replacing("api", with: "www")
+            ),
+            ("bypassed", policy([object("strange", "any")], #""localAnchorsBypassPins": true,"#)),
+        ].map { ($0, PinDialect.policy, $1) }
+        return policies + android(pins) + others(pins)
+    }
+
+    private func android(_ pins: [String: String]) -> [(String, PinDialect, String)] {
+        func config(_ name: String, _ expiration: String? = nil, roots: String = "") -> String {
+            androidText([pins[name] ?? "", strangePin], expiration: expiration)
+                .replacing(
+                    "<pin-set", with: roots.isEmpty ? "<pin-set" : "<trust-anchors>\(roots)</trust-anchors><pin-set")
+        }
+        let user = #"<certificates src="system" /><certificates src="user" overridePins="true" />"#
+        return [
+            ("leaf", config("leaf")), ("root", config("root")), ("strange", config("strange")),
+            ("expired", config("strange", "2026-01-01")), ("expires", config("strange", "2027-01-01")),
+            // Begun in UTC at the time of these tests, and not everywhere.
+            ("expires where the day begins", config("strange", "2026-11-20")),
+            ("expired where the day begins", config("leaf", "2026-11-20")),
+            ("system overrides", config("strange", roots: Self.unlimited)),
+            ("user overrides", config("strange", roots: user)), ("user overrides, leaf", config("leaf", roots: user)),
+            ("below", config("root").replacing("<domain>api", with: #"<domain includeSubdomains="true">www"#)),
+        ].map { ($0, .android, $1) }
+    }
+
+    private func others(_ pins: [String: String]) -> [(String, PinDialect, String)] {
+        func base64(_ name: String) -> String { String((pins[name] ?? "").dropFirst("sha256/".count)) }
+        func hex(_ name: String) -> String {
+            (Base64.decodeCanonical(Array(base64(name).utf8)) ?? [])
+                .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        func list(_ text: String) -> String { "<plist version=\"1.0\"><dict>\(text)</dict></plist>" }
+        func apple(_ leaf: String?, _ authority: String?) -> String {
+            func identities(_ key: String, _ name: String) -> String {
+                "<key>\(key)</key><array><dict><key>SPKI-SHA256-BASE64</key><string>\(base64(name))</string></dict></array>"
+            }
+            let keys =
+                (leaf.map { identities("NSPinnedLeafIdentities", $0) } ?? "")
+                + (authority.map { identities("NSPinnedCAIdentities", $0) } ?? "")
+            return list(
+                "<key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict><key>api.test</key><dict>\(keys)"
+                    + "</dict></dict></dict>")
+        }
+        func trustKit(_ name: String, _ more: String = "") -> String {
+            let hashes = [name, "strange"].map { "<string>\(base64($0))</string>" }.joined()
+            return list(
+                "<key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.test</key><dict>"
+                    + "<key>TSKPublicKeyHashes</key><array>\(hashes)</array>\(more)</dict></dict></dict>")
+        }
+        let day = "<key>TSKExpirationDate</key><string>2026-01-01</string>"
+        let report = "<key>TSKEnforcePinning</key><false/>"
+        return [
+            ("leaf", .apple, apple("leaf", nil)), ("CA", .apple, apple(nil, "root")),
+            ("leaf as CA", .apple, apple(nil, "leaf")), ("root as leaf", .apple, apple("root", nil)),
+            (
+                "required", .apple,
+                apple(nil, "root").replacing(
+                    "<key>NSAppTr", with: "<key>SecTrustPinningRequired</key><true/><key>NSAppTr")
+            ),
+            ("both", .apple, apple("leaf", "root")), ("one of both", .apple, apple("leaf", "other")),
+            ("leaf", .trustkit, trustKit("leaf")), ("expired", .trustkit, trustKit("other", day)),
+            ("report", .trustkit, trustKit("other", report)), ("strange", .trustkit, trustKit("other")),
+            ("root", .okhttp, "*.test \(pins["root"] ?? "")\n"), ("strange", .okhttp, "**.test \(strangePin)\n"),
+            ("union", .okhttp, "api.test \(strangePin)\n*.test \(pins["leaf"] ?? "")\n"),
+            ("leaf", .curl, "sha256//\(base64("leaf"))"), ("root", .curl, "sha256//\(base64("root"))"),
+            ("root", .hpkp, "pin-sha256=\"\(base64("root"))\"; pin-sha256=\"\(base64("strange"))\"; max-age=5000"),
+            ("gone", .hpkp, "pin-sha256=\"\(base64("leaf"))\"; pin-sha256=\"\(base64("strange"))\"; max-age=0"),
+            ("EE", .tlsa, "_443._tcp.api.test. IN TLSA 3 1 1 \(hex("leaf"))"),
+            ("PKIX-EE", .tlsa, "_443._tcp.api.test. IN TLSA 1 1 1 \(hex("leaf"))"),
+            ("TA as EE", .tlsa, "_443._tcp.api.test. IN TLSA 3 1 1 \(hex("root"))"),
+            ("TA", .tlsa, "_8443._tcp.api.test. IN TLSA 2 1 1 \(hex("root"))"),
+        ]
+    }
+
+    // MARK: What apps do
+
+    /// Whether an app that judges by this file fails at a host; nil where it asks for no pin there at all.
+    private func fails(
+        _ bytes: [UInt8], _ dialect: PinDialect, path: String, _ chain: [TestCertificate],
+        _ host: (name: String, port: Int)
+    ) throws -> Bool? {
+        let name = try ServerName(host.name)
+        let certificates = try chain.map { try X509Certificate(derBytes: $0.derBytes) }
+        let presented = PresentedChain(leaf: certificates[0], intermediates: Array(certificates.dropFirst()))
+        let trust = ServerTrust(presented: presented, name: name, store: store, policy: .default)
+        guard dialect != .policy else {
+            let policy = try PolicyFile(bytes: bytes, path: path).policy
+            let rule = policy.rule(for: name, port: host.port)
+            let isPinned = rule.map { $0.mode != .off } ?? (policy.unlisted == .refuse)
+            do throws(PinningError) {
+                _ = try policy.evaluate(trust, port: host.port, at: Self.time)
+                return isPinned ? false : nil
+            } catch {
+                if case .denied = error { return true }
+                return isPinned ? true : nil
+            }
+        }
+        let policy = try dialect.read(bytes, path: path).policy
+        let rules = dialect.rules(for: host.name, port: host.port, in: policy)
+        guard rules.contains(where: { $0.mode != .off }) || policy.unlisted == .refuse else { return nil }
+        // DANE-EE looks at the key alone (RFC 7671, section 5.1).
+        let alone = rules.flatMap(\.pins).filter { $0.trust != .chain }
+        if alone.contains(where: { $0.role == .leaf && $0.matches(presented.leaf) }) { return false }
+        guard let paths = try? trust.allPaths(at: Self.time, limit: 16) else { return true }
+        return [-43_200, 0, 43_200].contains { (offset: Int) -> Bool in
+            let circumstances = DecisionCircumstances(at: Self.time, offset: offset, anchorSource: "system")
+            return paths.contains { !policy.decide($0.certificates, by: rules, under: circumstances).isAccepted }
+        }
+    }
+
+    @Test("A release is red exactly where its app fails, for every file, new chain, host and port")
+    func agreement() async throws {
+        var (red, green) = (0, 0)
+        for (index, file) in try files().enumerated() {
+            let path = try site.folder.add(file.text, name: "release-\(index)")
+            for chain in chains {
+                let new = try site.folder.add(chain.certificates.map(\.pemText).joined())
+                let title = "\(file.dialect) \(file.name), \(chain.name)"
+                let run = await pinctl(
+                    [
+                        "plan", "--ca-file", roots, "--new", new, "--against", path, "--json", "--at",
+                        "2026-11-20T06:00:00Z",
+                    ]
+                        + Self.hosts.flatMap { ["--host", "\($0.name):\($0.port)"] })
+                let results = try #require(try? run.decoded(as: PlanDocument.self).results, "\(title): \(run)")
+                try #require(results.count == Self.hosts.count, "\(title): \(run)")
+                var isRed = false
+                for (host, result) in zip(Self.hosts, results) {
+                    let verdict = try #require(result.verdict)
+                    let fails = try fails(
+                        Array(file.text.utf8), file.dialect, path: path, chain.certificates, host)
+                    guard let fails else {
+                        #expect(verdict == "no_pins" || verdict == "pinning_off", "\(title), \(host): \(verdict)")
+                        continue
+                    }
+                    #expect(["breaks", "not_trusted"].contains(verdict) == fails, "\(title), \(host): \(verdict)")
+                    if fails { red += 1 } else { green += 1 }
+                    isRed = isRed || fails
+                }
+                #expect((run.status != 0) == isRed, "\(title): \(run.status)")
+            }
+        }
+        // Both are seen, often.
+        #expect(red > 300 && green > 100, "\(red) \(green)")
+    }
+}

@@ -1,0 +1,186 @@
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+/// Each place where a plan compares the role of a pin has a row that fails when the role is ignored there.
+@Suite("pinctl plan, roles of pins")
+struct PlanRoleTests {
+    let site: Site
+    /// A key for which nothing is issued yet.
+    private let key: TestKey
+    private let publicKey: String
+
+    init() throws {
+        site = try Site()
+        key = try TestKey()
+        publicKey = try site.folder.add(key.publicKeyPEM, name: "new.pub")
+    }
+
+    /// A release that pins keys by name, each in a role: `key` and what the site has.
+    private func release(
+        _ pins: [(name: String, role: String)], require: [String] = [], deny: [(name: String, role: String)] = []
+    ) throws -> String {
+        let keys = [
+            "key": try key.pin, "leaf": try site.leaf.key.pin, "issuer": try site.intermediate.key.pin,
+            "root": try site.root.key.pin, "strange": strangePin,
+        ]
+        func objects(_ pins: [(name: String, role: String)], isNamed: Bool) -> String {
+            pins.map { name, role in
+                (isNamed ? "\"\(name)-\(role)\": " : "")
+                    + "{ \"pin\": \"\(keys[name] ?? "")\", \"role\": \"\(role)\" }"
+            }.joined(separator: ", ")
+        }
+        func list(_ words: [String]) -> String { words.map { "\"\($0)\"" }.joined(separator: ", ") }
+        let requirement = require.isEmpty ? "" : "\"require\": [\(list(require))],"
+        return try site.folder.add(
+            """
+            { "version": 1, "deny": [\(objects(deny, isNamed: false))], "pins": { \(objects(pins, isNamed: true)) },
+              "domains": [{ "host": "api.test", \(requirement) "pins": [\(list(pins.map { "\($0.name)-\($0.role)" }))] }] }
+            """)
+    }
+
+    private func plan(_ new: String, _ release: String, _ words: String...) async -> Run {
+        await pinctl(["plan", "--ca-file", site.anchors, "--new", new, "--against", release] + words)
+    }
+
+    private func verdict(_ new: String, _ release: String) async throws -> String? {
+        try await plan(new, release, "--json").decoded(as: PlanDocument.self).results.first?.verdict
+    }
+
+    struct KeyRow: CustomTestStringConvertible {
+        var pins: [(name: String, role: String)]
+        var require: [String] = []
+        var deny: [(name: String, role: String)] = []
+        let verdict: String
+
+        var testDescription: String { "\(pins) \(require) \(deny)" }
+    }
+
+    @Test(
+        "A key without a chain is a leaf's, and counts for pins and required roles of a leaf alone",
+        arguments: [
+            KeyRow(pins: [("key", "leaf")], verdict: "survives_only"),
+            KeyRow(pins: [("key", "any")], verdict: "survives_only"),
+            // The pin's own role.
+            KeyRow(pins: [("key", "root")], verdict: "breaks"),
+            KeyRow(pins: [("key", "intermediate"), ("key", "ca")], verdict: "breaks"),
+            // A leaf's pin is no authority's.
+            KeyRow(pins: [("leaf", "leaf")], verdict: "breaks"),
+            KeyRow(pins: [("root", "root")], verdict: "depends"),
+            KeyRow(pins: [("issuer", "intermediate")], verdict: "depends"),
+            KeyRow(pins: [("root", "any")], verdict: "depends"),
+            // The required roles.
+            KeyRow(pins: [("key", "leaf"), ("root", "root")], require: ["leaf", "root"], verdict: "depends"),
+            KeyRow(pins: [("key", "any"), ("root", "root")], require: ["root"], verdict: "depends"),
+            KeyRow(pins: [("leaf", "leaf"), ("root", "root")], require: ["leaf", "root"], verdict: "breaks"),
+            // A required intermediate that is this key, and a root that cannot stand in for it.
+            KeyRow(pins: [("key", "intermediate"), ("root", "root")], require: ["intermediate"], verdict: "breaks"),
+            KeyRow(
+                pins: [("key", "root"), ("issuer", "intermediate")], require: ["root"], verdict: "breaks"),
+            // What is denied.
+            KeyRow(pins: [("key", "leaf")], deny: [("key", "leaf")], verdict: "breaks"),
+            KeyRow(pins: [("key", "leaf")], deny: [("key", "root")], verdict: "survives_only"),
+        ])
+    func keyAlone(_ row: KeyRow) async throws {
+        #expect(try await verdict(publicKey, release(row.pins, require: row.require, deny: row.deny)) == row.verdict)
+    }
+
+    @Test("What a key depends on is named: pins of issuers, and none of leaves")
+    func issuers() async throws {
+        let file = try release([("leaf", "leaf"), ("root", "root"), ("issuer", "ca"), ("strange", "any")])
+        let run = await plan(publicKey, file)
+        #expect(
+            run.lines.contains {
+                $0.hasSuffix("survives only if issued under root-root or issuer-ca or strange-any")
+            }, "\(run.output)")
+    }
+
+    @Test(
+        "A key of the chain counts in the place that its pin's role names",
+        arguments: [
+            ("leaf", "leaf", true), ("leaf", "any", true), ("leaf", "root", false), ("leaf", "intermediate", false),
+            ("leaf", "ca", false), ("issuer", "intermediate", true), ("issuer", "ca", true), ("issuer", "leaf", false),
+            ("issuer", "root", false), ("root", "root", true), ("root", "ca", true), ("root", "leaf", false),
+            ("root", "intermediate", false),
+        ])
+    func inChain(name: String, role: String, survives: Bool) async throws {
+        let run = await plan(site.chain, try release([(name, role), ("strange", "any")]))
+        #expect(run.status == (survives ? 0 : 1))
+        #expect(run.output.contains("survives only by \(name)-\(role) (") == survives, "\(run.output)")
+    }
+
+    @Test("A way back is a key that is pinned as a leaf's, where a leaf is enough")
+    func rescues() async throws {
+        let stranger = try TestCertificate.root("Other Root")
+        let leaf = try stranger.leaf("api.test")
+        let new = try site.folder.add(leaf.pemText + stranger.pemText)
+        let roots = try site.folder.add(site.root.pemText + stranger.pemText)
+        func ways(_ releases: String...) async -> String? {
+            await pinctl(
+                ["plan", "--ca-file", roots, "--new", new] + releases.flatMap { ["--against", $0] }
+            ).lines.first { $0.hasPrefix("safe from:") }
+        }
+        let old = try release([("leaf", "leaf"), ("key", "leaf"), ("strange", "root")])
+        #expect(await ways(old) == "safe from: when \(old) is retired, or if the leaf uses key leaf-leaf or key-leaf")
+        let required = try release([("leaf", "any"), ("strange", "root")], require: ["root"])
+        #expect(await ways(required) == "safe from: when \(required) is retired")
+        // A release that survives by its leaf would not survive another one that it knows as a root alone.
+        let moved = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "pins": [
+              { "pin": "\(try leaf.key.pin)", "role": "leaf" },
+              { "pin": "\(try key.pin)", "role": "root" }, { "pin": "\(try site.leaf.key.pin)", "role": "leaf" }] }] }
+            """)
+        #expect(await ways(old, moved) == "safe from: when \(old) is retired, or if the leaf uses key leaf-leaf")
+    }
+
+    @Test("Of two pins that match, each is needed whose role the rule requires")
+    func essential() async throws {
+        let pins = [("leaf", "leaf"), ("root", "root")]
+        let (leaf, root) = (try site.leaf.key.pin, try site.root.key.pin)
+        for (require, expected) in [([], []), (["leaf", "root"], [leaf, root]), (["root"], [root])] {
+            let run = await plan(site.chain, try release(pins, require: require), "--json")
+            #expect(try run.decoded(as: PlanDocument.self).results.first?.needs == expected)
+        }
+    }
+
+    @Test("On paths of several lengths each pin is needed that one system cannot do without on one of them")
+    func severalPaths() async throws {
+        let other = try TestCertificate.root("Other Root")
+        let crossSigned = try other.crossSign(site.root)
+        let chain = try site.folder.add(site.leaf.pemText + site.intermediate.pemText + crossSigned.pemText)
+        let roots = try site.folder.add(site.root.pemText + other.pemText)
+        func needs(_ file: String) async throws -> [String] {
+            let run = await pinctl("plan", "--ca-file", roots, "--new", chain, "--against", file, "--json")
+            return try #require(try run.decoded(as: PlanDocument.self).results.first?.needs)
+        }
+        let (root, second) = (try site.root.key.pin, try other.key.pin)
+        // Its clients find either path, which the roots hold without the leaf.
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "require": ["root"], "pins": [
+              "\(try site.leaf.key.pin)", "\(root)", "\(second)"] }] }
+            """)
+        let ours = try await needs(policy)
+        #expect(ours == [])
+        // Android builds one path, and the one without the second root needs the first.
+        let theirs = try await needs(site.folder.add(androidText([root, second])))
+        #expect(theirs == [root])
+    }
+
+    @Test("The end of the leaf counts where a rule requires its key, although a root matches too")
+    func leafEnds() async throws {
+        let end = Int64(testTime.timeIntervalSince1970) + 30 * 86_400
+        let leaf = try site.intermediate.leaf("api.test", key: site.leaf.key) { $0.notAfter = end }
+        let chain = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        let pins = [("leaf", "leaf"), ("root", "root")]
+        let lenient = await plan(chain, try release(pins), "--fail-within", "100d")
+        #expect(lenient.status == 0)
+        for require in [["leaf", "root"], ["leaf"]] {
+            let run = await plan(chain, try release(pins, require: require), "--fail-within", "100d")
+            #expect(run.status == 1)
+            #expect(run.output.contains("the leaf ends, and only its key is pinned"), "\(run.output)")
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import CertificateTrust
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+/// Settings beside the pins that decide whether the pins count: `plan` judges as the shipped app does.
+@Suite("pinctl plan, settings that turn pins off")
+struct PlanSettingTests {
+    let site: Site
+
+    init() throws { site = try Site() }
+
+    private func plan(_ words: String...) async -> Run {
+        await pinctl(["plan", "--ca-file", site.anchors, "--new", site.chain] + words)
+    }
+
+    /// A network security config whose roots are these elements.
+    private func config(_ pin: String, roots: String, expiration: String? = nil) throws -> String {
+        let text = androidText([pin, strangePin], expiration: expiration)
+        return try site.folder.add(
+            text.replacing("<pin-set", with: "<trust-anchors>\(roots)</trust-anchors><pin-set"))
+    }
+
+    private static let system = #"<certificates src="system" />"#
+
+    @Test("A file without pins is an answer of its own: its releases have no pins, and nothing breaks")
+    func withoutPins() async throws {
+        // Clients ignore a record of this kind.
+        let zone = try site.folder.add(
+            "_443._tcp.api.test. IN TLSA 9 1 1 \(String(repeating: "ab", count: 32))\n", name: "zone")
+        let run = await plan("--against", zone)
+        #expect(run.status == 0)
+        #expect(run.lines.contains("\(zone)  no pins"), "\(run)")
+        #expect(run.errors == "pinctl: note: \(zone): no pins, so every trusted chain is accepted\n")
+        // Beside another release the matrix has a row for each.
+        let policy = try site.policy("\"\(strangePin)\"")
+        let both = await plan("--against", zone, "--against", policy)
+        #expect(both.status == 1 && both.lines.contains { $0.hasPrefix("\(zone) ") && $0.hasSuffix("  no pins") })
+        // A policy that has pins, and for none of the names, is the wrong file.
+        let other = await plan("--against", try site.policy("\"\(strangePin)\"", host: "other.test"))
+        #expect(other.status == 2 && other.errors.contains("no release has a rule for a name of"))
+        let explained = await pinctl("explain", "api.test", "--policy", zone)
+        #expect(explained.status != 2)
+        #expect(explained.lines[0].hasPrefix("api.test: no pins: the file pins no host, and "), "\(explained)")
+    }
+
+    @Test("overridePins on the system's roots turns the pins off for every public chain, and the row says so")
+    func systemOverride() async throws {
+        let roots = #"<certificates src="system" overridePins="true" />"#
+        let run = await plan("--against", try config(strangePin, roots: roots))
+        #expect(run.status == 0)
+        #expect(
+            run.lines.contains {
+                $0.hasSuffix("api.test  survives: no pin is needed for chains to system roots (overridePins)")
+            }, "\(run.output)")
+        for roots in [Self.system, #"<certificates src="system" overridePins="false" />"#] {
+            let plain = await plan("--against", try config(strangePin, roots: roots))
+            #expect(plain.status == 1 && !plain.output.contains("overridePins"), "\(plain.output)")
+        }
+    }
+
+    @Test("overridePins on roots that the user added changes no verdict for a public chain, and the row says so")
+    func userOverride() async throws {
+        let roots = Self.system + #"<certificates src="user" overridePins="true" />"#
+        let remark = "; no pin is needed for chains to user roots (overridePins)"
+        let broken = await plan("--against", try config(strangePin, roots: roots))
+        #expect(broken.status == 1)
+        #expect(broken.output.contains("no pin is in the new chain" + remark), "\(broken.output)")
+        let kept = await plan("--against", try config(site.root.key.pin, roots: roots), "--json")
+        #expect(kept.status == 0 && kept.output.contains("(root)" + remark), "\(kept.output)")
+        // Inherited, it holds as well.
+        let inherited = androidText([strangePin, strangePin]).replacing(
+            "<domain-config>",
+            with: "<base-config><trust-anchors><certificates src=\"system\" overridePins=\"true\" /></trust-anchors>"
+                + "</base-config><domain-config>")
+        #expect(try await plan("--against", site.folder.add(inherited)).status == 0)
+    }
+
+    @Test("Roots of an Android app that can't be read are named in the row")
+    func ownRoots() async throws {
+        let roots = #"<certificates src="@raw/corp" />"#
+        let run = await plan("--against", try config(site.root.key.pin, roots: roots))
+        #expect(run.output.contains("; it trusts only @raw/corp, which isn't read: give these roots"), "\(run.output)")
+        let both = await plan("--against", try config(site.root.key.pin, roots: Self.system + roots))
+        #expect(!both.output.contains("isn't read"))
+    }
+
+    @Test("localAnchorsBypassPins lets a chain to a local root pass, and not one to a root of a client's own store")
+    func localAnchors() async throws {
+        func policy(_ pin: String, _ bypasses: Bool) throws -> String {
+            try site.policy("\"\(pin)\"", rule: "\"localAnchorsBypassPins\": \(bypasses),")
+        }
+        let remark = "no pin is needed for chains to roots outside the system's (localAnchorsBypassPins)"
+        let local = await plan("--against", try policy(strangePin, true))
+        #expect(local.status == 0)
+        #expect(local.output.contains("survives: \(remark), and this one does"), "\(local.output)")
+        let plain = await plan("--against", try policy(strangePin, false))
+        #expect(plain.status == 1 && !plain.output.contains("localAnchorsBypassPins"))
+        // Roots that clients have in their system's store are not local there.
+        let store = await pinctl(
+            "plan", "--store", "clients=\(site.anchors)", "--new", site.chain, "--against", try policy(strangePin, true)
+        )
+        #expect(store.status == 1)
+        #expect(store.output.contains("no pin is in the new chain; \(remark)"), "\(store.output)")
+        let matched = await plan("--against", try policy(site.root.key.pin, true))
+        #expect(matched.status == 0 && matched.output.contains("(root); \(remark)"), "\(matched.output)")
+        // Who issues a key's certificate isn't known.
+        let key = try site.folder.add(TestKey().publicKeyPEM)
+        let alone = await pinctl("plan", "--new", key, "--against", try policy(strangePin, true))
+        #expect(alone.status == 0 && alone.output.contains("depends"), "\(alone.output)")
+    }
+
+    @Test(
+        "The day on which an Android pin-set expires begins and ends twelve hours apart from UTC, and both count",
+        arguments: [
+            ("2027-01-30T12:00:00Z", 1, "no pin is in the new chain", "survives only by CN=Test Root"),
+            (
+                "2027-01-30T12:00:01Z", 1, "no pin is in the new chain, where 2027-01-31 hasn't begun",
+                "pinning off since 2027-01-31, where it has begun"
+            ),
+            (
+                "2027-01-31T12:00:00Z", 1, "no pin is in the new chain, where 2027-01-31 hasn't begun",
+                "pinning off since 2027-01-31, where it has begun"
+            ),
+            ("2027-01-31T12:00:01Z", 0, "pinning off since 2027-01-31", "pinning off since 2027-01-31"),
+        ])
+    func dayMargin(time: String, status: Int32, finding: String, matching: String) async throws {
+        func run(_ pins: [String]) async throws -> Run {
+            let file = try site.folder.add(androidText(pins, expiration: "2027-01-31"), name: "\(pins.count).xml")
+            return await plan("--against", file, "--at", time)
+        }
+        let broken = try await run([strangePin])
+        #expect(broken.status == status)
+        #expect(broken.lines.contains { $0.hasSuffix("  api.test  \(finding)") }, "\(broken.output)")
+        let kept = try await run([try site.root.key.pin, strangePin])
+        #expect(kept.status == 0)
+        #expect(kept.output.contains(matching), "\(kept.output)")
+        // The key is kept as long as a device pins it.
+        #expect(kept.output.contains("is retired") == (time != "2027-01-31T12:00:01Z"), "\(kept.output)")
+    }
+
+    @Test("--fail-within counts the first device on which a pin-set expires, and keys are kept for the last")
+    func dayMarginAhead() async throws {
+        let file = try site.folder.add(androidText([try site.root.key.pin, strangePin], expiration: "2027-01-31"))
+        func within(_ period: String) async -> Run {
+            await plan("--against", file, "--at", "2027-01-20T12:00:00Z", "--fail-within", period)
+        }
+        #expect(await within("10d").status == 0)
+        let run = await within("11d")
+        #expect(run.status == 1)
+        #expect(run.output.contains("until 2027-01-30T12:00:01Z: its rule ends, and its pins are off then"), "\(run)")
+        #expect(run.output.contains("is retired, or after 2027-01-31: their rules end"), "\(run.output)")
+    }
+
+    @Test(
+        "explain says of a host whose pin-set has expired that it has, by the device's day",
+        arguments: [
+            ("2027-01-30T12:00:00Z", "enforce, until 2027-01-31 (stop-pinning)"),
+            ("2027-01-31T00:00:00Z", "enforce, expired 2027-01-31 (stop-pinning) where that day has begun"),
+            ("2027-01-31T12:00:01Z", "enforce, expired 2027-01-31 (stop-pinning)"),
+        ])
+    func explained(time: String, phase: String) async throws {
+        let file = try site.folder.add(androidText([strangePin, strangePin], expiration: "2027-01-31"))
+        let run = await pinctl("explain", "api.test", "--policy", file, "--at", time)
+        #expect(run.lines.contains { $0.hasSuffix("  \(phase)") }, "\(run.output)")
+        let own = try site.policy(
+            "\"\(strangePin)\"", rule: #""expires": "2027-01-31T00:00:00Z", "onExpiry": "fail","#)
+        let policy = await pinctl("explain", "api.test", "--policy", own, "--at", time)
+        let word = time < "2027-01-31" ? "until" : "expired"
+        #expect(policy.output.contains("enforce, \(word) 2027-01-31T00:00:00Z (fail)\n"), "\(policy.output)")
+    }
+}
