@@ -19,7 +19,7 @@ extension RuleBreach {
             }),
         RuleBreach(
             .basicConstraints, "RFC 5280, section 4.2.1.9", 2,
-            beside: [.subjectKeyIdentifier, .certificateVersion], .root("none in a root") { $0.version = 1 }),
+            beside: [.subjectKeyIdentifier], .root("none in a root") { $0.version = 1 }),
         RuleBreach(.keyUsage, "RFC 5280, section 4.2.1.3", 1, .intermediate("none") { $0.keyUsage = [] }),
         RuleBreach(
             .subjectKeyIdentifier, "RFC 5280, section 4.2.1.2", 1,
@@ -119,13 +119,14 @@ extension RuleBreach {
 
     static let encodingRules: [RuleBreach] = [
         RuleBreach(
-            .certificateVersion, "Baseline Requirements, section 7.1.1", 2,
-            beside: [.basicConstraints, .subjectKeyIdentifier], .root("version 1") { $0.version = 1 }),
+            .certificateVersion, "Baseline Requirements, section 7.1.1", 0,
+            beside: [.leafPurpose, .alternativeNames, .authorityKeyIdentifier],
+            .leaf("version 1", name: nil) { $0.version = 1 }),
         RuleBreach(.serialNumber, "RFC 5280, section 4.1.2.2", 0, .leaf("zero") { $0.serial = [0] }),
         RuleBreach(.serialNumber, "RFC 5280, section 4.1.2.2", 1, .intermediate("negative") { $0.serial = [0xFF] }),
         RuleBreach(
-            .serialNumber, "RFC 5280, section 4.1.2.2", 2,
-            .root("21 octets") { $0.serial = [UInt8](repeating: 1, count: 21) }),
+            .serialNumber, "RFC 5280, section 4.1.2.2", 1,
+            .intermediate("21 octets") { $0.serial = [UInt8](repeating: 1, count: 21) }),
         RuleBreach(
             .encoding, "RFC 5280, section 4.1", 1,
             .intermediate("a GeneralizedTime before 2050") { $0.startsWithGeneralizedTime = true }),

@@ -54,7 +54,7 @@ extension CertificateRule {
             certificate.keyWeakness(at: context.policy.strength)
         },
         CertificateRule(
-            rule: .weakCryptography, places: [.leaf, .intermediate], source: "RFC 4055, RFC 5758 and RFC 8410",
+            rule: .weakCryptography, places: .belowAnchor, source: "RFC 4055, RFC 5758 and RFC 8410",
             isBase: true
         ) { certificate, _ in
             certificate.hasAcceptedSignature
@@ -81,7 +81,7 @@ extension CertificateRule {
             return "is of version \(certificate.version) and has extensions: reissue it as version 3"
         },
         CertificateRule(
-            rule: .certificatePolicies, places: [.leaf, .intermediate], source: "RFC 5280, section 6.1.3 (e)",
+            rule: .certificatePolicies, places: .belowAnchor, source: "RFC 5280, section 6.1.3 (e)",
             isBase: true
         ) { certificate, _ in
             // Nobody issues it, nothing below it can be valid for a policy, and OpenSSL 3.0 leaks over it.
