@@ -36,6 +36,13 @@ extension RuleBreach {
                     $0.extensions = [identifier]
                 }),
             RuleBreach(
+                .criticalExtension, "RFC 5280, section 4.2.1.4", 0,
+                .leaf("an unknown qualifier of a policy") {
+                    let qualifier = TestDER.sequence(TestDER.objectIdentifier("1.2.3.4.5"), [0x05, 0x00])
+                    let policy = TestDER.sequence(TestDER.objectIdentifier("1.2.3"), TestDER.sequence(qualifier))
+                    $0.extensions = [.init("2.5.29.32", critical: true, TestDER.sequence(policy))]
+                }),
+            RuleBreach(
                 .weakCryptography, "RFC 4055, RFC 5758 and RFC 8410", 0, .leaf("SHA-224") { $0.digest = .sha224 }),
             RuleBreach(
                 .weakCryptography, "RFC 4055, RFC 5758 and RFC 8410", 1, otherwise: "weak-cryptography",

@@ -68,6 +68,16 @@ extension CertificateRule {
             }
         },
         CertificateRule(
+            rule: .criticalExtension, places: .everywhere, source: "RFC 5280, section 4.2.1.4", isBase: true
+        ) { certificate, _ in
+            let extensions = certificate.extensions
+            guard extensions.critical.contains(.certificatePolicies), let qualifier = extensions.unknownQualifier else {
+                return nil
+            }
+            return "its critical certificatePolicies has the unknown qualifier \(qualifier): "
+                + "reissue it without, or not critical"
+        },
+        CertificateRule(
             rule: .nameConstraints, places: .everywhere, source: "RFC 5280, section 4.2.1.10", isBase: true
         ) { certificate, context in
             guard let constraints = certificate.extensions.nameConstraints else { return nil }

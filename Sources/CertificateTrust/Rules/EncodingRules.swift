@@ -35,8 +35,9 @@ extension CertificateRule {
         CertificateRule(
             rule: .authorityKeyIdentifier, places: .everywhere, source: "RFC 5280, section 4.2.1.1", isBase: false
         ) { certificate, context in
-            // An anchor answers to nobody, and a root may leave the identifier out.
-            guard context.place != .anchor, !certificate.isSelfIssued else { return nil }
+            // A self-signed certificate may leave the identifier out. A self-issued intermediate isn't one: a path in
+            // which it is signed by its own key would have that key twice.
+            guard !certificate.isSelfIssued || context.place == .intermediate else { return nil }
             return certificate.extensions.authorityKeyIdentifier?.keyIdentifier == nil
                 ? "has no authorityKeyIdentifier with a keyIdentifier: reissue it with one" : nil
         },
