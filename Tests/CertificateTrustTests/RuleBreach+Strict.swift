@@ -106,14 +106,9 @@ extension RuleBreach {
             .commonName, "Baseline Requirements, section 7.1.4.3", 0,
             .leaf("other capitals") { $0.subject = "API.example.test" }),
         RuleBreach(
-            .publicSuffixWildcard, "Baseline Requirements, section 3.2.2.6", 0,
-            ChainVariant("a wildcard below one") {
-                var claim = try ChainVariant.leaf("", name: "api.co.test") {
-                    $0.subject = "Server"
-                    $0.alternativeNames = [.dns("*.co.test")]
-                }.claim()
-                claim.policy.publicSuffixes = PublicSuffixes { $0.description == "co.test" }
-                return claim
+            .publicSuffixWildcard, "Baseline Requirements, sections 3.2.2.6 and 7.1.2.7.12", 0,
+            ChainVariant("a wildcard below a private one") {
+                try wildcardClaim(below: "// ===BEGIN PRIVATE DOMAINS===\nco.test")
             }),
     ]
 

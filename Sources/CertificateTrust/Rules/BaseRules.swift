@@ -49,6 +49,20 @@ extension CertificateRule {
             return "its keyUsage has nothing that a TLS handshake needs: reissue it with digitalSignature"
         },
         CertificateRule(
+            rule: .publicSuffixWildcard, places: .leaf, source: "Baseline Requirements, section 3.2.2.6", isBase: true
+        ) { certificate, context in
+            guard let name = context.name else { return nil }
+            // Another entry may name the server itself.
+            var wildcard: SubjectAlternativeName?
+            for entry in certificate.subjectAlternativeNames where name.matches(entry) {
+                guard context.sectionAbove(entry) == .icann else { return nil }
+                wildcard = wildcard ?? entry
+            }
+            return wildcard.map {
+                "its name \($0) covers every name below a public suffix: reissue it with the names of the servers"
+            }
+        },
+        CertificateRule(
             rule: .weakCryptography, places: .everywhere, source: "NIST SP 800-57, part 1, table 2", isBase: true
         ) { certificate, context in
             certificate.keyWeakness(at: context.policy.strength)
@@ -145,6 +159,15 @@ extension X509Certificate {
 
 func timeText(_ seconds: Int64) -> String {
     CivilTime(secondsSince1970: seconds)?.description ?? "second \(seconds) of 1970"
+}
+
+extension CertificateRule.Context {
+    /// The section of the public suffix that a wildcard is directly below; nil for any other name.
+    func sectionAbove(_ entry: SubjectAlternativeName) -> PublicSuffixes.Section? {
+        guard let parent = entry.wildcardParent, let suffix = try? ServerName(String(decoding: parent, as: UTF8.self))
+        else { return nil }
+        return policy.publicSuffixes.section(of: suffix)
+    }
 }
 
 extension TrustPolicy {
