@@ -75,6 +75,8 @@ struct CertificateExtensions: Sendable {
 
     /// Entries of certificatePolicies and policyMappings.
     private(set) var policyCount = 0
+    /// The first qualifier of certificatePolicies that RFC 5280 doesn't define, dotted decimal, or `malformed`.
+    private(set) var unknownQualifier: String?
     /// Distribution points that are named relative to the issuer.
     private(set) var relativePointCount = 0
 
@@ -148,6 +150,9 @@ struct CertificateExtensions: Sendable {
                 var entry = DERCursor(try list.next(DERTag.sequence, bytes).contents)
                 _ = try entry.next(DERTag.objectIdentifier, bytes)
                 policyCount += 1
+                if kind == .certificatePolicies, unknownQualifier == nil {
+                    unknownQualifier = Self.unknownQualifier(bytes, entry)
+                }
             } while !list.isAtEnd
         case .policyConstraints:
             var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
@@ -165,6 +170,31 @@ struct CertificateExtensions: Sendable {
         default: return
         }
         try outer.finish()
+    }
+
+    /// What is not known of the qualifiers behind a policy (RFC 5280, section 4.2.1.4).
+    private static func unknownQualifier(_ bytes: Span<UInt8>, _ rest: DERCursor) -> String? {
+        var rest = rest
+        do throws(DERError) {
+            guard let qualifiers = try rest.nextIfPresent(DERTag.sequence, bytes) else {
+                try rest.finish()
+                return nil
+            }
+            try rest.finish()
+            var list = DERCursor(qualifiers.contents)
+            repeat {
+                var qualifier = DERCursor(try list.next(DERTag.sequence, bytes).contents)
+                let identifier = try qualifier.next(DERTag.objectIdentifier, bytes).contents
+                switch ObjectIdentifierNumber(bytes, identifier) {
+                case .practiceStatement, .userNotice: _ = try qualifier.next(bytes)
+                default: return ObjectIdentifierText.dotted(bytes, identifier)
+                }
+                try qualifier.finish()
+            } while !list.isAtEnd
+            return nil
+        } catch {
+            return "malformed"
+        }
     }
 
     private mutating func readBasicConstraints(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {

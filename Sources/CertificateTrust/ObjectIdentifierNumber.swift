@@ -42,6 +42,10 @@ extension ObjectIdentifierNumber {
     static let clientAuth = Self(0x08_2B06_0105_0507_0302)
     static let ocspSigning = Self(0x08_2B06_0105_0507_0309)
 
+    // Qualifiers of certificate policies (RFC 5280, section 4.2.1.4).
+    static let practiceStatement = Self(0x08_2B06_0105_0507_0201)
+    static let userNotice = Self(0x08_2B06_0105_0507_0202)
+
     // Attributes of names (RFC 5280, section 4.1.2.4, and appendix A.1).
     static let commonName = Self(0x03_5504_03)
     static let organization = Self(0x03_5504_0A)

@@ -46,7 +46,8 @@ public struct TrustPolicy: Sendable, Hashable {
     /// The policies a path must be valid for; any, unless told.
     public var certificatePolicies = CertificatePolicyRequirements()
 
-    /// Under which names no wildcard is accepted by ``strict``.
+    /// The names directly below which no wildcard is accepted: those of registries in both profiles, those of companies
+    /// in ``strict``.
     public var publicSuffixes = PublicSuffixes.system
 
     private var rules: CertificateRule.Selection

@@ -7,14 +7,17 @@ package struct CommandEnvironment: Sendable {
     /// The time now; commands ask once.
     package var now: @Sendable () -> Date
     package var terminal: Terminal
+    /// What is wrong with the list of public suffixes that a command used, at a time; nil when nothing is.
+    package var suffixWarning: @Sendable (Date) -> String?
 
     package init(
         variables: @escaping @Sendable () -> [String: String], now: @escaping @Sendable () -> Date,
-        terminal: Terminal = Terminal()
+        terminal: Terminal = Terminal(), suffixWarning: @escaping @Sendable (Date) -> String? = { _ in nil }
     ) {
         self.variables = variables
         self.now = now
         self.terminal = terminal
+        self.suffixWarning = suffixWarning
     }
 }
 

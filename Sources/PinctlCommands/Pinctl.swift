@@ -17,6 +17,7 @@ package enum Pinctl {
         } catch {
             for message in error.messages { console.problem(message, .badInput) }
         }
+        if let warning = environment.suffixWarning(environment.now()) { console.note("warning: \(warning)") }
         console.finish()
         return console.status
     }

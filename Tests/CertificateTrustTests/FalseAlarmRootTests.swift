@@ -21,6 +21,24 @@ struct FalseAlarmRootTests {
         }
     }
 
+    @Test("strict accepts each as an anchor, but for what its basicConstraints and key identifiers say")
+    func strict() throws {
+        let key = try TestKey.shared(.p256)
+        var accepted = 0
+        for file in Roots.files {
+            let original = try #require(try CertificateFile.read(file).first)
+            let time = original.validity.upperBound
+            let root = try TestCertificate.clone(of: original.derBytes)
+            let leaf = try root.issue(.server(["api.example.test"]).under(root, at: time), key: key)
+            let finding = try Claim(leaf: leaf, anchors: [root], time: time, policy: .strict).finding()
+            accepted += finding == nil ? 1 : 0
+            // A root without subjectKeyIdentifier leaves the leaf without an authorityKeyIdentifier, which is found first.
+            let rules: [TrustRule] = [.basicConstraints, .rootProfile, .authorityKeyIdentifier]
+            #expect(finding.map { rules.contains($0.rule) } ?? true, "\(file): \(finding?.detail ?? "")")
+        }
+        #expect(accepted > Roots.files.count * 9 / 10)
+    }
+
     @Test("a clone differs in key and signature alone")
     func fidelity() throws {
         for file in Roots.files {

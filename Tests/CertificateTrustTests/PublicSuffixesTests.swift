@@ -1,5 +1,8 @@
-import CertificateTrust
+import FoundationEssentials
+import TestPKI
 import Testing
+
+@testable import CertificateTrust
 
 @Suite("Public suffixes")
 struct PublicSuffixesTests {
@@ -44,5 +47,75 @@ struct PublicSuffixesTests {
         arguments: [("co.uk", true), ("example.co.uk", false), ("xn--55qx5d.cn", true), ("xn--mgba3a4f16a", true)])
     func system(name: String, expected: Bool) throws {
         #expect(PublicSuffixes.system.contains(try ServerName(name)) == expected)
+    }
+
+    @Test(
+        "A list has a section of registries and a private one",
+        arguments: [
+            ("co.uk", PublicSuffixes.Section.icann), ("github.io", .private), ("x.cloud.io", .private),
+            ("both.uk", .icann), ("behind.uk", .icann), ("io", .icann), ("unlisted", .icann), ("example.co.uk", nil),
+            ("192.0.2.1", nil),
+        ])
+    func sections(name: String, expected: PublicSuffixes.Section?) throws {
+        let list = """
+            // ===BEGIN ICANN DOMAINS===
+            co.uk
+            both.uk
+            // ===END ICANN DOMAINS===
+            // ===BEGIN PRIVATE DOMAINS===
+            github.io
+            *.cloud.io
+            both.uk
+            // ===END PRIVATE DOMAINS===
+            behind.uk
+            """
+        #expect(PublicSuffixes(list: Array(list.utf8)).section(of: try ServerName(name)) == expected)
+    }
+}
+
+@Suite("The age of the public suffix list")
+struct SystemSuffixListTests {
+    /// 2025-01-31T00:00:00Z.
+    private static let published: Double = 1_738_281_600
+    private static let twoYears: Double = 731 * 86_400
+
+    private static func warning(_ list: SystemSuffixList, after seconds: Double) -> String? {
+        list.warning(at: Date(timeIntervalSince1970: published + seconds))
+    }
+
+    private func list(_ text: String, modified: Double) throws -> SystemSuffixList {
+        let folder = try TestFolder()
+        let path = try folder.add(text)
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: modified)], ofItemAtPath: path)
+        return SystemSuffixList(contentsOfFile: path)
+    }
+
+    @Test("counts from the version that the list names, and its file's time otherwise")
+    func age() throws {
+        let old = "the public suffix list is of 2025-01-31, and wildcards below newer suffixes are not recognized: "
+        let versioned = "// VERSION: 2025-01-31_12-00-00_UTC\n// COMMIT: 0\nco.uk\n"
+        for list in [
+            try list(versioned, modified: Self.published + 9e8), try list("co.uk\n", modified: Self.published),
+            try list("// VERSION: yesterday\nco.uk\n", modified: Self.published),
+        ] {
+            #expect(list.list.section(of: try ServerName("co.uk")) == .icann)
+            #expect(Self.warning(list, after: -86_400) == nil)
+            #expect(Self.warning(list, after: Self.twoYears) == nil)
+            #expect(
+                Self.warning(list, after: Self.twoYears + 1)
+                    == old + "install a newer version of the package publicsuffix")
+        }
+    }
+
+    @Test("a missing list is reported, and single labels are still known")
+    func missing() throws {
+        let list = SystemSuffixList(contentsOfFile: "/no/such/list.dat")
+        #expect(
+            Self.warning(list, after: 0)
+                == "the public suffix list is missing, and wildcards such as *.co.uk are not recognized: "
+                + "install the package publicsuffix")
+        #expect(list.list.section(of: try ServerName("uk")) == .icann)
+        #expect(list.list.section(of: try ServerName("co.uk")) == nil)
     }
 }

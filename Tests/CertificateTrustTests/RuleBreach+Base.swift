@@ -36,6 +36,13 @@ extension RuleBreach {
                     $0.extensions = [identifier]
                 }),
             RuleBreach(
+                .criticalExtension, "RFC 5280, section 4.2.1.4", 0,
+                .leaf("an unknown qualifier of a policy") {
+                    let qualifier = TestDER.sequence(TestDER.objectIdentifier("1.2.3.4.5"), [0x05, 0x00])
+                    let policy = TestDER.sequence(TestDER.objectIdentifier("1.2.3"), TestDER.sequence(qualifier))
+                    $0.extensions = [.init("2.5.29.32", critical: true, TestDER.sequence(policy))]
+                }),
+            RuleBreach(
                 .weakCryptography, "RFC 4055, RFC 5758 and RFC 8410", 0, .leaf("SHA-224") { $0.digest = .sha224 }),
             RuleBreach(
                 .weakCryptography, "RFC 4055, RFC 5758 and RFC 8410", 1, otherwise: "weak-cryptography",
@@ -95,7 +102,20 @@ extension RuleBreach {
             .intermediate("an intermediate for clients") { $0.extendedKeyUsages = [Usage.clientAuth] }),
         RuleBreach(
             .purpose, "RFC 5280, section 4.2.1.3", 0, .leaf("for signing lists") { $0.keyUsage = .cRLSign }),
+        RuleBreach(
+            .publicSuffixWildcard, "Baseline Requirements, section 3.2.2.6", 0, otherwise: "public-suffix-wildcard",
+            ChainVariant("a wildcard below a public suffix") { try wildcardClaim(below: "co.test") }),
     ]
+
+    /// A claim whose leaf has `*.co.test`, under a list of public suffixes.
+    static func wildcardClaim(below list: String) throws -> Claim {
+        var claim = try ChainVariant.leaf("", name: "api.co.test") {
+            $0.subject = "Server"
+            $0.alternativeNames = [.dns("*.co.test")]
+        }.claim()
+        claim.policy.publicSuffixes = PublicSuffixes(list: Array(list.utf8))
+        return claim
+    }
 
     private static let keys = [
         weakKey("RSA-1024", otherwise: "weak-cryptography") { TestKey.rsaPublicKeyDER(bits: 1_024) },

@@ -19,7 +19,7 @@ extension RuleBreach {
             }),
         RuleBreach(
             .basicConstraints, "RFC 5280, section 4.2.1.9", 2,
-            beside: [.subjectKeyIdentifier, .certificateVersion], .root("none in a root") { $0.version = 1 }),
+            beside: [.subjectKeyIdentifier], .root("none in a root") { $0.version = 1 }),
         RuleBreach(.keyUsage, "RFC 5280, section 4.2.1.3", 1, .intermediate("none") { $0.keyUsage = [] }),
         RuleBreach(
             .subjectKeyIdentifier, "RFC 5280, section 4.2.1.2", 1,
@@ -106,26 +106,22 @@ extension RuleBreach {
             .commonName, "Baseline Requirements, section 7.1.4.3", 0,
             .leaf("other capitals") { $0.subject = "API.example.test" }),
         RuleBreach(
-            .publicSuffixWildcard, "Baseline Requirements, section 3.2.2.6", 0,
-            ChainVariant("a wildcard below one") {
-                var claim = try ChainVariant.leaf("", name: "api.co.test") {
-                    $0.subject = "Server"
-                    $0.alternativeNames = [.dns("*.co.test")]
-                }.claim()
-                claim.policy.publicSuffixes = PublicSuffixes { $0.description == "co.test" }
-                return claim
+            .publicSuffixWildcard, "Baseline Requirements, sections 3.2.2.6 and 7.1.2.7.12", 0,
+            ChainVariant("a wildcard below a private one") {
+                try wildcardClaim(below: "// ===BEGIN PRIVATE DOMAINS===\nco.test")
             }),
     ]
 
     static let encodingRules: [RuleBreach] = [
         RuleBreach(
-            .certificateVersion, "Baseline Requirements, section 7.1.1", 2,
-            beside: [.basicConstraints, .subjectKeyIdentifier], .root("version 1") { $0.version = 1 }),
+            .certificateVersion, "Baseline Requirements, section 7.1.1", 0,
+            beside: [.leafPurpose, .alternativeNames, .authorityKeyIdentifier],
+            .leaf("version 1", name: nil) { $0.version = 1 }),
         RuleBreach(.serialNumber, "RFC 5280, section 4.1.2.2", 0, .leaf("zero") { $0.serial = [0] }),
         RuleBreach(.serialNumber, "RFC 5280, section 4.1.2.2", 1, .intermediate("negative") { $0.serial = [0xFF] }),
         RuleBreach(
-            .serialNumber, "RFC 5280, section 4.1.2.2", 2,
-            .root("21 octets") { $0.serial = [UInt8](repeating: 1, count: 21) }),
+            .serialNumber, "RFC 5280, section 4.1.2.2", 1,
+            .intermediate("21 octets") { $0.serial = [UInt8](repeating: 1, count: 21) }),
         RuleBreach(
             .encoding, "RFC 5280, section 4.1", 1,
             .intermediate("a GeneralizedTime before 2050") { $0.startsWithGeneralizedTime = true }),

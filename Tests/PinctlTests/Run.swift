@@ -45,7 +45,8 @@ private let noPolicy = ["PINCTL_POLICY": "/no/such/pins.jsonc"]
 
 /// Runs a command line inside this process; connections get the time that a busy machine needs, unless told otherwise.
 func pinctl(
-    _ words: [String], variables: [String: String] = [:], now: Date = testTime, terminal: Terminal = Terminal()
+    _ words: [String], variables: [String: String] = [:], now: Date = testTime, terminal: Terminal = Terminal(),
+    suffixWarning: @escaping @Sendable (Date) -> String? = { _ in nil }
 ) async -> Run {
     let variables = noPolicy.merging(variables) { $1 }
     let isPatient = ["check", "init", "show"].contains(words.first) && !words.contains("--timeout")
@@ -53,7 +54,9 @@ func pinctl(
     let output = Sink()
     let errors = Sink()
     let status = await Pinctl.run(
-        Array(words), in: CommandEnvironment(variables: { variables }, now: { now }, terminal: terminal),
+        Array(words),
+        in: CommandEnvironment(
+            variables: { variables }, now: { now }, terminal: terminal, suffixWarning: suffixWarning),
         output: output.buffer, diagnostics: errors.buffer)
     return Run(status: status.rawValue, output: output.text, errors: errors.text)
 }

@@ -27,6 +27,20 @@ struct VerifyTests {
         #expect(run.status == 0)
     }
 
+    @Test("what is wrong with the list of public suffixes is reported once, and changes no verdict")
+    func suffixWarning() async throws {
+        let stores = ["a", "b"].flatMap { ["--store", "\($0)=\(site.anchors)"] }
+        for format in [[], ["--json"], ["--quiet"]] {
+            let words = ["verify", site.chain, "--host", "api.test"] + stores + format
+            let silent = await pinctl(words)
+            let run = await pinctl(words, suffixWarning: { $0 == testTime ? "old: install a newer one" : nil })
+            #expect(silent.errors == "")
+            #expect(run.errors == "pinctl: warning: old: install a newer one\n")
+            #expect(run.output == silent.output)
+            #expect(run.status == 0)
+        }
+    }
+
     @Test("names the pins that match")
     func matched() async throws {
         let run = await verify("--host", "api.test", "--pin", try site.intermediate.key.pin, "--pin", strangePin)

@@ -1,4 +1,4 @@
-/// What ``TrustPolicy/strict`` asks of authorities. Real roots break most of these (serial 0, no key identifier,
+/// What ``TrustPolicy/strict`` asks of authorities. Real roots break some of these (no key identifier,
 /// basicConstraints that is not critical), so that none of them is in the default profile.
 extension CertificateRule {
     static let authorityRules: [CertificateRule] = [
@@ -38,7 +38,7 @@ extension CertificateRule {
                 ? nil : "is a root whose key identifiers differ: reissue it with the identifier of its own key"
         },
         CertificateRule(
-            rule: .nameConstraints, places: .issuer, source: "RFC 5280, section 4.2.1.10", isBase: false
+            rule: .nameConstraints, places: .intermediate, source: "RFC 5280, section 4.2.1.10", isBase: false
         ) { certificate, _ in
             let extensions = certificate.extensions
             return extensions.nameConstraints == nil || extensions.critical.contains(.nameConstraints)
@@ -52,7 +52,7 @@ extension CertificateRule {
             }
         },
         CertificateRule(
-            rule: .policyConstraints, places: .issuer, source: "RFC 5280, sections 4.2.1.11 and 4.2.1.14",
+            rule: .policyConstraints, places: .intermediate, source: "RFC 5280, sections 4.2.1.11 and 4.2.1.14",
             isBase: false
         ) { certificate, _ in
             let constraints: CertificateExtensions.Kinds = [.policyConstraints, .inhibitAnyPolicy]

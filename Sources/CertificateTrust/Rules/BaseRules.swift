@@ -49,12 +49,26 @@ extension CertificateRule {
             return "its keyUsage has nothing that a TLS handshake needs: reissue it with digitalSignature"
         },
         CertificateRule(
+            rule: .publicSuffixWildcard, places: .leaf, source: "Baseline Requirements, section 3.2.2.6", isBase: true
+        ) { certificate, context in
+            guard let name = context.name else { return nil }
+            // Another entry may name the server itself.
+            var wildcard: SubjectAlternativeName?
+            for entry in certificate.subjectAlternativeNames where name.matches(entry) {
+                guard context.sectionAbove(entry) == .icann else { return nil }
+                wildcard = wildcard ?? entry
+            }
+            return wildcard.map {
+                "its name \($0) covers every name below a public suffix: reissue it with the names of the servers"
+            }
+        },
+        CertificateRule(
             rule: .weakCryptography, places: .everywhere, source: "NIST SP 800-57, part 1, table 2", isBase: true
         ) { certificate, context in
             certificate.keyWeakness(at: context.policy.strength)
         },
         CertificateRule(
-            rule: .weakCryptography, places: [.leaf, .intermediate], source: "RFC 4055, RFC 5758 and RFC 8410",
+            rule: .weakCryptography, places: .belowAnchor, source: "RFC 4055, RFC 5758 and RFC 8410",
             isBase: true
         ) { certificate, _ in
             certificate.hasAcceptedSignature
@@ -66,6 +80,16 @@ extension CertificateRule {
             certificate.extensions.unprocessedCritical.map {
                 "its critical extension \($0) is not understood: reissue it without, or not critical"
             }
+        },
+        CertificateRule(
+            rule: .criticalExtension, places: .everywhere, source: "RFC 5280, section 4.2.1.4", isBase: true
+        ) { certificate, _ in
+            let extensions = certificate.extensions
+            guard extensions.critical.contains(.certificatePolicies), let qualifier = extensions.unknownQualifier else {
+                return nil
+            }
+            return "its critical certificatePolicies has the unknown qualifier \(qualifier): "
+                + "reissue it without, or not critical"
         },
         CertificateRule(
             rule: .nameConstraints, places: .everywhere, source: "RFC 5280, section 4.2.1.10", isBase: true
@@ -81,7 +105,7 @@ extension CertificateRule {
             return "is of version \(certificate.version) and has extensions: reissue it as version 3"
         },
         CertificateRule(
-            rule: .certificatePolicies, places: [.leaf, .intermediate], source: "RFC 5280, section 6.1.3 (e)",
+            rule: .certificatePolicies, places: .belowAnchor, source: "RFC 5280, section 6.1.3 (e)",
             isBase: true
         ) { certificate, _ in
             // Nobody issues it, nothing below it can be valid for a policy, and OpenSSL 3.0 leaks over it.
@@ -135,6 +159,15 @@ extension X509Certificate {
 
 func timeText(_ seconds: Int64) -> String {
     CivilTime(secondsSince1970: seconds)?.description ?? "second \(seconds) of 1970"
+}
+
+extension CertificateRule.Context {
+    /// The section of the public suffix that a wildcard is directly below; nil for any other name.
+    func sectionAbove(_ entry: SubjectAlternativeName) -> PublicSuffixes.Section? {
+        guard let parent = entry.wildcardParent, let suffix = try? ServerName(String(decoding: parent, as: UTF8.self))
+        else { return nil }
+        return policy.publicSuffixes.section(of: suffix)
+    }
 }
 
 extension TrustPolicy {

@@ -10,6 +10,8 @@ struct CertificateRule: Sendable {
         static let intermediate = Place(rawValue: 1 << 1)
         static let anchor = Place(rawValue: 1 << 2)
         static let issuer: Place = [.intermediate, .anchor]
+        /// All but the anchor, which is trusted by configuration, in whatever form it is.
+        static let belowAnchor: Place = [.leaf, .intermediate]
         static let everywhere: Place = [.leaf, .intermediate, .anchor]
     }
 

@@ -1,25 +1,25 @@
-/// What ``TrustPolicy/strict`` asks of every certificate, or of all below the anchor.
+/// What ``TrustPolicy/strict`` asks of the form of every certificate below the anchor, and of the keys of all.
 extension CertificateRule {
     static let encodingRules: [CertificateRule] = [
         CertificateRule(
-            rule: .certificateVersion, places: .everywhere, source: "Baseline Requirements, section 7.1.1",
+            rule: .certificateVersion, places: .belowAnchor, source: "Baseline Requirements, section 7.1.1",
             isBase: false
         ) { certificate, _ in
             certificate.version == 3 ? nil : "is of version \(certificate.version): reissue it as version 3"
         },
         CertificateRule(
-            rule: .encoding, places: .everywhere, source: "RFC 5280, section 4.1", isBase: false
+            rule: .encoding, places: .belowAnchor, source: "RFC 5280, section 4.1", isBase: false
         ) { certificate, _ in
             certificate.encodingDefect.map { "\($0): reissue it as DER" }
         },
         CertificateRule(
-            rule: .signatureAlgorithm, places: .everywhere, source: "RFC 5280, section 4.1.1.2", isBase: false
+            rule: .signatureAlgorithm, places: .belowAnchor, source: "RFC 5280, section 4.1.1.2", isBase: false
         ) { certificate, _ in
             guard case .sameButNull = certificate.signatureAlgorithms else { return nil }
             return "the algorithm beside its signature is spelled otherwise than the one that was signed: reissue it"
         },
         CertificateRule(
-            rule: .serialNumber, places: .everywhere, source: "RFC 5280, section 4.1.2.2", isBase: false
+            rule: .serialNumber, places: .belowAnchor, source: "RFC 5280, section 4.1.2.2", isBase: false
         ) { certificate, _ in
             let serial = certificate.serialNumber
             guard let first = serial.first, first < 0x80, serial.contains(where: { $0 != 0 }) else {
@@ -28,20 +28,21 @@ extension CertificateRule {
             return serial.count > 20 ? "its serial number has \(serial.count) bytes, 20 are the most: reissue it" : nil
         },
         CertificateRule(
-            rule: .authorityName, places: .everywhere, source: "RFC 5280, section 4.1.2.4", isBase: false
+            rule: .authorityName, places: .belowAnchor, source: "RFC 5280, section 4.1.2.4", isBase: false
         ) { certificate, _ in
             certificate.issuer.isEmpty ? "names no issuer: reissue it under an authority with a name" : nil
         },
         CertificateRule(
             rule: .authorityKeyIdentifier, places: .everywhere, source: "RFC 5280, section 4.2.1.1", isBase: false
         ) { certificate, context in
-            // An anchor answers to nobody, and a root may leave the identifier out.
-            guard context.place != .anchor, !certificate.isSelfIssued else { return nil }
+            // A self-signed certificate may leave the identifier out. A self-issued intermediate isn't one: a path in
+            // which it is signed by its own key would have that key twice.
+            guard !certificate.isSelfIssued || context.place == .intermediate else { return nil }
             return certificate.extensions.authorityKeyIdentifier?.keyIdentifier == nil
                 ? "has no authorityKeyIdentifier with a keyIdentifier: reissue it with one" : nil
         },
         CertificateRule(
-            rule: .informationAccess, places: .everywhere, source: "RFC 5280, section 4.2.2.1", isBase: false
+            rule: .informationAccess, places: .belowAnchor, source: "RFC 5280, section 4.2.2.1", isBase: false
         ) { certificate, _ in
             certificate.extensions.informationAccessDefect.map { "its authorityInfoAccess \($0): reissue it" }
         },

@@ -45,17 +45,15 @@ extension CertificateRule {
                     + "reissue it with the same name in both"
             }
         },
-        leafRule(.publicSuffixWildcard, "Baseline Requirements, section 3.2.2.6") { certificate, context in
+        leafRule(.publicSuffixWildcard, "Baseline Requirements, sections 3.2.2.6 and 7.1.2.7.12") {
+            certificate, context in
             // A certificate may hold a wildcard of its own suffix's registry beside the name that is asked for.
             guard let name = context.name else { return nil }
-            let wildcard = certificate.subjectAlternativeNames.first { entry in
-                guard name.matches(entry), let parent = entry.wildcardParent,
-                    let suffix = try? ServerName(String(decoding: parent, as: UTF8.self))
-                else { return false }
-                return context.policy.publicSuffixes.contains(suffix)
+            let wildcard = certificate.subjectAlternativeNames.first {
+                name.matches($0) && context.sectionAbove($0) != nil
             }
             return wildcard.map {
-                "its name \($0) speaks for everyone below a public suffix: reissue it with the names of the servers"
+                "its name \($0) covers every name below a public suffix: reissue it with the names of the servers"
             }
         },
     ]

@@ -28,6 +28,9 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let weakCryptography = TrustRule(rawValue: "weak-cryptography")
     /// A critical extension nobody here understands (`X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION`).
     public static let criticalExtension = TrustRule(rawValue: "critical-extension")
+    /// A wildcard directly below a public suffix (Baseline Requirements, section 3.2.2.6): of a registry, such as
+    /// `co.uk`; in ``TrustPolicy/strict`` of a company too, such as `github.io`.
+    public static let publicSuffixWildcard = TrustRule(rawValue: "public-suffix-wildcard")
     /// A policy that the path is not valid for (RFC 5280, section 6.1; `X509_V_ERR_NO_EXPLICIT_POLICY`).
     public static let certificatePolicies = TrustRule(rawValue: "certificate-policies")
     /// A certificate that OpenSSL cannot parse.
@@ -67,8 +70,6 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let alternativeNames = TrustRule(rawValue: "alternative-names")
     /// A common name that spells an alternative name in another way (Baseline Requirements, section 7.1.4.3). Strict.
     public static let commonName = TrustRule(rawValue: "common-name")
-    /// A wildcard right below a public suffix (Baseline Requirements, section 3.2.2.6). Strict.
-    public static let publicSuffixWildcard = TrustRule(rawValue: "public-suffix-wildcard")
     /// A serial number that is not positive or has over 20 bytes (RFC 5280, section 4.1.2.2). Strict.
     public static let serialNumber = TrustRule(rawValue: "serial-number")
     /// A malformed authorityInfoAccess (RFC 5280, section 4.2.2.1). Strict.

@@ -14,6 +14,8 @@ package struct InputFile: ~Copyable {
     /// Whether others than the owner have rights to it; of a file that this process does not own, others than the owner
     /// and the group.
     let isOpenToOthers: Bool
+    /// Seconds since 1970 (`st_mtim`); 0 for standard input.
+    let modified: Int64
     private var hasSeenWriter = false
 
     /// Opens a path (`open` with `O_RDONLY | O_NONBLOCK | O_CLOEXEC`). A directory is refused.
@@ -45,6 +47,7 @@ package struct InputFile: ~Copyable {
         isOwned = true
         isPipe = kind == S_IFIFO
         permissions = information.st_mode & 0o777
+        modified = Int64(information.st_mtim.tv_sec)
         isOpenToOthers = permissions & (information.st_uid == geteuid() ? 0o077 : 0o007) != 0
     }
 
@@ -66,6 +69,7 @@ package struct InputFile: ~Copyable {
         isPipe = false
         permissions = 0
         isOpenToOthers = false
+        modified = 0
     }
 
     deinit { if isOwned { close(descriptor) } }

@@ -1,3 +1,4 @@
+import CertificateTrust
 import FoundationEssentials
 import Glibc
 
@@ -14,7 +15,8 @@ extension Pinctl {
         for trap in [SIGILL, SIGTRAP] { _ = signal(trap) { _ in endWithDefect() } }
         raiseDescriptorLimit()
         let environment = CommandEnvironment(
-            variables: { ProcessInfo.processInfo.environment }, now: { Date() }, terminal: .ofProcess)
+            variables: { ProcessInfo.processInfo.environment }, now: { Date() }, terminal: .ofProcess,
+            suffixWarning: { SystemSuffixList.warning(at: $0) })
         let status = await run(
             Array(CommandLine.arguments.dropFirst()), in: environment, output: StandardStreams.output,
             diagnostics: StandardStreams.diagnostics)

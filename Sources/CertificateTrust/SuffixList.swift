@@ -1,0 +1,69 @@
+/// The list of publicsuffix.org, read.
+struct SuffixList: Sendable {
+    /// The rules of one section, as A-labels.
+    private struct Rules: Sendable {
+        var names: Set<String> = []
+        /// The names behind `*.`.
+        var wildcards: Set<String> = []
+        /// The names behind `!`.
+        var exceptions: Set<String> = []
+
+        func contains(_ text: String) -> Bool {
+            guard !exceptions.contains(text) else { return false }
+            guard !names.contains(text) else { return true }
+            return text.firstIndex(of: ".").map { wildcards.contains(String(text[text.index(after: $0)...])) } ?? false
+        }
+    }
+
+    private var icann = Rules()
+    private var others = Rules()
+    /// When the list was published, by its own word (`// VERSION: 2025-01-31_…`); nil when it doesn't say.
+    private(set) var version: String?
+
+    init(_ list: [UInt8]) {
+        var isPrivate = false
+        for line in list.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+            guard !line.starts(with: "//".utf8) else {
+                readComment(line, &isPrivate)
+                continue
+            }
+            let rule = line.prefix { $0 > UInt8(ascii: " ") }
+            guard !rule.isEmpty else { continue }
+            if isPrivate { Self.add(rule, to: &others) } else { Self.add(rule, to: &icann) }
+        }
+    }
+
+    private mutating func readComment(_ line: ArraySlice<UInt8>, _ isPrivate: inout Bool) {
+        if line.starts(with: "// ===BEGIN PRIVATE DOMAINS===".utf8) {
+            isPrivate = true
+        } else if line.starts(with: "// ===END PRIVATE DOMAINS===".utf8) {
+            isPrivate = false
+        } else if version == nil, line.starts(with: "// VERSION: ".utf8) {
+            version = String(decoding: line.dropFirst("// VERSION: ".utf8.count).prefix(10), as: UTF8.self)
+        }
+    }
+
+    private static func add(_ rule: ArraySlice<UInt8>, to rules: inout Rules) {
+        if rule.starts(with: "*.".utf8) {
+            rules.wildcards.insert(aLabels(rule.dropFirst(2)))
+        } else if rule.first == UInt8(ascii: "!") {
+            rules.exceptions.insert(aLabels(rule.dropFirst()))
+        } else {
+            rules.names.insert(aLabels(rule))
+        }
+    }
+
+    /// The section that has a name as a suffix. A single label is one, listed or not.
+    func section(of name: ServerName) -> PublicSuffixes.Section? {
+        guard case .dns(let text) = name.kind else { return nil }
+        if !text.contains(".") || icann.contains(text) { return .icann }
+        return others.contains(text) ? .private : nil
+    }
+
+    private static func aLabels(_ rule: ArraySlice<UInt8>) -> String {
+        let text = String(decoding: rule, as: UTF8.self)
+        guard rule.contains(where: { $0 >= 0x80 }) else { return text }
+        return text.split(separator: ".", omittingEmptySubsequences: false)
+            .map { Punycode.aLabel($0) ?? String($0) }.joined(separator: ".")
+    }
+}
