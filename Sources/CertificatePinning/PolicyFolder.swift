@@ -8,8 +8,8 @@ package struct PolicyFolder {
 
     /// A file by its path, of at most so many bytes.
     let contents: (_ path: String, _ limit: Int) throws(Failure) -> [UInt8]
-    /// Whether links in it lead elsewhere, as those of the file system do.
-    let followsLinks: Bool
+    /// Whether links in it lead elsewhere.
+    private let followsLinks: Bool
 
     /// Files as they are now.
     static var current: PolicyFolder {

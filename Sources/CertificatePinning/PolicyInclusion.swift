@@ -40,13 +40,8 @@ extension PolicyReader {
 
     private func target(of name: String) throws(InclusionError) -> String {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).filter { $0 != "." }
-        guard !parts.isEmpty, !parts.contains("") else { throw .outside }
-        var target = resolved(parts.joined(separator: "/"))
-        if parts.contains("..") {
-            // In the file system `..` may lead behind a link; what was kept ends at its own top.
-            guard !folder.followsLinks, let kept = PolicyFolder.resolvingDots(in: target) else { throw .outside }
-            target = kept
-        }
+        guard !parts.isEmpty, !parts.contains(""), !parts.contains("..") else { throw .outside }
+        let target = resolved(parts.joined(separator: "/"))
         guard !ancestors.contains(target) else { throw .cycle }
         return target
     }
