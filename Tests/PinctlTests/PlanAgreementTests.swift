@@ -135,6 +135,10 @@ struct PlanAgreementTests {
                 "<key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.test</key><dict>"
                     + "<key>TSKPublicKeyHashes</key><array>\(hashes)</array>\(more)</dict></dict></dict>")
         }
+        func okHttp(_ pairs: (pattern: String, name: String)...) -> String {
+            let calls = pairs.map { ".add(\"\($0.pattern)\", \"\(pins[$0.name] ?? "")\")" }.joined()
+            return "val pinner = CertificatePinner.Builder()\(calls).build()\n"
+        }
         let day = "<key>TSKExpirationDate</key><string>2026-01-01</string>"
         let report = "<key>TSKEnforcePinning</key><false/>"
         return [
@@ -148,8 +152,8 @@ struct PlanAgreementTests {
             ("both", .apple, apple("leaf", "root")), ("one of both", .apple, apple("leaf", "other")),
             ("leaf", .trustkit, trustKit("leaf")), ("expired", .trustkit, trustKit("other", day)),
             ("report", .trustkit, trustKit("other", report)), ("strange", .trustkit, trustKit("other")),
-            ("root", .okhttp, "*.test \(pins["root"] ?? "")\n"), ("strange", .okhttp, "**.test \(strangePin)\n"),
-            ("union", .okhttp, "api.test \(strangePin)\n*.test \(pins["leaf"] ?? "")\n"),
+            ("root", .okhttp, okHttp(("*.test", "root"))), ("strange", .okhttp, okHttp(("**.test", "strange"))),
+            ("union", .okhttp, okHttp(("api.test", "strange"), ("*.test", "leaf"))),
             ("leaf", .curl, "sha256//\(base64("leaf"))"), ("root", .curl, "sha256//\(base64("root"))"),
             ("root", .hpkp, "pin-sha256=\"\(base64("root"))\"; pin-sha256=\"\(base64("strange"))\"; max-age=5000"),
             ("gone", .hpkp, "pin-sha256=\"\(base64("leaf"))\"; pin-sha256=\"\(base64("strange"))\"; max-age=0"),

@@ -229,6 +229,12 @@ struct PlanTests {
         let found = try verdicts(run)
         #expect(found.count == 7)
         #expect(found.allSatisfy { $0.hasSuffix(" survives_only") || $0.hasSuffix(" survives") }, "\(found)")
+        // One that cannot be read hides none of the others.
+        _ = try site.folder.add("{ \"version\": 1, \"domains\": 7 }", name: "releases/a.json")
+        let partly = await plan("--new", site.chain, "--against", folder, "--json")
+        #expect(partly.status == 2 && partly.errors.contains("releases/a.json:1:28: error: "), "\(partly.errors)")
+        #expect(try verdicts(partly).filter { $0.contains(" survives") }.count == 7)
+        _ = try TestCommand.run(["rm", folder + "/a.json"])
         let moved = await plan(
             "--new", try site.folder.add(stranger.leaf("api.test").pemText + stranger.pemText), "--ca-file",
             try site.folder.add(stranger.pemText), "--against", folder, "--json")

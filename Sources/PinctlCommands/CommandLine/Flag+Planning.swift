@@ -3,7 +3,8 @@ extension Flag {
     static let newInput = Flag(
         "new", value: .file("INPUT"), repeatable: true, "what servers are to show: a chain, a request or a key")
     static let currentInput = Flag(
-        "current", value: .file("INPUT"), repeatable: true, "what servers show today, to tell which pins can go now")
+        "current", value: .file("INPUT"), repeatable: true,
+        "what servers show today: for names that get lost, and pins that can go now")
     static let against = Flag(
         "against", value: .text("SOURCE"), repeatable: true,
         "releases: git:TAGGLOB:PATH, a file of pins, a folder of them")

@@ -66,9 +66,9 @@ struct Plan {
             let rule = releases[release].rule(for: planned.name, port: planned.port)
             let isUncovered = covering.isEmpty && rule.isPinned
             let judged = isUncovered ? uncovered(planned, by: rule) : judge(shown, planned, by: rule, at: nil)
-            var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names)
+            var cell = PlanCell(
+                release: release, host: host, rule: rule, judged, names: names, isUncovered: isUncovered)
             cell.countsPins = cell.standing != .off || rule.lastEnds.contains { $0 > now }
-            cell.isUncovered = isUncovered && cell.standing == .breaks
             if let limit, cell.standing.isSurvival {
                 cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
             }

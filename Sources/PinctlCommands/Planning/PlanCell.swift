@@ -45,7 +45,7 @@ struct PlanCell: Sendable {
     /// Whether the pins of its rules count on some device.
     var countsPins = true
     /// Whether it breaks because no new certificate is valid for the host: no pin and no key helps.
-    var isUncovered = false
+    let isUncovered: Bool
 }
 
 /// The judgements of one candidate under one store.
@@ -64,7 +64,10 @@ struct StoreJudgement: Sendable {
 
 extension PlanCell {
     /// Sums up what was judged under every store for every chain that servers may show.
-    init(release: Int, host: Int, rule: ReleaseRule, _ stores: [StoreJudgement], names: KnownNames) {
+    init(
+        release: Int, host: Int, rule: ReleaseRule, _ stores: [StoreJudgement], names: KnownNames,
+        isUncovered: Bool = false
+    ) {
         self.release = release
         self.host = host
         pins = rule.pins
@@ -83,16 +86,13 @@ extension PlanCell {
         if !isEverywhere, standing == .breaks, outcomes.contains(where: \.standing.isSurvival) {
             findings.append("the others survive")
         }
-        // Of a bypass that decided it was told.
-        let remarks =
-            standing == .unpinned
-            ? []
-            : rule.remarks.filter { remark in
-                !findings.contains { $0.contains(remark) }
-            }
+        // They say nothing where no pin counts, or none was looked at; a bypass that decided is in the finding.
+        let isSilent = isUncovered || standing == .unpinned || standing == .off
+        let remarks = rule.remarks.filter { remark in !isSilent && !findings.contains { $0.contains(remark) } }
         hasRemarks = !remarks.isEmpty
         finding = (findings + remarks).filter { !$0.isEmpty }.joined(separator: "; ")
         self.standing = standing
+        self.isUncovered = isUncovered && standing == .breaks
         var seen: Set<CanonicalPin> = []
         essential = outcomes.flatMap(\.essential).filter { seen.insert($0).inserted }
         seen = []

@@ -141,8 +141,12 @@ struct ReleaseReader {
                 console.note("note: \(path) is in no dialect that is recognized, and passed over")
                 continue
             }
-            try append(path, path, bytes, in: nil)
             count += 1
+            do throws(UsageError) {
+                try append(path, path, bytes, in: nil)
+            } catch {
+                for message in error.messages { complain(message, folder, &console) }
+            }
         }
         guard count > 0 else { throw .unusable(["\(folder): no file in it is in a dialect that is recognized"]) }
     }
