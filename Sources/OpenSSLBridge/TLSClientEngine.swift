@@ -313,6 +313,14 @@ extension TLSClientEngine {
         return bytes.isEmpty ? end : .bytes(bytes)
     }
 
+    /// Whether nothing is in it that came from the peer: no plaintext, no end, and no part of a record (`SSL_has_pending`,
+    /// `SSL_rstate_string`).
+    package var isEmpty: Bool {
+        // "RH" is the state between records; "RB" has read a record's header and waits for its body.
+        unsafe readEnd == nil && BIO_ctrl_pending(incoming) == 0 && SSL_has_pending(ssl) == 0
+            && String(cString: SSL_rstate_string(ssl)) == "RH"
+    }
+
     /// Says close_notify (`SSL_shutdown`); nothing can be written after it.
     package func close() {
         OpenSSLError.clear()

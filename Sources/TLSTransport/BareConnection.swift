@@ -93,6 +93,9 @@ package struct BareConnection: ~Copyable, Sendable {
         return (answer.head, answer.isReusable)
     }
 
+    /// Whether anything has come behind a proxy's answer: it must not be asked again on this connection then.
+    package func hasInput() async -> Bool { await connection.hasInput() }
+
     /// And what a host that speaks first has said behind the answer.
     borrowing func requestTunnel(
         _ request: HTTPRequestHead, hostSpeaksFirst: Bool = false, until deadline: Deadline

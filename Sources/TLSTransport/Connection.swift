@@ -245,24 +245,38 @@ actor Connection {
         }
     }
 
-    /// Whether bytes or an end have come that nobody asked for: an idle connection that has any is of no use.
+    /// Whether bytes or an end have come that nobody asked for: an idle connection that has any must not be used again.
+    ///
+    /// The socket itself is read, since the loop may not have seen yet what has arrived. Session tickets and key updates
+    /// are no such bytes. Part of a record could be the beginning of anything.
     func hasInput() -> Bool {
-        // An engine may hold what came behind the last plaintext: more of it, or close_notify.
-        if end == nil, let engine = layers.last, engine.read() != .wantsInput { return true }
+        guard end == nil, !holdsInput() else { return true }
         for _ in 0..<Self.turn {
+            readiness.insert(.reading)
             switch take() {
             case .wouldBlock:
-                return end != nil
+                return false
             case .bytes(let bytes):
-                // Session tickets and key updates are bytes too, and nothing is wrong with them.
-                guard let engine = layers.last, layers.count == 1, (try? engine.feed(bytes.span)) != nil,
-                    case .wantsInput = engine.read()
-                else { return true }
+                guard let engine = layers.first, (try? engine.feed(bytes.span)) != nil, !holdsInput() else {
+                    return true
+                }
             case .end, .failed:
                 return true
             }
         }
         return true
+    }
+
+    /// Hands what the layers hold upwards: whether any of it is for whoever reads, or an end or part of a record.
+    private func holdsInput() -> Bool {
+        for (index, engine) in layers.enumerated() {
+            var input = engine.isEmpty ? .wantsInput : engine.read()
+            while case .bytes(let bytes) = input, layers.indices.contains(index + 1),
+                (try? layers[index + 1].feed(bytes.span)) != nil
+            { input = engine.read() }
+            guard input == .wantsInput, engine.isEmpty else { return true }
+        }
+        return false
     }
 
     /// Says close_notify and closes; without effect on a connection that has ended.

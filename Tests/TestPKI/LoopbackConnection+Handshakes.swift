@@ -22,6 +22,11 @@ extension LoopbackServer.Connection {
         try unsafe start("SSL_key_update") { unsafe SSL_key_update($0, SSL_KEY_UPDATE_REQUESTED) }
     }
 
+    /// Sends another session ticket (RFC 8446, section 4.6.1).
+    package func sendTicket() throws(TestPKIError) {
+        try unsafe start("SSL_new_session_ticket") { unsafe SSL_new_session_ticket($0) }
+    }
+
     /// Asks for a certificate now, which only a client that has offered it allows (RFC 8446, section 4.6.2); the
     /// settings' ``LoopbackServer/ClientAuthentication`` is postponed.
     package func requestCertificate() throws(TestPKIError) {

@@ -198,6 +198,9 @@ private func acceptConnections(
             return
         }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+        // What is written has arrived then, and does not wait for the client's next words.
+        var on: Int32 = 1
+        unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         guard let identifier = log.open(socket) else {
             close(socket)
             return

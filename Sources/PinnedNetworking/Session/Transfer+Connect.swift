@@ -162,7 +162,8 @@ extension Transfer {
             guard isAnswered else {
                 throw ProxyRefusal(proxy: proxy, statusCode: head.statusCode, hadLogin: proxyLogin?.hasFailed ?? false)
             }
-            if !isReusable {
+            let hasInput = await bare.hasInput()
+            if !isReusable || hasInput {
                 bare = try await reach(proxy, judges, options, &server)
                 login = nil
             }

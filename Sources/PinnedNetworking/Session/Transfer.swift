@@ -225,6 +225,11 @@ final class Transfer: TaskTransfer {
                 }
                 continue
             }
+            // Whoever was asked about the connection, or for a login, may have taken long.
+            if connection.isReused, await connection.connection.hasInput() {
+                await abandon()
+                continue
+            }
             hasEnded = false
             do {
                 return try await send(sent, on: connection)

@@ -153,37 +153,138 @@ struct ConnectionReuseTests {
         }
     }
 
+    /// When a server sends what nobody asked for.
+    enum Surplus: CaseIterable, Sendable {
+        /// In one write with the response, which is then an error.
+        case atOnce
+        /// In the next write.
+        case rightAfter
+        /// When the client has the response.
+        case late
+        /// Beginning with part of a record, or of a response.
+        case inParts
+    }
+
     @Test(
-        "HA12: what comes on a kept connection that nobody asked on is no request's response", arguments: [true, false])
-    func unaskedBytes(isAtOnce: Bool) async throws {
+        "Bytes behind a response are no request's response, and no request follows them (HA12, DS1)",
+        arguments: [true, false],
+        Surplus.allCases)
+    func surplus(isPlain: Bool, surplus: Surplus) async throws {
         let site = try TestSite.shared.get()
         let evil = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
-        let (taken, sent) = (Collected<Void>(), Collected<Void>())
+        let (taken, sent) = (Locked(0), Locked(0))
         let script = LoopbackServer.Script.handle { connection in
             while let request = try connection.readRequest() {
-                let response = LoopbackServer.Response(body: "hello").bytes
-                if request.target == "/first" {
-                    try connection.write(isAtOnce ? response + evil : response)
-                    if !isAtOnce {
-                        while taken.values.isEmpty { connection.pause(.milliseconds(2)) }
-                        try connection.write(evil)
-                    }
-                    sent.append(())
-                } else {
-                    try connection.write(response)
+                let response = LoopbackServer.Response(body: request.target).bytes
+                let round = request.target.hasPrefix("/s") ? Int(request.target.dropFirst(2)) : nil
+                try connection.write(round != nil && surplus == .atOnce ? response + evil : response)
+                guard let round else { continue }
+                if surplus == .late || surplus == .inParts {
+                    while taken.withLock({ $0 }) < round { connection.pause(.milliseconds(1)) }
                 }
+                switch surplus {
+                case .atOnce: break
+                case .rightAfter, .late: try connection.write(evil)
+                case .inParts where isPlain: try connection.write(Array(evil.prefix(9)))
+                case .inParts: try connection.writeBelow([23, 3, 3, 0, 64] + [UInt8](repeating: 7, count: 32))
+                }
+                sent.withLock { $0 = round }
+            }
+        }
+        let server = isPlain ? try LoopbackServer(plain: script) : try LoopbackServer(chain: site.chain, script)
+        try await server.run { server in
+            let session = try site.session(server)
+            let origin = isPlain ? "http://start.test" : "https://pinned.test"
+            for round in 1...20 {
+                let first = try? await session.get("\(origin)/s\(round)").body
+                switch surplus {
+                case .atOnce: #expect(first == nil)
+                // They may have come before the response was read.
+                case .rightAfter: #expect(first == "/s\(round)" || first == nil)
+                case .late, .inParts: #expect(first == "/s\(round)")
+                }
+                taken.withLock { $0 = round }
+                while sent.withLock({ $0 }) < round { try await Task.sleep(for: .milliseconds(1)) }
+                #expect(try await session.get("\(origin)/next").body == "/next")
+            }
+            await session.flush()
+            // Every "next" begins another connection, and what has surplus bytes ends its own.
+            let targets = await server.ended(server.records.count).map { $0.requests.map(\.target) }
+            #expect(targets == [["/s1"]] + (1..<20).map { ["/next", "/s\($0 + 1)"] } + [["/next"]])
+        }
+    }
+
+    @Test("Bytes that come while a delegate judges a kept connection again are no request's response (DS1)")
+    func surplusBeforeUse() async throws {
+        let site = try TestSite.shared.get()
+        let evil = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
+        let (isAsked, isSent) = (Locked(false), Locked(false))
+        let script = LoopbackServer.Script.handle { connection in
+            while let request = try connection.readRequest() {
+                try connection.write(LoopbackServer.Response(body: request.target))
+                guard request.target == "/first" else { continue }
+                while !isAsked.withLock({ $0 }) { connection.pause(.milliseconds(1)) }
+                try connection.write(evil)
+                isSent.withLock { $0 = true }
             }
         }
         try await LoopbackServer(chain: site.chain, script).run { server in
             let session = try site.session(server)
-            // Whether bytes behind a response were seen in time makes the first one a response or an error.
-            let first = try? await session.get("https://pinned.test/first")
-            #expect(isAtOnce || first?.body == "hello")
-            taken.append(())
-            while sent.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
-            #expect(try await session.get().body == "hello")
+            let isFirst = Locked(true)
+            let delegate = TaskHandlerDelegate { challenge in
+                if !isFirst.withLock({ first in
+                    defer { first = false }
+                    return first
+                }) {
+                    isAsked.withLock { $0 = true }
+                    while !isSent.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
+                }
+                return acceptServer(challenge)
+            }
+            #expect(try await session.get("https://pinned.test/first", delegate: delegate).body == "/first")
+            var request = URLRequest(url: try #require(URL(string: "https://pinned.test/next")))
+            request.httpMethod = "POST"
+            let (body, _) = try await session.data(for: request, delegate: delegate)
+            #expect(String(decoding: body, as: UTF8.self) == "/next")
             await session.flush()
-            #expect(await server.ended(server.records.count).map(\.requests.count) == [1, 1])
+            let targets = await server.ended(server.records.count).map { $0.requests.map(\.target) }
+            #expect(targets == [["/first"], ["/next"]])
+        }
+    }
+
+    @Test(
+        "Session tickets and key updates behind every response leave the connection to the next request",
+        arguments: [false, true])
+    func unaskedTickets(isProxied: Bool) async throws {
+        let site = try TestSite.shared.get()
+        let (taken, sent) = (Locked(0), Locked(0))
+        let script = LoopbackServer.Script.handle { connection in
+            while let request = try connection.readRequest() {
+                try connection.write(LoopbackServer.Response(body: request.target))
+                while taken.withLock({ $0 }) == sent.withLock({ $0 }) { connection.pause(.milliseconds(1)) }
+                try connection.sendTicket()
+                try connection.updateKeys()
+                sent.withLock { $0 += 1 }
+            }
+        }
+        let server = try LoopbackServer(chain: site.chain, script) { $0.protocolVersions = .tls13 ... .tls13 }
+        try await server.run { server in
+            let proxy = try LoopbackServer(
+                chain: site.proxyChain(), .proxy(to: ["pinned.test:443": server.port]))
+            try await proxy.run { proxy in
+                let session = try site.session(server) {
+                    if isProxied {
+                        $0.proxyConfigurations = [try? proxy.configuration(usesTLS: true)].compactMap(\.self)
+                    }
+                }
+                for round in 1...10 {
+                    #expect(try await session.get("https://pinned.test/\(round)").body == "/\(round)")
+                    taken.withLock { $0 = round }
+                    while sent.withLock({ $0 }) < round { try await Task.sleep(for: .milliseconds(1)) }
+                }
+                await session.flush()
+                #expect(await server.ended().map(\.requests.count) == [10])
+            }
         }
     }
 

@@ -283,6 +283,35 @@ struct ProxyTests {
         }
     }
 
+    @Test("HA5: bytes behind a 407 do not answer the next CONNECT, which goes over another connection (DS1)")
+    func surplusBehindRefusal() async throws {
+        let (isAsked, isSent) = (Locked(false), Locked(false))
+        try await withProxy {
+            guard $0.values(of: "Proxy-Authorization").isEmpty else { return .serve }
+            return .handle { connection in
+                try connection.write(
+                    LoopbackServer.Response("407 Proxy Authentication Required", fields: [Self.login]))
+                while !isAsked.withLock({ $0 }) { connection.pause(.milliseconds(1)) }
+                try connection.write(LoopbackServer.Response("403 Forbidden"))
+                isSent.withLock { $0 = true }
+            }
+        } _: { (_, proxy, session) async throws in
+            let delegate = TaskHandlerDelegate { challenge in
+                guard challenge.protectionSpace.isProxy() else { return (.performDefaultHandling, nil) }
+                isAsked.withLock { $0 = true }
+                while !isSent.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
+                return (.useCredential, URLCredential(user: "open", password: "sesame", persistence: .none))
+            }
+            #expect(try await session.get(delegate: delegate).body == "hello")
+            await session.flush()
+            let records = await proxy.ended(proxy.records.count)
+            let asked = records.map {
+                String(decoding: $0.applicationBytes, as: UTF8.self).components(separatedBy: "CONNECT ")
+            }
+            #expect(asked.map(\.count) == [2, 2])
+        }
+    }
+
     @Test("A proxy with TLS proves its own name, under its own pins", arguments: ["https", "http"])
     func ownPins(scheme: String) async throws {
         let site = try TestSite.shared.get()

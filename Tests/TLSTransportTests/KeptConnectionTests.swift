@@ -1,0 +1,107 @@
+import CertificateTrust
+import Glibc
+import TLSTransport
+import TestPKI
+import Testing
+
+/// What is found on a connection that waits for its next request.
+@Suite struct KeptConnectionTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let isPlain: Bool
+        /// What the server does behind its answer.
+        let act: @Sendable (LoopbackServer.Connection) throws -> Void
+
+        init(
+            _ name: String, isPlain: Bool = false, _ act: @escaping @Sendable (LoopbackServer.Connection) throws -> Void
+        ) {
+            testDescription = name
+            self.isPlain = isPlain
+            self.act = act
+        }
+    }
+
+    /// What ``RequestConnection/hasInput()`` says when the server has acted and the event loop has not looked since.
+    private func hasInput(
+        _ row: Row, then body: (any RequestConnection, LoopbackServer) async throws -> Void = { _, _ in }
+    ) async throws -> Bool {
+        let site = try Site()
+        let (isAsked, isDone) = (Locked(false), Locked(false))
+        let script = LoopbackServer.Script.handle { connection in
+            _ = try connection.read()
+            // So that the client waits for the answer, and knows that there is nothing behind it.
+            connection.pause(.milliseconds(20))
+            try connection.write([1])
+            while !isAsked.withLock({ $0 }) { connection.pause(.milliseconds(1)) }
+            try row.act(connection)
+            isDone.withLock { $0 = true }
+            while try connection.read() != nil {}
+        }
+        let server =
+            try row.isPlain
+            ? LoopbackServer(plain: script)
+            : LoopbackServer(chain: site.chain, script) { $0.protocolVersions = .tls13 ... .tls13 }
+        return try await server.run { server in
+            let connection: any RequestConnection
+            if row.isPlain {
+                let bare = try await Transport.shared.connect(
+                    to: try ServerName(server.address), port: server.port, options: .patient)
+                connection = bare.cleartext()
+            } else {
+                connection = try await site.connect(to: server)
+            }
+            try await connection.send([1])
+            #expect(try await connection.receive() == [1])
+            let found = await Task { @TransportActor in
+                isAsked.withLock { $0 = true }
+                // On the loop's thread, which cannot look at the socket meanwhile.
+                while !isDone.withLock({ $0 }) { usleep(1000) }
+                return await connection.hasInput()
+            }.value
+            try await body(connection, server)
+            await connection.close()
+            return found
+        }
+    }
+
+    @Test(
+        "A kept connection is checked on the socket, not by what the event loop has seen (DS1)",
+        arguments: [
+            Row("a byte") { try $0.write([7]) },
+            Row("close_notify") { $0.closeNotify() },
+            Row("the end of TCP") { $0.endWriting() },
+            Row("part of a record's header") { try $0.writeBelow([23, 3, 3]) },
+            Row("a record's header") { try $0.writeBelow([23, 3, 3, 0, 100]) },
+            Row("part of a record") { try $0.writeBelow([23, 3, 3, 0, 100] + [UInt8](repeating: 7, count: 50)) },
+            Row("a ticket and part of a record") {
+                try $0.sendTicket()
+                try $0.writeBelow([23, 3, 3])
+            },
+            Row("a byte in the clear", isPlain: true) { try $0.write([7]) },
+            Row("the end of TCP in the clear", isPlain: true) { $0.endWriting() },
+        ])
+    func surplus(row: Row) async throws {
+        #expect(try await hasInput(row))
+    }
+
+    @Test(
+        "A kept connection on which nothing or only a session ticket or key update came can be used again",
+        arguments: [
+            Row("nothing") { _ in },
+            Row("nothing in the clear", isPlain: true) { _ in },
+            Row("a ticket") { try $0.sendTicket() },
+            Row("a ticket, a key update and a ticket") {
+                try $0.sendTicket()
+                try $0.updateKeys()
+                try $0.sendTicket()
+            },
+        ])
+    func usable(row: Row) async throws {
+        let found = try await hasInput(row) { connection, server in
+            try await connection.send([2])
+            await connection.close()
+            #expect(await server.ended()[0].applicationBytes == [1, 2])
+        }
+        #expect(!found)
+    }
+}
