@@ -7,6 +7,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case keyMatched = "key_matched"
     case pinMismatch = "pin_mismatch"
     case keyMismatch = "key_mismatch"
+    case exportMismatch = "export_mismatch"
     case bypassed
     case denied
     case expired
@@ -20,7 +21,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     var status: ExitCode {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .good
-        case .pinMismatch, .keyMismatch, .bypassed, .denied, .expired, .notCovered: .finding
+        case .pinMismatch, .keyMismatch, .exportMismatch, .bypassed, .denied, .expired, .notCovered: .finding
         case .untrusted, .nameMismatch, .chainExpired: .notTrusted
         case .unreachable: .couldNotCheck
         }
@@ -36,6 +37,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .keyMatched: "a key in a file is one of the pins"
         case .pinMismatch: "the chain is trusted, and its pins do not match; or the key in a file is no pin"
         case .keyMismatch: "the pins match one of the server's keys, RSA or ECDSA, and not this one"
+        case .exportMismatch:
+            "the policy accepts the chain, and a file that it exports refuses it, as its own system judges"
         case .bypassed:
             "pins do not match, and clients let it pass: the path ends at an anchor that is not the system's"
         case .denied: "the chain holds a key that the policy denies"
@@ -55,6 +58,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .pinMismatch:
             "serve a pinned key again, since apps that are out keep their pins; pin nothing of a server that is not yours"
         case .keyMismatch: "pin the other key too, or have the server show one kind of key alone"
+        case .exportMismatch:
+            "serve a key that this file pins too, since apps that are out have it; then export it again (pinctl export --check)"
         case .bypassed: "serve a pinned key again, and find out who added the anchor"
         case .denied: "have the certificate issued for another key, or by another authority"
         case .expired: "ship a policy with the pins of today and a later end"
