@@ -82,11 +82,7 @@ extension CanonicalRule {
         }
         if let ports { words.append("port " + ports.sorted().map(String.init).joined(separator: ", ")) }
         if let expiry {
-            if case .instant(let end) = expiry.moment, Double(end) <= time.timeIntervalSince1970 {
-                words.append("ended \(expiry.title)")
-            } else {
-                words.append("until \(expiry.title)")
-            }
+            words.append(expiry.standing(at: time))
         }
         let bypasses = (anchors ?? []).filter(\.bypassesPins).map(\.source)
         if !bypasses.isEmpty {
@@ -110,5 +106,22 @@ extension CanonicalRule {
         if let location { members += [("file", .string(location.path)), ("line", .integer(location.line))] }
         if let expiry { members.append(("expires", .string(expiry.title))) }
         return .object(members)
+    }
+}
+
+extension RuleExpiry {
+    /// Whether the rule holds still: `until 2026-12-31 (stop-pinning)`.
+    fileprivate func standing(at time: Date) -> String {
+        let now = time.timeIntervalSince1970
+        switch moment {
+        case .instant(let end) where Double(end) <= now: return "expired \(title)"
+        case .age(let age) where age <= 0: return "expired \(title)"
+        case .localDay(let day):
+            guard let midnight = CivilTime(day: day).map({ Double($0.secondsSince1970) }) else { break }
+            if now > midnight + Self.zoneMargin { return "expired \(title)" }
+            if now > midnight - Self.zoneMargin { return "expired in some time zones, \(title)" }
+        default: break
+        }
+        return "until \(title)"
     }
 }

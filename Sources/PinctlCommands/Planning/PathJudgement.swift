@@ -51,7 +51,7 @@ extension ReleaseRule {
             case .unlisted: return Self.unlisted
             }
         case .dialect(_, let policy):
-            return judgement(of: policy.decide(path.certificates, by: rules, under: DecisionCircumstances(at: time)))
+            return judgement(of: policy.decisions(on: path.certificates, by: rules, at: time))
         }
     }
 
@@ -68,27 +68,38 @@ extension ReleaseRule {
         return decision.verdict == .matched ? judgement(of: decision) : nil
     }
 
+    /// Of devices in several time zones the gravest.
+    private func judgement(of decisions: [CanonicalDecision]) -> PathJudgement {
+        let judgements = decisions.map { judgement(of: $0) }
+        let refusal = judgements.first { !$0.isAccepted }
+        let off = judgements.first { if case .off = $0 { true } else { false } }
+        return refusal ?? off ?? judgements[0]
+    }
+
     private func judgement(of decision: CanonicalDecision) -> PathJudgement {
         switch decision.verdict {
         case .matched:
             return .matched(decision.matches.map { PlannedMatch(pin: $0.pin, index: $0.index) })
-        case .unpinned: return rules.isEmpty ? .unpinned : .off(since: ends.first)
+        case .unpinned: return rules.isEmpty ? .unpinned : .off(since: ends(offBy: 0).first)
         case .bypassed: return .tolerated("the path ends at a root that needs no pin")
         case .forgiven: return .tolerated("the mismatch is only reported")
         case .refused: return mismatched(decision.unmetRoles)
         case .denied: return Self.denied(decision.matches.first?.pin.title ?? "a key")
-        case .ended: return Self.ended(ends.first)
+        case .ended: return Self.ended(ends(offBy: 0).first)
         case .unlisted: return Self.unlisted
         }
     }
 
-    /// The moments at which its rules end, the first one first; days are those of UTC.
-    var ends: [Date] {
+    /// The moments from which its rules can have ended, the first one first: a local day ends earlier in some time zones.
+    var ends: [Date] { ends(offBy: -RuleExpiry.zoneMargin) }
+
+    /// The same, with the local days of devices that are so many seconds behind UTC.
+    func ends(offBy seconds: TimeInterval) -> [Date] {
         rules.compactMap { rule in
             switch rule.expiry?.moment {
             case .instant(let seconds): Date(timeIntervalSince1970: Double(seconds))
             case .localDay(let day):  // At midnight itself Android still pins.
-                CivilTime(day: day).map { Date(timeIntervalSince1970: Double($0.midnight) + 1) }
+                CivilTime(day: day).map { Date(timeIntervalSince1970: Double($0.midnight) + 1 + seconds) }
             default: nil
             }
         }
@@ -125,10 +136,9 @@ extension ReleaseRule {
             if case .dialect(_, let policy) = system, policy.unlisted == .refuse { return Self.unlisted }
             return .unpinned
         }
-        let circumstances = DecisionCircumstances(at: time)
         // With no certificate at all no pin matches: what is told then is what holds besides the pins.
         let (policy, rules) = withoutDenied
-        let bare = judgement(of: policy.decide([], by: rules, under: circumstances))
+        let bare = judgement(of: policy.decisions(on: [], by: rules, at: time))
         guard case .refused(_, isMismatch: true) = bare else { return bare }
         let roles = requiredRoles
         let leaf = pins.filter { $0.role.covers(index: 0, of: 3) && $0.content == .publicKey && $0.pins(key) }

@@ -64,15 +64,28 @@ struct Plan {
                 cells.append(cell)
                 continue
             }
-            let rule = releases[release].rule(for: planned.name, port: planned.port)
-            let judged = judge(shown, planned, by: rule, at: nil)
-            var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names)
-            if let limit, cell.standing.isSurvival {
-                cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
+            var cell = cell(of: releases[release], release, at: host, shown, endingBefore: limit)
+            for export in releases[release].exports {
+                let beside = self.cell(of: export, release, at: host, shown, endingBefore: limit)
+                cell = cell.joined(with: beside, of: export.name)
             }
             cells.append(cell)
         }
         return cells
+    }
+
+    /// Judges one file of a release.
+    private mutating func cell(
+        of file: Release, _ release: Int, at host: Int, _ shown: [Int], endingBefore limit: Date?
+    ) -> PlanCell {
+        let planned = hosts[host]
+        let rule = file.rule(for: planned.name, port: planned.port)
+        let judged = judge(shown, planned, by: rule, at: nil)
+        var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names)
+        if let limit, cell.standing.isSurvival {
+            cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
+        }
+        return cell
     }
 
     /// `time` is a later moment, of which the paths that ended are told.

@@ -184,7 +184,7 @@ extension PlanTimeline.Entry {
         if releases.last != cell.release { releases.append(cell.release) }
         if cell.standing == .breaks, wayBack.last != cell.release { wayBack.append(cell.release) }
         hosts.insert(cell.host)
-        if let end = rule.ends.first, rule.endsQuietly {
+        if let end = rule.ends(offBy: RuleExpiry.zoneMargin).first, rule.endsQuietly {
             self.end = max(self.end ?? end, end)
         } else {
             hasNoEnd = true

@@ -19,6 +19,8 @@ struct Release: Sendable {
     let isCurrent: Bool
     /// How many of a hundred users have it; nil when nobody said.
     var share: Double?
+    /// The files in other systems' formats that are made of it, which are judged beside it.
+    var exports: [Release] = []
     /// The rules in no system's words.
     private let rules: [CanonicalRule]
     /// The same by the places where they stand.
@@ -42,6 +44,7 @@ struct Release: Sendable {
         pins = other.pins
         original = place
         isCurrent = false
+        exports = other.exports
         (rules, rulesByPlace) = (other.rules, other.rulesByPlace)
     }
 
@@ -61,16 +64,17 @@ struct Release: Sendable {
 
     /// The hosts that its rules name, each with a port that the rule reaches.
     var namedHosts: [PlannedHost] {
-        rules.flatMap { rule in
-            rule.patterns.compactMap { pattern -> String? in
-                switch pattern.scope {
-                case .exact, .exactAndBelow, .exactAndOneLabelBelow: pattern.host
-                case .oneLabelBelow, .every: nil
+        exports.flatMap(\.namedHosts)
+            + rules.flatMap { rule in
+                rule.patterns.compactMap { pattern -> String? in
+                    switch pattern.scope {
+                    case .exact, .exactAndBelow, .exactAndOneLabelBelow: pattern.host
+                    case .oneLabelBelow, .every: nil
+                    }
                 }
+                .compactMap { try? ServerName($0) }
+                .flatMap { name in (rule.ports?.sorted() ?? [443]).map { PlannedHost(name: name, port: $0) } }
             }
-            .compactMap { try? ServerName($0) }
-            .flatMap { name in (rule.ports?.sorted() ?? [443]).map { PlannedHost(name: name, port: $0) } }
-        }
     }
 }
 
