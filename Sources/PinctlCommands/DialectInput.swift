@@ -13,10 +13,7 @@ struct DialectInput {
     init(_ path: String, as named: PinDialect?, host: String? = nil) throws(UsageError) {
         let bytes = try Self.contents(path)
         guard let dialect = named ?? PinDialect.recognized(in: bytes) else {
-            let known = PinDialect.allCases.filter { $0 != .swift }.map(\.rawValue).joined(separator: ", ")
-            throw .unusable([
-                "\(Self.title(path)): no dialect is recognized: name it with \(Flag.from.dashed) (\(known))"
-            ])
+            throw .unusable(["\(Self.title(path)): no dialect is recognized: name it with \(Flag.from.dashed)"])
         }
         do throws(UsageError) {
             try self.init(path, bytes, dialect, host: host)
