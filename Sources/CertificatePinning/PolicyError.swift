@@ -85,7 +85,7 @@ extension PinningRule {
     }
 
     /// What is wrong with a place for reports.
-    func problem(reportingTo url: URL) -> PolicyError? {
+    package func problem(reportingTo url: URL) -> PolicyError? {
         guard url.scheme?.lowercased() == "https", let text = url.host(percentEncoded: false),
             let name = try? ServerName(text)
         else { return .reportWithoutTLS(url, host: host) }

@@ -57,6 +57,7 @@ public struct PolicyFile: Sendable {
             guard let target = value["to"]?.string, let file = value["file"]?.string else { return nil }
             return PolicyExport(
                 target: target, file: resolvedPath(file, besides: path),
+                allowed: value["allow"]?.elements?.compactMap(\.string),
                 location: PolicyLocation(path: path, value.position))
         }
         releases = (root["releases"]?.elements ?? []).compactMap(\.string)
@@ -72,6 +73,8 @@ package struct PolicyExport: Sendable, Hashable {
     package let target: String
     /// Its path, from where the policy's path starts.
     package let file: String
+    /// The names of the changes that its owner accepts; `nil` when the policy lists none.
+    package let allowed: [String]?
     package let location: PolicyLocation
 }
 

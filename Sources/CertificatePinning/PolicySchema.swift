@@ -24,6 +24,7 @@ package enum PolicySchema {
             .array(
                 of: .object([
                     PolicyKey("to", .string, isRequired: true), PolicyKey("file", .string, isRequired: true),
+                    PolicyKey("allow", .array(of: .string)),
                 ]))),
         PolicyKey("releases", .array(of: .string)),
     ]

@@ -14,6 +14,8 @@ struct ChainJudge: Sendable {
     var systemRoots: TrustStore?
     /// What is looked for beside a good verdict; nil for nothing.
     var warnings: CheckWarnings?
+    /// The files that the policy exports, whose clients have to accept the chain too.
+    var exports: [ExportedPins] = []
 
     /// By the flags for trust and time.
     init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
@@ -54,17 +56,34 @@ struct ChainJudge: Sendable {
         evidence.stapledOCSP = staple
         let trust = ServerTrust(
             presented: presented, name: name, store: store, policy: policy, revocation: evidence)
-        let verdict = Verdict(on: trust, port: port, expecting: expectation, time: time)
+        var verdict = Verdict(on: trust, port: port, expecting: expectation, time: time)
+        let refusals = refusals(of: trust, port: port, after: verdict)
+        let whole = refusals.filter(\.isWhole)
+        if verdict.status == .good, !whole.isEmpty, let path = verdict.path {
+            verdict = .exportRefused(whole, path, verdict.rule)
+        }
         var text = VerdictText(
             verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time)
+        text.refusals = whole
+        if case .exportRefused = verdict { return text }
         if verdict.word != .ok {
             text.causes = expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
                 .map(\.namingFormerSubjects)
         }
         if let warnings {
-            text.warnings = warnings.all(beside: verdict, of: trust, port: port, expecting: expectation, at: time)
+            text.warnings =
+                warnings.all(beside: verdict, of: trust, port: port, expecting: expectation, at: time)
+                + refusals.filter { !$0.isWhole }.map(CheckWarning.init)
         }
         return text
+    }
+
+    /// What exported files make of the chain; nothing where the chain is not trusted.
+    private func refusals(of trust: ServerTrust, port: UInt16, after verdict: Verdict) -> [ExportRefusal] {
+        guard !exports.isEmpty, let path = verdict.path else { return [] }
+        let claim = verdict.rule?.anchors.map { trust.replacingStore($0) } ?? trust
+        let paths = (try? claim.allPaths(beside: path, at: time, limit: CheckWarnings.pathLimit)) ?? [path]
+        return exports.compactMap { $0.refusal(of: paths, to: trust.name, port: port, at: time) }
     }
 
     /// What is said of a target that the policy has no rule for; nobody connects to it.

@@ -15,7 +15,12 @@ struct DialectInput {
         guard let dialect = named ?? PinDialect.recognized(in: bytes) else {
             throw .unusable(["\(Self.title(path)): no dialect is recognized: name it with \(Flag.from.dashed)"])
         }
-        try self.init(path, bytes, dialect, host: host)
+        do throws(UsageError) {
+            try self.init(path, bytes, dialect, host: host)
+        } catch {
+            guard named == nil else { throw error }
+            throw .unusable(error.messages + [Self.assumption(dialect, path)])
+        }
         if named == nil, dialect == .trustkit, String(decoding: bytes, as: UTF8.self).contains("NSPinnedDomains") {
             reading.notes.append(
                 ConversionNote(
@@ -37,26 +42,31 @@ struct DialectInput {
         }
     }
 
+    /// Says as what a file was read that did not say it, for whoever finds that it is something else.
+    static func assumption(_ dialect: PinDialect, _ path: String) -> String {
+        "\(title(path)): was read as \(dialect.rawValue) (\(dialect.title)), by what is in it: name another dialect with "
+            + Flag.from.dashed
+    }
+
     /// Where the policy says that its pins are held too.
-    func exports() throws(UsageError) -> [(dialect: PinDialect, file: String)] {
+    func exports() throws(UsageError) -> [ExportedFile] {
         guard dialect == .policy else { return [] }
-        var exports: [(dialect: PinDialect, file: String)] = []
         let file: PolicyFile
         do throws(PolicyFileError) {
             file = try PolicyFile(bytes: bytes, path: path)
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
-        for export in file.exports {
-            guard let dialect = PinDialect(rawValue: export.target) else {
-                throw .unusable([
-                    "\(export.location): \"exports\" knows no \"\(export.target)\": one of "
-                        + PinDialect.allCases.map(\.rawValue).joined(separator: ", ")
-                ])
-            }
-            exports.append((dialect, export.file))
+        return try ExportedFile.all(of: file)
+    }
+
+    /// The changes that the policy accepts in the file that is written; in every file of the dialect where none is named.
+    func acceptedChanges(in dialect: PinDialect, file: String?) throws(UsageError) -> Set<ConversionChange> {
+        let exports = try exports().filter { export in
+            export.dialect == dialect && file.map { plainPath($0) == plainPath(export.path) } ?? true
         }
-        return exports
+        guard let first = exports.first else { return [] }
+        return exports.dropFirst().reduce(first.accepted ?? []) { $0.intersection($1.accepted ?? []) }
     }
 
     static func contents(_ path: String) throws(UsageError) -> [UInt8] {
@@ -87,8 +97,10 @@ extension Arguments {
 
 extension Console {
     /// Says on standard error what a conversion changes; false when nothing is to be written for it.
-    mutating func tell(_ notes: [ConversionNote], _ arguments: Arguments) throws(UsageError) -> Bool {
-        let allowed = try arguments.allowedChanges()
+    mutating func tell(
+        _ notes: [ConversionNote], _ arguments: Arguments, accepting accepted: Set<ConversionChange> = []
+    ) throws(UsageError) -> Bool {
+        let allowed = try arguments.allowedChanges().union(accepted)
         func isRefused(_ note: ConversionNote) -> Bool {
             note.direction == .impossible || note.isLoss && !allowed.contains(note.change)
         }

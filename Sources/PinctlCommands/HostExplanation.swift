@@ -112,7 +112,7 @@ extension CanonicalRule {
 extension RuleExpiry {
     /// `until 2026-12-31 (stop-pinning)`, or `expired …`; a day begins where the device is.
     fileprivate func phase(at time: Date) -> String {
-        let zones = [ReleaseRule.zoneMargin, -ReleaseRule.zoneMargin].map { offset in
+        let zones = [RuleExpiry.zoneMargin, -RuleExpiry.zoneMargin].map { offset in
             moment.isOver(under: DecisionCircumstances(at: time, offset: offset))
         }
         switch (zones[0], zones[1]) {

@@ -15,6 +15,8 @@ enum Verdict: Sendable {
     case keyMismatch(PinMismatch)
     /// The pins do not match, and clients let the server pass: its path ends outside of the system's anchors.
     case bypassed(PinMismatch)
+    /// The chain is trusted and the policy accepts it, and files that are exported from the policy refuse it.
+    case exportRefused([ExportRefusal], VerifiedPath, PinningRule?)
     /// A key without a chain, and the pins that it is.
     case keyMatched([Pin], PinningRule)
     /// A key without a chain that is none of a rule's pins; without a rule, of any rule's.
@@ -48,6 +50,7 @@ enum Verdict: Sendable {
         case .keyMatched: .keyMatched
         case .mismatch, .keyStrange: .pinMismatch
         case .keyMismatch: .keyMismatch
+        case .exportRefused: .exportMismatch
         case .bypassed: .bypassed
         case .denied, .keyDenied: .denied
         case .expired, .keyExpired: .expired
@@ -63,7 +66,9 @@ enum Verdict: Sendable {
     /// The verified path, where there is one.
     var path: VerifiedPath? {
         switch self {
-        case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, _, let path): path
+        case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, _, let path),
+            .exportRefused(_, let path, _):
+            path
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.path
         case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .untrusted, .unreachable: nil
         }
@@ -75,7 +80,7 @@ enum Verdict: Sendable {
         case .matched(_, _, let rule), .expired(_, let rule, _), .keyMatched(_, let rule), .keyExpired(let rule, _),
             .noCertificate(let rule, _):
             rule
-        case .trusted(_, let rule), .keyStrange(_, let rule): rule
+        case .trusted(_, let rule), .keyStrange(_, let rule), .exportRefused(_, _, let rule): rule
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.rule
         case .denied, .keyDenied, .unlisted, .untrusted, .unreachable: nil
         }

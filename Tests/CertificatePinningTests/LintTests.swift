@@ -228,6 +228,24 @@ struct LintTests {
         #expect(Set(behind.map(\.rule.rawValue)) == Set(rules))
     }
 
+    @Test(
+        "only what is in a comment allows anything",
+        arguments: [
+            ("// pinctl-allow P001: a", 1), ("a \"b\" // pinctl-allow P001: a", 1), ("  /* pinctl-allow P001: a */", 1),
+            ("/*\n * pinctl-allow P001: a\n */", 1), ("# pinctl-allow P001: a", 1), ("x ; pinctl-allow P001: a", 1),
+            ("<a>\n<!-- pinctl-allow P001: a --></a>", 1), ("<a><!--\npinctl-allow P001: a\n--></a>", 1),
+            ("\"// pinctl-allow P001: a\"", 0), ("\"/* pinctl-allow P001: a */\"", 0),
+            ("\"\\\"# pinctl-allow P001: a\"", 0),
+            ("a(); b(\"# pinctl-allow P001: a\")", 0), ("\"\"\"\n// pinctl-allow P001: a\n\"\"\"", 0),
+            ("pinctl-allow P001: a", 0), ("{ \"note\":\n\"pinctl-allow P001: a\" }", 0),
+            ("<a>// pinctl-allow P001: a</a>", 0), ("<a b=\"# pinctl-allow P001: a\"/>", 0),
+            ("<a><![CDATA[<!-- pinctl-allow P001: a -->]]></a>", 0), ("// see pinctl-allow P001: a", 0),
+            ("'\"' // pinctl-allow P001: a", 1), ("// a\r\n// pinctl-allow P001: a\r\n", 1),
+        ])
+    func comments(text: String, count: Int) {
+        #expect(LintAllowance.all(in: Array(text.utf8)).count == count)
+    }
+
     @Test("a pin that several rules name is told once, where it is written")
     func namedPin() throws {
         let text = """
@@ -301,7 +319,7 @@ struct LintTests {
         }
         let dots = CanonicalRule(
             patterns: [HostPattern(String(repeating: "a.", count: 50_000), .exactAndBelow)], pins: pins)
-        let comments = Array(String(repeating: "pinctl-allow P001", count: 20_000).utf8)
+        let comments = Array(("// " + String(repeating: "pinctl-allow P001", count: 20_000)).utf8)
         let policy = CanonicalPolicy(rules: hosts + [dots], combination: .closest)
         let findings = policy.lint(comments, path: "x", at: TestServer.time)
         #expect(findings.filter { $0.rule == .malformedHost }.count == 1)

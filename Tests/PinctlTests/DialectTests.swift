@@ -81,7 +81,7 @@ struct DialectTests {
             toFile: site.folder.path + "/Pins.kt", atomically: true, encoding: .utf8)
         let drift = await pinctl("export", "--check", policy)
         #expect(drift.lines[0].hasPrefix("FAIL  "))
-        #expect(drift.lines[0].hasSuffix("put in what pinctl export --to okhttp --lossy \(policy) prints"))
+        #expect(drift.lines[0].hasSuffix("put in what pinctl export --to okhttp --allow role-lost \(policy) prints"))
         #expect(drift.lines.contains("      api.test: is missing"))
         #expect(drift.lines.contains("      *.api.test: is pinned, and has no rule in the policy"))
         #expect(drift.lines.last?.hasPrefix("ok ") == true)
@@ -313,6 +313,7 @@ struct DialectTests {
             """
         let run = await pinctl("import", try site.folder.add(nsc))
         #expect(run.errors.contains("is not a host name"))
+        #expect(run.output == "")
         #expect(run.status == 1)
         #expect(await pinctl("import", "--lossy", try site.folder.add(code)).status == 0)
     }
@@ -371,5 +372,128 @@ struct DialectTests {
         #expect(await pinctl(words + [site.folder.path]).status == 2)
         let unknown = await pinctl(words + ["--from", "andriod", policy])
         #expect(unknown.errors.contains("did you mean android?"))
+    }
+
+    @Test("A file that cannot be read says as what it was read, unless that was said before")
+    func assumed() async throws {
+        let file = try site.folder.add("sha256//AAAA", name: "pins.txt")
+        for words in [["import"], ["export", "--to", "okhttp"], ["explain", "api.test", "--policy"], ["lint"]] {
+            let run = await pinctl(words + [file])
+            #expect(
+                run.errors.contains(
+                    "pins.txt: was read as curl (curl), by what is in it: name another dialect with --from"),
+                "\(words) \(run.errors)")
+        }
+        let named = await pinctl("import", "--from", "curl", file)
+        #expect(!named.errors.contains("was read as") && named.status == 2)
+        // A program is one, whatever its comments hold.
+        let source = try site.folder.add(
+            "// curl: sha256//\(strangePin.dropFirst(7))\nval p = CertificatePinner.Builder().add(\"api.test\", \"\(strangePin)\")",
+            name: "Pins.kt")
+        #expect(await pinctl("import", source).status == 0)
+    }
+
+    @Test("Two builders are alternatives, and are read as one rule only with --allow")
+    func builders() async throws {
+        let text = """
+            val a = CertificatePinner.Builder().add("api.test", "\(strangePin)").build()
+            val b = CertificatePinner.Builder().add("api.test", "\(try site.leaf.key.pin)").build()
+            """
+        let file = try site.folder.add(text, name: "Two.kt")
+        for words in [["import"], ["export", "--to", "android"]] {
+            let run = await pinctl(words + [file])
+            #expect(
+                run.errors.contains(
+                    "Two.kt:2:9: combine-changed (weaker): the builders on lines 1 and 2 are alternatives"))
+            #expect(run.output == "" && run.status == 1)
+            let allowed = await pinctl(words + ["--allow", "combine-changed", file])
+            #expect(allowed.output.contains(strangePin.dropFirst(7)) && allowed.status == 0)
+        }
+        let plan = await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--against", file)
+        #expect(plan.errors.contains("are alternatives") && plan.status == 2, "\(plan.errors)")
+    }
+
+    @Test("A configuration without pins is an answer, and nothing is written")
+    func noPins() async throws {
+        let file = try site.folder.add(
+            """
+            <network-security-config><domain-config cleartextTrafficPermitted="true"><domain>localhost</domain></domain-config>
+            </network-security-config>
+            """, name: "plain.xml")
+        let output = site.folder.path + "/none.jsonc"
+        let run = await pinctl("import", "-o", output, file)
+        #expect(run.errors.contains("no pins: \(file) pins no host, and nothing is written"), "\(run.errors)")
+        #expect(run.output == "" && run.status == 1)
+        #expect(!FileManager.default.fileExists(atPath: output))
+    }
+
+    @Test("What no policy can have is left out with a note, and what is written loads")
+    func importLoads() async throws {
+        let pins = "<pin-set><pin digest=\"SHA-256\">\(strangePin.dropFirst(7))</pin></pin-set>"
+        let file = try site.folder.add(
+            """
+            <network-security-config>
+              <domain-config><domain>api.test.</domain>\(pins)
+                <trustkit-config enforcePinning="true" disableDefaultReportUri="true">
+                  <report-uri>http://reports.test/</report-uri><report-uri>https://reports.test/</report-uri>
+                </trustkit-config></domain-config>
+              <domain-config><domain>b.test</domain>\(pins)<trust-anchors/></domain-config>
+            </network-security-config>
+            """, name: "odd.xml")
+        let refused = await pinctl("import", file)
+        #expect(refused.output == "" && refused.status == 1)
+        let run = await pinctl("import", "--allow", "anchors-lost", "--allow", "scope-widened", file)
+        #expect(run.status == 0, "\(run.errors)")
+        for note in [
+            "scope-widened (stricter): api.test. is pinned as api.test",
+            "reports-lost (unchanged): reports to http://reports.test/ are left out",
+            "anchors-lost (weaker): b.test trusts no root",
+        ] { #expect(run.errors.contains(note), "\(note) \(run.errors)") }
+        #expect(!run.output.contains("http://") && run.output.contains("https://reports.test/"))
+        let written = try site.folder.add(run.output)
+        #expect(await pinctl("export", "--to", "policy", written).status == 0)
+        let suffix = try site.folder.add(
+            "<network-security-config><domain-config><domain includeSubdomains=\"true\">com</domain>\(pins)</domain-config>"
+                + "</network-security-config>", name: "suffix.xml")
+        let unloadable = await pinctl("import", "--lossy", suffix)
+        #expect(unloadable.output == "" && unloadable.status == 1, "\(unloadable)")
+        #expect(unloadable.errors.contains("nothing is written: change \(suffix) first"))
+    }
+
+    @Test(
+        "A pin-set's day is told as the devices of all time zones see it",
+        arguments: [
+            ("2026-11-19T11:00:00Z", "until 2026-11-20"),
+            ("2026-11-19T13:00:00Z", "expired in some time zones, 2026-11-20"),
+            ("2026-11-20T11:00:00Z", "expired in some time zones, 2026-11-20"),
+            ("2026-11-20T13:00:00Z", "expired 2026-11-20"),
+        ])
+    func expiredConfig(time: String, expected: String) async throws {
+        let file = try site.folder.add(androidText([strangePin, try site.leaf.key.pin], expiration: "2026-11-20"))
+        let run = await pinctl("explain", "api.test", "--policy", file, "--at", time)
+        #expect(run.lines[1].contains(", \(expected) (stop-pinning)"), "\(run.lines)")
+    }
+
+    @Test("A comment beside a pin of XML allows what lint finds on it, and a comment in a text does not")
+    func allowanceInMarkup() async throws {
+        func findings(_ line: String, above: String = "") async throws -> Run {
+            await pinctl(
+                "lint",
+                try site.folder.add(
+                    """
+                    <network-security-config><domain-config><domain>api.test</domain>
+                    <pin-set>
+                    <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin>
+                    \(above)
+                    <pin digest="SHA-256">AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=</pin> \(line)
+                    </pin-set></domain-config></network-security-config>
+                    """))
+        }
+        let open = try await findings("")
+        #expect(open.output.contains(":5:") && open.output.contains("P002") && open.status == 1, "\(open.output)")
+        #expect(try await !findings("<!-- pinctl-allow P002: a slot -->").output.contains("P002"))
+        #expect(try await !findings("", above: "<!-- pinctl-allow P002: a slot -->").output.contains("P002"))
+        let text = try await findings("<![CDATA[ <!-- pinctl-allow P002: a slot --> ]]>")
+        #expect(text.output.contains("P002"), "\(text.output)")
     }
 }

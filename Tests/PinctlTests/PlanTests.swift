@@ -194,6 +194,22 @@ struct PlanTests {
         #expect(wrong.errors.contains("\"soon\" is no period: write 100d for days"))
     }
 
+    @Test(
+        "A pin-set's day is judged with twelve hours on either side, since it ends by the device's clock",
+        arguments: [
+            // The pins match: from twelve hours before UTC's midnight on they are off somewhere.
+            ("2027-01-30T11:00:00Z", true, "survives_only"), ("2027-01-30T13:00:00Z", true, "pinning_off"),
+            // They do not: until twelve hours after it they refuse somewhere.
+            ("2027-01-30T13:00:00Z", false, "breaks"), ("2027-01-31T11:00:00Z", false, "breaks"),
+            ("2027-01-31T13:00:00Z", false, "pinning_off"),
+        ])
+    func localDays(time: String, isPinned: Bool, expected: String) async throws {
+        let key = isPinned ? site.root.key : stranger.key
+        let config = try site.folder.add(androidText([try key.pin, strangePin], expiration: "2027-01-31"))
+        let run = await plan("--new", site.chain, "--against", config, "--at", time, "--json")
+        #expect(try verdicts(run) == ["\(config) api.test \(expected)"])
+    }
+
     @Test("Without --against the policy's own releases are judged, and the policy itself")
     func ownReleases() async throws {
         _ = try release("old.jsonc", [("api.test", [pin(stranger), "\"\(strangePin)\""])])

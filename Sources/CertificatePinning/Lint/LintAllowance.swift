@@ -11,24 +11,25 @@ package struct LintAllowance: Sendable, Hashable {
     /// Without one nothing is allowed.
     package let reason: String
 
-    private static let marker = Array("pinctl-allow".utf8)
+    static let marker = Array("pinctl-allow".utf8)
 
-    /// Those of a file in any dialect, one a line: the marker behind the beginning of a comment, or alone on a line of one.
+    /// Those of a file in any dialect, one a line: the marker at the beginning of a comment, or of a line in one.
     package static func all(in bytes: [UInt8]) -> [LintAllowance] {
         var all: [LintAllowance] = []
+        var comments = CommentReader(bytes)
         var line = 1
         var lineStart = 0
-        var isSearched = true
-        for (index, byte) in bytes.enumerated() {
-            if byte == UInt8(ascii: "\n") {
-                line += 1
-                lineStart = index + 1
-                isSearched = true
-            } else if isSearched, byte == marker[0], bytes[index...].starts(with: marker) {
-                // However often a line has it, the rest is read once.
-                isSearched = false
-                guard isComment(bytes[lineStart..<index]) else { continue }
-                let rest = bytes[(index + marker.count)...].prefix { $0 != UInt8(ascii: "\n") }
+        var counted = 0
+        while let comment = comments.next() {
+            // Comments of several lines are taken line by line, from left to right.
+            for part in bytes[comment].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+                guard let index = part.firstRange(of: marker)?.lowerBound, isBeginning(part[..<index]) else { continue }
+                while let end = bytes[counted..<index].firstIndex(of: UInt8(ascii: "\n")) {
+                    (line, lineStart, counted) = (line + 1, end + 1, end + 1)
+                }
+                counted = index
+                guard all.last?.line != line else { continue }
+                let rest = part[(index + marker.count)...]
                 all.append(LintAllowance(String(decoding: rest, as: UTF8.self), line, column: index - lineStart + 1))
             }
         }
@@ -40,16 +41,13 @@ package struct LintAllowance: Sendable, Hashable {
         self.column = column
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         names = parts[0].split { $0 == "," || $0.isWhitespace }.map(String.init)
-        var reason = parts.count > 1 ? parts[1][...] : ""
-        for end in ["*/", "-->"] {
-            if let range = reason.firstRange(of: end) { reason = reason[..<range.lowerBound] }
-        }
+        let reason = parts.count > 1 ? parts[1][...] : ""
         self.reason = reason.contains { !$0.isWhitespace } ? String(reason) : ""
     }
 
-    private static func isComment(_ before: ArraySlice<UInt8>) -> Bool {
-        let text = String(decoding: before, as: UTF8.self).filter { !$0.isWhitespace }
-        return text.isEmpty || ["//", "*", "<!--", "#", ";"].contains { text.hasSuffix($0) }
+    /// Whether nothing but the marks of a comment is in front of the marker.
+    private static func isBeginning(_ before: ArraySlice<UInt8>) -> Bool {
+        before.allSatisfy { $0 <= 0x20 || "/*#;!".utf8.contains($0) }
     }
 
     /// Whether findings of a rule are allowed where it reaches.

@@ -207,7 +207,9 @@ extension AndroidConfigReader {
                 at: element.position)
             return nil
         }
-        return CanonicalPin(.publicKey, .sha256, value)
+        var pin = CanonicalPin(.publicKey, .sha256, value)
+        pin.location = PolicyLocation(path: path, element.position)
+        return pin
     }
 
     /// SimpleDateFormat of "yyyy-MM-dd", not lenient: the numbers may be shorter, and what follows is passed over.

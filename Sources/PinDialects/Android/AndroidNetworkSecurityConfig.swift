@@ -18,9 +18,6 @@ enum AndroidNetworkSecurityConfig {
         }
         var reader = AndroidConfigReader(path: path, problems: problems)
         reader.read(root)
-        if reader.problems.isEmpty, !reader.rules.contains(where: { $0.mode != .off }) {
-            reader.problems.add("the config pins no host: give a domain-config a pin-set", at: root.position)
-        }
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
         return DialectReading(CanonicalPolicy(rules: reader.rules, combination: .closest), notes: reader.notes.inOrder)
     }

@@ -108,7 +108,9 @@ struct ApplePinReader {
                     identity.position)
                 return nil
             }
-            return CanonicalPin(.publicKey, .sha256, digest, role: role)
+            var pin = CanonicalPin(.publicKey, .sha256, digest, role: role)
+            pin.location = PolicyLocation(path: path, identity.position)
+            return pin
         }
     }
 

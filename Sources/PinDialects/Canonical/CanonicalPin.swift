@@ -2,6 +2,8 @@ public import CertificatePinning
 import CertificateTrust
 
 /// A pin as dialects have it: of a key or a certificate, by one of several digests.
+///
+/// Two pins are equal wherever they are written.
 public struct CanonicalPin: Sendable, Hashable {
     /// What is pinned.
     @nonexhaustive
@@ -48,6 +50,8 @@ public struct CanonicalPin: Sendable, Hashable {
     public var isBackup: Bool
     /// What messages call it.
     public var name: String?
+    /// The place in the file, where its dialect's reader knows it.
+    package var location: PolicyLocation?
 
     /// Makes a pin; nothing is checked.
     public init(
@@ -61,6 +65,26 @@ public struct CanonicalPin: Sendable, Hashable {
         self.trust = trust
         self.isBackup = isBackup
         self.name = name
+    }
+}
+
+extension CanonicalPin {
+    /// Compares all but the places of two pins.
+    public static func == (left: CanonicalPin, right: CanonicalPin) -> Bool {
+        left.content == right.content && left.digest == right.digest && left.value == right.value
+            && left.role == right.role && left.trust == right.trust && left.isBackup == right.isBackup
+            && left.name == right.name
+    }
+
+    /// Hashes all but the place.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(content)
+        hasher.combine(digest)
+        hasher.combine(value)
+        hasher.combine(role)
+        hasher.combine(trust)
+        hasher.combine(isBackup)
+        hasher.combine(name)
     }
 }
 

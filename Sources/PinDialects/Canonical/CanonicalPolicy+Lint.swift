@@ -17,7 +17,7 @@ extension CanonicalPolicy {
                 hosts: rule.patterns.map {
                     .init($0.host, includesSubdomains: [.exactAndBelow, .exactAndOneLabelBelow].contains($0.scope))
                 },
-                ports: rule.ports, pins: rule.pins.map { LintedPolicy.Pin($0, at: location) },
+                ports: rule.ports, pins: rule.pins.map { LintedPolicy.Pin($0, at: $0.location ?? location) },
                 requirement: rule.requirement, mode: rule.mode, end: rule.expiry?.end,
                 endsSilently: rule.expiry?.effect == .stopPinning, at: location)
         }

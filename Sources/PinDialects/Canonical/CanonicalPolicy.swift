@@ -80,6 +80,21 @@ public struct CanonicalRule: Sendable, Hashable {
     }
 }
 
+extension CanonicalRule {
+    /// The roles in which an enforced rule requires a match and has no pin but backups, so that every server is refused
+    /// until a backup key is in use; `any` alone where one match anywhere is enough. Empty for a rule that a server can
+    /// satisfy.
+    package var rolesOfBackupsOnly: [PinRole] {
+        guard mode == .enforce else { return [] }
+        let required: [PinRole] =
+            if case .eachOf(let roles) = requirement { PinRole.allCases.filter(roles.contains) } else { [.any] }
+        return required.filter { role in
+            let meant = pins.filter { $0.role.overlaps(role) }
+            return !meant.isEmpty && meant.allSatisfy(\.isBackup)
+        }
+    }
+}
+
 /// Hosts that are named together.
 public struct HostPattern: Sendable, Hashable {
     /// The host as its file has it, without what `scope` says; empty when the scope is ``Scope-swift.enum/every``.

@@ -43,16 +43,23 @@ extension Conversion {
             return
         }
         guard traits.expiry != .age || rule.mode != .report else {
+            // In mode report an end in fail is the only thing that refuses a server.
             note(
-                .expiryLost, .unchanged,
-                "failures of \(rule.title) are reported for ever: a header that only reports has no end", rule.location)
+                .expiryLost, expiry.effect == .fail ? .weaker : .unchanged,
+                "failures of \(rule.title) are reported for ever: a header that only reports has no end"
+                    + (expiry.effect == .fail ? ", where the rule refuses every server from then on" : ""),
+                rule.location)
             rule.expiry = nil
             return
         }
         guard traits.expiry != .none else {
+            let isRefusal = expiry.effect == .fail
             note(
-                .expiryLost, .stricter,
-                "the pins of \(rule.title) hold for ever: \(name) knows no end, ship new ones in time",
+                .expiryLost, isRefusal ? .weaker : .stricter,
+                isRefusal
+                    ? "servers with a pinned key of \(rule.title) are accepted for ever, where the rule refuses them "
+                        + "after its end: \(name) has no expiry"
+                    : "the pins of \(rule.title) hold for ever: \(name) has no expiry, ship new ones in time",
                 rule.location)
             rule.expiry = nil
             return
@@ -119,6 +126,7 @@ extension Conversion {
                 rule.location)
             rule.usesDefaultReport = false
         }
+        if traits.matching == .asRequired { dropUnusableReports(&rule) }
         let count = rule.reports.count
         switch traits.reports {
         case .many: break
@@ -140,8 +148,31 @@ extension Conversion {
         }
     }
 
+    /// Leaves out addresses that no policy of this project can have.
+    private mutating func dropUnusableReports(_ rule: inout CanonicalRule) {
+        guard let pattern = rule.patterns.first, let host = try? ServerName(pattern.host) else { return }
+        let bare = PinningRule(host: host, includesSubdomains: pattern.scope == .exactAndBelow, pins: [])
+        rule.reports = rule.reports.filter { address in
+            let problem =
+                URL(string: address).map { bare.problem(reportingTo: $0)?.description } ?? "it is no URL"
+            guard let problem else { return true }
+            note(
+                .reportsLost, .unchanged, "reports to \(visibleText(address)) are left out: \(problem)", rule.location)
+            return false
+        }
+    }
+
     mutating func convertAnchors(_ rule: inout CanonicalRule) {
+        dropSystemBypass(&rule)
         guard let anchors = rule.anchors, anchors != [AnchorSet("system")] else {
+            rule.anchors = nil
+            return
+        }
+        if anchors.isEmpty, traits.anchors != .named {
+            note(
+                .anchorsLost, .weaker,
+                "\(rule.title) trusts no root and refuses every server, and is verified against the system's roots "
+                    + "from now on", rule.location)
             rule.anchors = nil
             return
         }
@@ -156,5 +187,17 @@ extension Conversion {
         note(
             .anchorsLost, .either, "\(rule.title) is verified against the system's roots, not \(names)", rule.location)
         rule.anchors = nil
+    }
+
+    /// Android alone can exempt the system's own roots from the pins (`overridePins`).
+    private mutating func dropSystemBypass(_ rule: inout CanonicalRule) {
+        guard traits.anchors != .named, let anchors = rule.anchors,
+            anchors.contains(AnchorSet("system", bypassesPins: true))
+        else { return }
+        note(
+            .anchorsLost, .stricter,
+            "the pins of \(rule.title) count for chains that end at the system's roots too, which overridePins exempted",
+            rule.location)
+        rule.anchors = anchors.map { $0.source == "system" ? AnchorSet("system") : $0 }
     }
 }

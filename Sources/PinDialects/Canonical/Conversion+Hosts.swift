@@ -27,6 +27,32 @@ extension Conversion {
         }
     }
 
+    /// Writes hosts as a policy of this project must have them; leaves out a rule whose host is no name.
+    mutating func namesHosts(_ rule: inout CanonicalRule) -> Bool {
+        guard let pattern = rule.patterns.first, pattern.scope != .every else { return true }
+        var text = pattern.host.lowercased()
+        if text.hasSuffix(".") {
+            text.removeLast()
+            note(
+                .scopeWidened, .stricter, "\(rule.title) is pinned as \(visibleText(text)), without the dot at its end",
+                rule.location)
+        }
+        let host: ServerName
+        do throws(ServerNameError) {
+            host = try ServerName(text)
+        } catch {
+            note(.splitLost, .weaker, "\(rule.title) is left out: \(error)", rule.location)
+            return false
+        }
+        var scope = pattern.scope
+        if host.isIPAddress, scope != .exact {
+            note(.scopeNarrowed, .unchanged, "nothing is below \(rule.title), which is an address", rule.location)
+            scope = .exact
+        }
+        rule.patterns = [HostPattern(host.description, scope)]
+        return true
+    }
+
     /// The rule, once for each scope that there is for its pattern's.
     mutating func scoped(_ rule: CanonicalRule, among rules: RulesByName) -> [CanonicalRule] {
         let pattern = rule.patterns[0]
@@ -172,13 +198,21 @@ extension Conversion {
         guard !traits.reachesPorts, let ports = rule.ports else { return }
         rule.ports = nil
         let pattern = rule.patterns[0]
-        if rules.covering(pattern).contains(where: { $0.mode != .off }) {
+        let list = ports.sorted().map(String.init).joined(separator: ", ")
+        if traits.scopes == [.every] {
+            note(
+                .portsLost, .unchanged,
+                "\(name) compares the pins with whatever server it is run for: give it URLs of \(rule.title) at port "
+                    + "\(list) alone", rule.location)
+        } else if rules.covering(pattern).contains(where: { $0.mode != .off }) {
             note(
                 .portsLost, .weaker,
                 "the rule for \(rule.title) holds at every port in \(name), also where the one above it did",
                 rule.location)
-        } else if ports != [443] {
-            note(.portsLost, .stricter, "\(name) pins \(rule.title) at every port, not at some", rule.location)
+        } else {
+            note(
+                .portsLost, .stricter, "\(name) pins \(rule.title) at every port, not at port \(list) alone",
+                rule.location)
         }
     }
 }

@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 
 extension Conversion {
     mutating func convertPins(_ rule: inout CanonicalRule) {
@@ -15,7 +16,7 @@ extension Conversion {
         }
         if rule.pins.isEmpty, hadPins || rule.mode == .off {
             note(.splitLost, .impossible, "no pin of \(rule.title) is left that \(name) can hold", rule.location)
-        } else if !hadPins, rule.mode == .enforce, traits.matching != .everyPlace {
+        } else if !hadPins, traits.matching != .everyPlace {
             note(
                 .exclusionForm, .impossible,
                 "\(rule.title) has no pins and refuses every server, which \(name) cannot say: give it pins, or mode off",
@@ -25,6 +26,22 @@ extension Conversion {
                 .backupMissing, .impossible,
                 "\(name) wants \(traits.minimumPins) pins for \(rule.title): add the pin of a backup key", rule.location
             )
+        } else if traits.matching != .asRequired {
+            noteBackups(of: rule)
+        }
+    }
+
+    /// Refuses a rule that only backups could satisfy, which no server has.
+    private mutating func noteBackups(of rule: CanonicalRule) {
+        for role in rule.rolesOfBackupsOnly {
+            let backups = rule.pins.filter { $0.role.overlaps(role) }.map { visibleText($0.name ?? $0.description) }
+            let what = role == .any ? "" : " as \(role.rawValue)"
+            note(
+                .backupsOnly, .impossible,
+                "\(name) requires a match\(what) for \(rule.title), and \(backups.joined(separator: ", ")) would be all "
+                    + "there is for it, a backup that no server has: every server would be refused; pin a key that is "
+                    + "served\(what) too" + (role == .any ? "" : ", or remove the backup pins of that role"),
+                rule.location)
         }
     }
 
@@ -60,6 +77,13 @@ extension Conversion {
                 rule.location)
             return false
         }
+        if let length = pin.digest.length, pin.value.count != length {
+            note(
+                .digestLost, .unchanged,
+                "\(pin) holds \(pin.value.count) bytes, matches no key, and is left out: hash the key again",
+                rule.location)
+            return false
+        }
         guard pin.trust == .chain || traits.holdsPinsAlone else {
             note(
                 .roleLost, .stricter, "\(pin) counted without a trusted chain, and needs one from now on", rule.location
@@ -71,7 +95,12 @@ extension Conversion {
 
     private mutating func convertRequirement(_ rule: inout CanonicalRule) {
         switch traits.matching {
-        case .asRequired: return
+        case .asRequired:
+            guard case .eachOf(let roles) = rule.requirement else { return }
+            let unmet = PinRole.allCases.first { role in
+                roles.contains(role) && !rule.pins.contains { $0.role.overlaps(role) }
+            }
+            if let unmet { noteUnmet(unmet, of: rule) }
         case .anyPin:
             guard rule.requirement != .any else { return }
             note(
@@ -93,13 +122,17 @@ extension Conversion {
             if case .eachOf(let roles) = rule.requirement,
                 let role = roles.first(where: { $0 != .any && !places.contains($0 == .leaf ? .leaf : .ca) })
             {
-                note(
-                    .requirementLost, .impossible,
-                    "\(rule.title) requires a match as \(role.rawValue), and \(name) can hold none of its pins for that",
-                    rule.location)
+                noteUnmet(role, of: rule)
             }
             rule.requirement = .eachOf(places)
         }
+    }
+
+    private mutating func noteUnmet(_ role: PinRole, of rule: CanonicalRule) {
+        note(
+            .requirementLost, .impossible,
+            "\(rule.title) requires a match as \(role.rawValue), and \(name) can hold none of its pins for that",
+            rule.location)
     }
 
     /// The pin in the places that there are; none for one that has no place.

@@ -38,6 +38,12 @@ struct Conversion {
         checkHosts(policy)
         policy = policy.split
         join(&policy)
+        if traits.matching == .asRequired {
+            policy.rules = policy.rules.compactMap { rule in
+                var rule = rule
+                return namesHosts(&rule) ? rule : nil
+            }
+        }
         let unscoped = RulesByName(policy.rules)
         policy.rules = policy.rules.flatMap { scoped($0, among: unscoped) }
         combine(&policy)

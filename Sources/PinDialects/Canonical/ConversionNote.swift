@@ -47,6 +47,8 @@ public enum ConversionChange: String, Sendable, Hashable, CaseIterable {
     case modeLost = "mode-lost"
     /// The target wants a backup pin.
     case backupMissing = "backup-missing"
+    /// A match that the target requires could only come from backups, which no server has.
+    case backupsOnly = "backups-only"
     /// Failures are reported to nobody.
     case reportsLost = "reports-lost"
     /// Roots of a rule's own are the system's.

@@ -13,11 +13,13 @@ extension PinDialect {
             return has("<plist") ? .apple : nil
         }
         if start.first == "{" { return .policy }
+        // A program can hold the pins of other formats in its comments and strings.
+        if has("CertificatePinner") { return .okhttp }
         if has("PinningPolicy(") || has("PinningRule(") { return .swift }
         if has("sha256//") { return .curl }
         if has("pin-sha256") || text.lowercased().hasPrefix("public-key-pins") { return .hpkp }
         if has("TLSA") || has("TYPE52") { return .tlsa }
-        if has("CertificatePinner") || has("Certificate pinning failure") || has("sha256/") || has("sha1/") {
+        if has("Certificate pinning failure") || has("sha256/") || has("sha1/") {
             return .okhttp
         }
         return nil

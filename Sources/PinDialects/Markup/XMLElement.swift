@@ -70,6 +70,11 @@ func checkedXML(_ document: String) throws(DialectWriteError) -> String {
     guard document.unicodeScalars.allSatisfy(isXMLCharacter) else {
         throw DialectWriteError("the policy holds a control character, which XML has not: remove it")
     }
+    do throws(MarkupProblem) {
+        _ = try XMLReader.read(Array(document.utf8), allowsPropertyListType: true)
+    } catch {
+        throw DialectWriteError("the file is more than is read again: \(error.message)")
+    }
     return document
 }
 

@@ -41,6 +41,7 @@ struct OkHttpReader {
         var constants = SourceConstants(lexer)
         let calls = SourceCalls(lexer)
         for position in calls.openStrings { problems.add("the string has no end: close it on its line", at: position) }
+        var read: Set<String> = []
         for call in calls.calls {
             var texts: [(String, SourcePosition)] = []
             for argument in call.arguments {
@@ -49,19 +50,32 @@ struct OkHttpReader {
                 case .failure(let unresolved): problems.add(unresolved.description, at: argument.position)
                 }
             }
+            read.formUnion(texts.map(\.0))
             guard texts.count == call.arguments.count, let pattern = texts.first else { continue }
             add(pattern.0, at: pattern.1, pins: texts.dropFirst())
         }
-        for position in calls.newBuilders.dropFirst() {
-            note(
-                .weaker,
-                "the builders of lines \(calls.newBuilders[0].line) and \(position.line) are read as one, "
-                    + "so each client would take the other's keys: give each a file of its own",
-                at: position)
+        for builder in calls.newBuilders.dropFirst() {
+            noteAlternatives(
+                "the builders on lines \(calls.newBuilders[0].position.line) and \(builder.position.line) are "
+                    + "alternatives, and are read as one rule that accepts the pins of both: give each builder a file "
+                    + "of its own", at: builder.position)
         }
-        for position in calls.strayPins {
+        for call in calls.alternatives {
+            noteAlternatives(
+                "these pins are added on one branch of the program alone, and are read as if every branch were taken: "
+                    + "give each alternative a file of its own", at: call.position)
+        }
+        for (parts, position) in calls.strayPins {
+            // A constant that a call names is read there.
+            if case .success(let text) = constants.text(parts), read.contains(text) { continue }
             note(.either, "a pin that stands in no call of add is not read: name it in a call", at: position)
         }
+    }
+
+    /// Notes that a program decides which pins count when it runs: what is read here accepts more than any of its clients.
+    private mutating func noteAlternatives(_ message: String, at position: SourcePosition) {
+        guard notes.count < TextLimits.notes else { return }
+        notes.append(ConversionNote(.combinationChanged, .weaker, message, at: PolicyLocation(path: path, position)))
     }
 
     private mutating func note(_ direction: SecurityDirection, _ message: String, at position: SourcePosition) {

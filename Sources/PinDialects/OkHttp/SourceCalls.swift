@@ -8,6 +8,13 @@ struct SourceCalls {
     struct Call {
         let arguments: [Argument]
         let position: SourcePosition
+        /// The branches of the program that it is inside of.
+        let branches: Set<Int>
+    }
+
+    struct NewBuilder {
+        let position: SourcePosition
+        let branches: Set<Int>
     }
 
     struct Argument {
@@ -17,9 +24,9 @@ struct SourceCalls {
 
     private(set) var calls: [Call] = []
     /// Where a builder is made.
-    private(set) var newBuilders: [SourcePosition] = []
+    private(set) var newBuilders: [NewBuilder] = []
     /// Strings that look like pins, and stand in no call.
-    private(set) var strayPins: [SourcePosition] = []
+    private(set) var strayPins: [(parts: [SourcePart], position: SourcePosition)] = []
     private(set) var openStrings: [SourcePosition] = []
 
     /// An open bracket.
@@ -28,6 +35,17 @@ struct SourceCalls {
         var isBuilderBlock: Bool
         /// Whether the value behind its end is a builder.
         var yieldsBuilder: Bool
+        /// Whether it holds the condition of an `if`, `when` or `switch`.
+        var isCondition = false
+        /// The branch that it is the block of.
+        var branch: Int?
+    }
+
+    /// What a condition or an `else` leads to, when that is no block.
+    private struct BranchStatement {
+        let branch: Int
+        /// How many brackets are open around it.
+        let depth: Int
     }
 
     private var lexer: SourceLexer
@@ -36,6 +54,11 @@ struct SourceCalls {
     /// Whether what was read last is a builder, and a dot behind it calls the builder.
     private var isBuilder = false
     private var isOnBuilder = false
+    private var statements: [BranchStatement] = []
+    /// Whether the next bracket holds a condition, and whether the next token begins a branch.
+    private var expectsCondition = false
+    private var expectsBranch = false
+    private var branchCount = 0
     /// The last two tokens, to find the variable in `val pins = CertificatePinner…`.
     private var variable: String?
 
@@ -47,22 +70,63 @@ struct SourceCalls {
 
     private var isInBlock: Bool { brackets.last?.isBuilderBlock ?? false }
 
+    private var branches: Set<Int> { Set(brackets.compactMap(\.branch) + statements.map(\.branch)) }
+
+    /// The calls that run on one branch of the program alone, while their builder is made outside of that branch.
+    var alternatives: [Call] {
+        let common: Set<Int> =
+            if let builder = newBuilders.first {
+                builder.branches
+            } else {
+                calls.dropFirst().reduce(calls.first?.branches ?? []) { $0.intersection($1.branches) }
+            }
+        return newBuilders.count > 1 ? [] : calls.filter { !$0.branches.isSubset(of: common) }
+    }
+
+    /// Notes where branches begin and end.
+    private mutating func followBranches(_ token: SourceToken) -> (isCondition: Bool, branch: Int?) {
+        let isCondition = expectsCondition && token.isSign("(")
+        expectsCondition = false
+        if !expectsBranch {
+            let isEnd = token.isSign(";") || token.word == "else" || token.startsLine && !token.isSign(".")
+            statements.removeAll { $0.depth > brackets.count || $0.depth == brackets.count && isEnd }
+        }
+        var branch: Int?
+        if expectsBranch {
+            branchCount += 1
+            if token.isSign("{") {
+                branch = branchCount
+            } else {
+                statements.append(BranchStatement(branch: branchCount, depth: brackets.count))
+            }
+        }
+        let isOpen = lexer.peek()?.isSign("(") == true
+        expectsCondition = ["if", "when", "switch"].contains(token.word) && isOpen
+        expectsBranch = token.word == "else" || token.word == "when" && !isOpen
+        return (isCondition, branch)
+    }
+
     private mutating func take(_ token: SourceToken) {
+        let (isCondition, branch) = followBranches(token)
         let wasBuilder = isBuilder
         let wasOnBuilder = isOnBuilder
         (isBuilder, isOnBuilder) = (false, false)
         switch token.kind {
         case .string(let parts):
-            if Self.isPin(parts) { strayPins.append(token.position) }
+            if Self.isPin(parts) { strayPins.append((parts, token.position)) }
         case .word(let word): take(word, token.position, isOnBuilder: wasOnBuilder)
         case .sign(UInt8(ascii: ".")): isOnBuilder = wasBuilder
         case .sign(UInt8(ascii: "(")):
-            brackets.append(Bracket(isBuilderBlock: isInBlock, yieldsBuilder: wasBuilder))
+            brackets.append(
+                Bracket(isBuilderBlock: isInBlock, yieldsBuilder: wasBuilder, isCondition: isCondition))
         case .sign(UInt8(ascii: "{")):
-            brackets.append(Bracket(isBuilderBlock: isInBlock || wasBuilder, yieldsBuilder: wasBuilder))
+            brackets.append(
+                Bracket(isBuilderBlock: isInBlock || wasBuilder, yieldsBuilder: wasBuilder, branch: branch))
         case .sign(UInt8(ascii: ")")), .sign(UInt8(ascii: "}")):
             // `with(builder) { … }`: the block is told to what the parentheses hold.
-            isBuilder = (brackets.popLast()?.yieldsBuilder ?? false) || wasBuilder && token.isSign(")")
+            let bracket = brackets.popLast()
+            isBuilder = (bracket?.yieldsBuilder ?? false) || wasBuilder && token.isSign(")")
+            if bracket?.isCondition == true { expectsBranch = true }
         default: break
         }
     }
@@ -75,7 +139,9 @@ struct SourceCalls {
             isBuilder = isBuilder || wasOnBuilder
         } else if word == "CertificatePinner", takeBuilderType() {
             isBuilder = true
-            if lexer.peek()?.isSign("(") == true { newBuilders.append(position) }
+            if lexer.peek()?.isSign("(") == true {
+                newBuilders.append(NewBuilder(position: position, branches: branches))
+            }
             if let name = lexer.peek()?.word, lexer.peek()?.startsLine == false { builders.insert(name) }
             if let variable { builders.insert(variable) }
         } else if wasOnBuilder {
@@ -118,7 +184,7 @@ struct SourceCalls {
             if end.isSign(",") { _ = copy.next() }
         }
         guard isKnown && !arguments.isEmpty || arguments.contains(where: { Self.isPin($0.parts) }) else { return }
-        calls.append(Call(arguments: arguments, position: position))
+        calls.append(Call(arguments: arguments, position: position, branches: branches))
         guard isWhole else { return }
         lexer = copy
         isBuilder = isKnown

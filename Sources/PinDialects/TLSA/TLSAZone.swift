@@ -13,7 +13,8 @@ enum TLSAZone {
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         var problems = PolicyProblems(path: path)
         var reader = ZoneReader(try TextCursor(checking: bytes, path: path))
-        let records = reader.records(ofType: ["TLSA", "TYPE52"], &problems)
+        let found = reader.records(ofType: ["TLSA", "TYPE52", "CNAME"], &problems)
+        let records = TLSAAliases(found).applied(to: found, &problems)
         if records.isEmpty, problems.isEmpty {
             problems.add(
                 "no TLSA record stands here: write _443._tcp.HOST. IN TLSA 3 1 1 and the digest",

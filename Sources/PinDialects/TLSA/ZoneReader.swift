@@ -14,6 +14,8 @@ struct ZoneRecord {
     /// Upper case.
     let type: String
     let data: [Word]
+    /// Of a CNAME: the name that its owner is an alias of, absolute, lower case.
+    var target: String?
 }
 
 /// Takes a zone file apart (RFC 1035, section 5.1): comments, parentheses, `$ORIGIN`, owners that are left out. Strings in
@@ -46,10 +48,11 @@ struct ZoneReader {
                 if startsBlank { problems.add("the record has no owner: write its name in front", at: type.position) }
                 continue
             }
-            records.append(
-                ZoneRecord(
-                    owner: owner, position: startsBlank ? type.position : first.position,
-                    type: type.text.uppercased(), data: Array(words)))
+            var record = ZoneRecord(
+                owner: owner, position: startsBlank ? type.position : first.position, type: type.text.uppercased(),
+                data: Array(words))
+            if record.type == "CNAME", let word = words.first { record.target = resolved(word.text)?.lowercased() }
+            records.append(record)
         }
         return records
     }
@@ -72,14 +75,19 @@ struct ZoneReader {
 
     /// A name in full; nil, and told, when it is relative to what the file does not say.
     private func absolute(_ word: ZoneRecord.Word, _ problems: inout PolicyProblems) -> String? {
-        if word.text.hasSuffix(".") { return String(word.text.dropLast()) }
-        guard let origin else {
+        let name = resolved(word.text)
+        if name == nil {
             problems.add(
                 "\(quoted(word.text)) is relative to a zone that is not named: end it with a dot, or write $ORIGIN first",
                 at: word.position)
-            return nil
         }
-        return word.text == "@" ? origin : "\(word.text).\(origin)"
+        return name
+    }
+
+    /// A name in full; nil when it is relative to what the file does not say.
+    private func resolved(_ name: String) -> String? {
+        if name.hasSuffix(".") { return String(name.dropLast()) }
+        return origin.map { name == "@" ? $0 : "\(name).\($0)" }
     }
 
     /// The words of a line, which parentheses make longer; nil at the end of the text.

@@ -1,6 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
+import PinDialects
 
 /// One run of `check`: what is to be checked, with what, and what its results count for.
 struct Check: Sendable {
@@ -31,6 +32,7 @@ struct Check: Sendable {
         judge.warnings = CheckWarnings(stores: try arguments.clientStores(), span: span)
         var source = try arguments.pinSource()
         if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
+        if case .policy(let file) = source { judge.exports = try Self.exports(of: file) }
         let named =
             try arguments.has(.files) ? Self.files(arguments) : Self.servers(targets, source, hasLists: !lists.isEmpty)
         guard !named.isEmpty || !lists.isEmpty else { throw .missingOperand(arguments.command) }
@@ -42,6 +44,23 @@ struct Check: Sendable {
         acceptsNothing = arguments.has(.ndjson) && !lists.isEmpty
         showsProgress = environment.terminal.showsProgress
         hidesGood = arguments.has(.failures)
+    }
+
+    /// The files that the policy exports. One that cannot be read fails the run, since its clients are not checked.
+    private static func exports(of file: PolicyFile) throws(UsageError) -> [ExportedPins] {
+        var exports: [ExportedPins] = []
+        // Swift is compiled into a program, and only written.
+        for export in try ExportedFile.all(of: file) where export.dialect != .swift {
+            do throws(UsageError) {
+                exports.append(try ExportedPins(export, try DialectInput.contents(export.path), of: file.policy))
+            } catch {
+                throw .unusable(
+                    error.messages.map {
+                        "\($0): the policy exports this file (\(export.location)), and it is checked too"
+                    })
+            }
+        }
+        return exports
     }
 
     private static func files(_ arguments: Arguments) throws(UsageError) -> [CheckItem] {

@@ -35,6 +35,17 @@ extension CheckWarning {
     }
 }
 
+extension CheckWarning {
+    /// An exported file that accepts the chain on some of its paths alone.
+    init(_ refusal: ExportRefusal) {
+        self.init(
+            kind: .somePaths,
+            text:
+                "\(refusal.finding) for clients that anchor at \(refusal.anchors.joined(separator: " or ")): pin a key "
+                + "that is on every path")
+    }
+}
+
 /// What warnings are looked for with.
 struct CheckWarnings: Sendable {
     /// Stores of other clients, each with its name.
@@ -43,7 +54,7 @@ struct CheckWarnings: Sendable {
     var span: TimeInterval = 14 * 86_400
 
     /// Paths that are looked at: each way in which a client may anchor the chain.
-    private static let pathLimit = 16
+    static let pathLimit = 16
 
     /// What is to be said of a claim whose verdict is good.
     func all(

@@ -48,6 +48,7 @@ extension Verdict {
         case .keyDenied(let pin): ["\(pin.object)"]
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             [mismatch.path.anchor.spkiFingerprint.description]
+        case .exportRefused(let refusals, _, _): refusals.map(\.finding)
         case .expired(_, let rule, _), .keyExpired(let rule, _), .noCertificate(let rule, _): [rule.host.description]
         case .keyStrange(_, let rule): rule.map { [$0.host.description] } ?? []
         case .matched, .trusted, .keyMatched, .unlisted: []

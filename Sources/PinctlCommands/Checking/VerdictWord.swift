@@ -9,6 +9,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case keyMatched = "key_matched"
     case pinMismatch = "pin_mismatch"
     case keyMismatch = "key_mismatch"
+    case exportMismatch = "export_mismatch"
     case bypassed
     case denied
     case expired
@@ -23,7 +24,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
     var status: ExitCode {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .good
-        case .pinMismatch, .keyMismatch, .bypassed, .denied, .expired, .notCovered, .noCertificate: .finding
+        case .pinMismatch, .keyMismatch, .exportMismatch, .bypassed, .denied, .expired, .notCovered, .noCertificate:
+            .finding
         case .untrusted, .nameMismatch, .chainExpired: .notTrusted
         case .unreachable: .couldNotCheck
         }
@@ -39,6 +41,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .keyMatched: "a key in a file is one of the pins"
         case .pinMismatch: "the chain is trusted, and its pins do not match; or the key in a file is no pin"
         case .keyMismatch: "the pins match one of the server's keys, RSA or ECDSA, and not this one"
+        case .exportMismatch:
+            "the policy accepts the chain, and a file that it exports refuses it, as its own system judges"
         case .bypassed:
             "pins do not match, and clients let it pass: the path ends at an anchor that is not the system's"
         case .denied: "the chain holds a key that the policy denies"
@@ -62,6 +66,9 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .keyMismatch:
             "if both keys are yours (\(PinFailureCause.confirmation)), pin the other key too, or have the server use one kind "
                 + "of key; if not, pin nothing that is served here"
+        case .exportMismatch:
+            "if this change is yours (\(PinFailureCause.confirmation)), serve a key that this file pins too, since released "
+                + "apps have it, then export it again (pinctl export --check); if not, pin nothing that is served here"
         case .bypassed: "serve a pinned key again, and find out who added the anchor"
         case .denied: "have the certificate issued for another key, or by another authority"
         case .expired: "ship a policy with a later end"

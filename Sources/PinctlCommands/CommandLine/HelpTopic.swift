@@ -104,6 +104,7 @@ extension ConversionChange {
         case .expiryEffect: "what holds behind the end of a rule changes"
         case .modeLost: "a rule that only reported refuses"
         case .backupMissing: "the target wants a backup pin"
+        case .backupsOnly: "only backups could match, which no server has; never written"
         case .reportsLost: "failures are reported to nobody"
         case .anchorsLost: "a rule's own roots become the system's"
         case .portsLost: "a rule reaches every port"

@@ -14,6 +14,7 @@ extension CommandDefinition {
             "targets). Without one, every host of the policy is checked, at the targets of its rule's",
             "\"check\" where it has some. The policy is that of --policy, else of the environment",
             "variable PINCTL_POLICY, else pins/pins.jsonc.",
+            "Files that the policy lists in \"exports\" are judged too, as their own systems judge.",
             "With --files the operands are files. The connection is closed at the server's",
             "certificate; no byte of a request is sent.",
             "With --crl or --revocation a stapled OCSP response is held against the chain too.",

@@ -14,7 +14,8 @@ extension CommandDefinition {
             "and refused without --lossy. --into replaces the pins in a file (android, apple, trustkit) and leaves the",
             "rest byte for byte. --check writes nothing: it compares what the file of --into means, or",
             "without --into every file that the policy's \"exports\" name, and exits with 1 on a",
-            "difference.",
+            "difference. An element of \"exports\" can list the changes that are accepted in its file,",
+            "\"allow\": [\"role-lost\"]; these need no --allow, and any other is a difference.",
         ],
         examples: [
             ("the rules for TrustKit", "pinctl export --to trustkit pins.jsonc"),
@@ -34,9 +35,10 @@ extension CommandDefinition {
             guard let target = try arguments.dialect(.to) else { throw .missingFlag(.to) }
             let job = try ExportJob(input, to: target, host: arguments[.exportedHost], at: time)
             if arguments.has(.check), let file = arguments[.into] {
-                return try job.check(file, &console)
+                return try job.check(file, accepting: arguments.acceptedFlags(), &console)
             }
-            guard try console.tell(job.notes, arguments) else { return }
+            let accepted = try input.acceptedChanges(in: target, file: arguments[.into] ?? arguments[.output])
+            guard try console.tell(job.notes, arguments, accepting: accepted) else { return }
             guard let file = arguments[.into] else {
                 return try arguments.deliver(
                     arguments.text(of: job.policy, in: target), from: input, job.notes, to: &console)
@@ -61,10 +63,11 @@ extension CommandDefinition {
         for export in exports {
             do throws(UsageError) {
                 let job = try ExportJob(input, to: export.dialect, host: arguments[.exportedHost], at: time)
-                try job.check(export.file, &console)
+                let flags = try arguments.acceptedFlags()
+                try job.check(export.path, accepting: export.accepted.map { $0.union(flags ?? []) } ?? flags, &console)
             } catch {
                 for message in error.messages {
-                    console.problem(message, .badInput, members: [("file", .string(export.file))])
+                    console.problem(message, .badInput, members: [("file", .string(export.path))])
                 }
             }
         }
@@ -86,12 +89,19 @@ struct ExportJob {
         notes = input.reading.notes + converted.notes
     }
 
+    /// Why no file of the target can hold the policy; `nil` when one can.
+    var refusal: ConversionNote? { notes.first { $0.direction == .impossible } }
+
+    /// The changes that are not accepted; all of them where nobody said which are.
+    func losses(besides accepted: Set<ConversionChange>?) -> [ConversionNote] {
+        notes.filter { $0.isLoss && !(accepted?.contains($0.change) ?? false) }
+    }
+
     /// By what a file means something else than the policy would write.
     func differences(in file: String) throws(UsageError) -> [CanonicalDifference] {
-        if let refusal = notes.first(where: { $0.direction == .impossible }) {
-            throw .unusable(["\(file) cannot hold this policy: \(refusal)"])
-        }
-        return differences(in: try DialectInput(file, as: target))
+        // A header's host is not in it.
+        let host = target == .hpkp ? policy.rules.first?.patterns.first?.host : nil
+        return differences(in: try DialectInput(file, as: target, host: host))
     }
 
     private func differences(in there: DialectInput) -> [CanonicalDifference] {
@@ -99,8 +109,15 @@ struct ExportJob {
         let found = there.reading.policy.split
         var policy = policy
         // Roots that a config has and the policy is silent on are the config's, and stay; not so where they need no pin.
-        for index in policy.rules.indices where policy.rules[index].anchors == nil {
+        for index in policy.rules.indices {
             let twin = found.rules.first { $0.patterns == policy.rules[index].patterns }
+            // A header is sent again with every response, so a shorter time outlives no rule.
+            if case .age(let most)? = policy.rules[index].expiry?.moment, case .age(let age)? = twin?.expiry?.moment,
+                (1...max(1, most)).contains(age)
+            {
+                policy.rules[index].expiry = twin?.expiry
+            }
+            guard policy.rules[index].anchors == nil else { continue }
             if let anchors = twin?.anchors, !anchors.contains(where: \.bypassesPins) {
                 policy.rules[index].anchors = anchors
             }
@@ -108,33 +125,50 @@ struct ExportJob {
         return policy.differences(in: found)
     }
 
-    func check(_ file: String, _ console: inout Console) throws(UsageError) {
-        let differences = try differences(in: file)
-        let members: [(String, JSON)] = [
-            ("file", .string(file)), ("to", .string(target.rawValue)),
-            ("differences", .array(differences.map { .string($0.description) })),
-        ]
-        guard !differences.isEmpty else {
-            let losses = notes.filter(\.isLoss)
-            let words = losses.isEmpty ? "says what the policy says" : "says what it can of the policy"
+    /// Compares a file with the policy. With `accepted`, a change that is not among them is a finding too.
+    func check(
+        _ file: String, accepting accepted: Set<ConversionChange>?, _ console: inout Console
+    ) throws(UsageError) {
+        var members: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
+        if let refusal {
             return console.result(
-                ["ok    \(file)  \(words)"] + losses.map { "      \($0)" },
-                .object(members + [("notes", .array(losses.map { .string($0.description) }))]))
+                ["FAIL  \(file)  cannot hold this policy: \(refusal)"],
+                .object(members + [("notes", .array([.string(refusal.description)]))]), .finding)
+        }
+        let differences = try differences(in: file)
+        members.append(("differences", .array(differences.map { .string($0.description) })))
+        guard !differences.isEmpty else {
+            let losses = losses(besides: accepted)
+            let isRefused = accepted != nil && !losses.isEmpty
+            let words =
+                isRefused
+                ? "changes what the policy says, which \"allow\" does not accept: \(Self.acceptance(of: losses))"
+                : notes.contains(where: \.isLoss) ? "says what it can of the policy" : "says what the policy says"
+            return console.result(
+                ["\(isRefused ? "FAIL" : "ok  ")  \(file)  \(words)"] + losses.map { "      \($0)" },
+                .object(members + [("notes", .array(losses.map { .string($0.description) }))]),
+                isRefused ? .finding : .good)
         }
         console.result(
             [
-                "FAIL  \(file)  says something else than the policy: \(remedy(for: file))"
+                "FAIL  \(file)  says something else than the policy: \(remedy(for: file, accepting: accepted))"
             ] + differences.map { "      \($0)" },
             .object(members), .finding)
     }
 
     /// The command that writes a file again.
-    func remedy(for file: String) -> String {
-        let lossy = notes.contains(where: \.isLoss) ? " \(Flag.lossy.dashed)" : ""
-        let command = "pinctl export --to \(target.rawValue)\(lossy)"
+    func remedy(for file: String, accepting accepted: Set<ConversionChange>?) -> String {
+        let flags = Set(losses(besides: accepted).map(\.change.rawValue)).sorted().map { " \(Flag.allow.dashed) \($0)" }
+        let command = "pinctl export --to \(target.rawValue)\(flags.joined())"
         return target.isPartOfFiles
             ? "write it again with \(command) --into \(file) \(source)"
             : "put in what \(command) \(source) prints"
+    }
+
+    /// How changes are accepted once they were looked at.
+    static func acceptance(of losses: [ConversionNote]) -> String {
+        let names = Set(losses.map(\.change.rawValue)).sorted().map { "\"\($0)\"" }
+        return "change the policy, or add \(names.joined(separator: ", ")) to it if apps may differ in this"
     }
 
     /// Replaces the pinning part of a file.
@@ -161,5 +195,13 @@ struct ExportJob {
             throw .unusable(["\(file): \(error)"])
         }
         console.result(["wrote \(file)"], .object(json + [("changed", .bool(true))]))
+    }
+}
+
+extension Arguments {
+    /// The changes that flags accept; `nil` without one of the flags.
+    fileprivate func acceptedFlags() throws(UsageError) -> Set<ConversionChange>? {
+        let changes = try allowedChanges()
+        return changes.isEmpty ? nil : changes
     }
 }

@@ -21,16 +21,23 @@ extension CommandDefinition {
             if let host = arguments[.importedHost] { policy.rename(host) }
             if input.dialect == .policy { policy.rebaseAnchors(from: input.path, to: arguments[.output] ?? "") }
             let converted = policy.converted(to: .policy, at: try arguments.time(in: environment))
+            guard policy.unlisted == .refuse || policy.rules.contains(where: { $0.mode != .off }) else {
+                for note in input.reading.notes { console.note("note: \(note)") }
+                return console.problem(
+                    "no pins: \(DialectInput.title(input.path)) pins no host, and nothing is written", .finding,
+                    members: [("input", .string(input.path)), ("from", .string(input.dialect.rawValue))])
+            }
             let notes = input.reading.notes + converted.notes
             guard try console.tell(notes, arguments) else { return }
             let text = try arguments.text(of: converted.policy, in: .policy)
-            try arguments.deliver(text, from: input, notes, to: &console)
-            // Hosts that other systems take, with a port or in capitals, no policy does.
+            // What is left that no policy can have: all names below a public suffix, roots that are no certificates.
             do throws(PolicyFileError) {
                 _ = try PolicyFile(bytes: text, path: arguments[.output] ?? "the policy")
             } catch {
                 for problem in error.problems { console.problem(problem.description, .finding) }
+                return console.note("nothing is written: change \(DialectInput.title(input.path)) first")
             }
+            try arguments.deliver(text, from: input, notes, to: &console)
             if let file = arguments[.output] {
                 console.note("next: name its pins, mark the backups, and run pinctl lint \(file)")
             }
@@ -45,15 +52,6 @@ extension CanonicalPolicy {
                 guard set.source != "system" else { return set }
                 let file = rebased(resolvedPath(set.source, besides: old), besides: new)
                 return AnchorSet(file, bypassesPins: set.bypassesPins)
-            }
-        }
-    }
-
-    /// Names the host where the dialect has none.
-    fileprivate mutating func rename(_ host: String) {
-        for rule in rules.indices {
-            for pattern in rules[rule].patterns.indices where rules[rule].patterns[pattern].scope == .every {
-                rules[rule].patterns[pattern] = HostPattern(host, .exact)
             }
         }
     }

@@ -93,6 +93,9 @@ private struct LintJob {
                 report.entries.append(entry)
             }
         } catch {
+            if dialect == nil, !Self.isNamedAsPolicy(title) {
+                console.note("note: " + DialectInput.assumption(dialect(of: bytes, title) ?? .policy, path))
+            }
             for problem in error.problems {
                 // Without a line it is the file itself that cannot be read.
                 guard problem.location.line > 0 else {
@@ -124,8 +127,11 @@ private struct LintJob {
     }
 
     private func dialect(of bytes: [UInt8], _ title: String) -> PinDialect? {
-        let isPolicy = title.hasSuffix(".json") || title.hasSuffix(".jsonc")
-        return dialect ?? (isPolicy ? .policy : PinDialect.recognized(in: bytes))
+        dialect ?? (Self.isNamedAsPolicy(title) ? .policy : PinDialect.recognized(in: bytes))
+    }
+
+    private static func isNamedAsPolicy(_ title: String) -> Bool {
+        title.hasSuffix(".json") || title.hasSuffix(".jsonc")
     }
 
     private func findings(
@@ -145,18 +151,26 @@ private struct LintJob {
 
     /// What an exported file says otherwise than its policy; nil when nothing.
     private func drift(of export: PolicyExport, _ policy: [UInt8], _ title: String) -> LintFinding? {
-        guard let target = PinDialect(rawValue: export.target) else {
-            let known = alternatives(PinDialect.allCases.map(\.rawValue))
-            return LintFinding(
-                .exportDrift, at: export.location, "no dialect is called \(quoted(export.target)): write \(known)")
-        }
+        func finding(_ message: String) -> LintFinding { LintFinding(.exportDrift, at: export.location, message) }
+        let exported: ExportedFile
         do throws(UsageError) {
-            let job = try ExportJob(DialectInput(title, policy, .policy), to: target, host: nil, at: time)
-            let differences = try job.differences(in: export.file)
-            guard let first = differences.first else { return nil }
-            return LintFinding(
-                .exportDrift, at: export.location,
-                "\(quoted(export.file)) says something else (\(first)): \(job.remedy(for: export.file))")
+            exported = try ExportedFile(export)
+        } catch {
+            return finding(error.messages.first ?? "")
+        }
+        let file = quoted(exported.path)
+        do throws(UsageError) {
+            let job = try ExportJob(DialectInput(title, policy, .policy), to: exported.dialect, host: nil, at: time)
+            if let refusal = job.refusal { return finding("\(file) cannot hold this policy: \(refusal.message)") }
+            if let first = try job.differences(in: exported.path).first {
+                let remedy = job.remedy(for: exported.path, accepting: exported.accepted)
+                return finding("\(file) says something else (\(first)): \(remedy)")
+            }
+            let losses = job.losses(besides: exported.accepted)
+            guard exported.accepted != nil, let first = losses.first else { return nil }
+            return finding(
+                "\(file) changes what the policy says (\(first.change.rawValue): \(first.message)), which \"allow\" does "
+                    + "not accept: \(ExportJob.acceptance(of: losses))")
         } catch {
             let reason = error.messages.first ?? ""
             return LintFinding(

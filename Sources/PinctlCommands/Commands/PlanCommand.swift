@@ -238,7 +238,7 @@ extension Arguments {
                 console.note(
                     "note: \(file.path) names no \"releases\", so it alone is judged: name what shipped with --against")
             }
-            reader.append(current: file)
+            reader.append(current: file, &console)
         } else {
             guard self[.policy] == nil else {
                 throw .unusable(["--policy and --against exclude each other: name the policy with --against too"])

@@ -12,3 +12,12 @@ func rebased(_ file: String, besides policy: String) -> String {
     let same = zip(here, parts.dropLast()).prefix { $0 == $1 }.count
     return (Array(repeating: "..", count: here.count - same) + parts.dropFirst(same)).joined(separator: "/")
 }
+
+/// A path without `.`, empty parts, and `..` where the folder before it is named, to compare it with another one.
+func plainPath(_ path: String) -> String {
+    var parts: [Substring] = []
+    for part in path.split(separator: "/") where part != "." {
+        if part == "..", let last = parts.last, last != ".." { parts.removeLast() } else { parts.append(part) }
+    }
+    return (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
+}

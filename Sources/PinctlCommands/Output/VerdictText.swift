@@ -1,6 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
+import PinDialects
 import TLSTransport
 
 /// How a verdict reads. The first line is the verdict; what follows a pin mismatch is for somebody at three in the
@@ -19,6 +20,8 @@ struct VerdictText {
     var variant = ""
     /// What will not stay good by itself.
     var warnings: [CheckWarning] = []
+    /// The exported files that refuse the chain.
+    var refusals: [ExportRefusal] = []
     /// Whether a failure is one that a baseline has.
     var isKnown = false
 
@@ -52,6 +55,9 @@ struct VerdictText {
         case .keyMismatch(let mismatch):
             return "key mismatch: another key of the server matches, and of this one \(mismatch.finding) "
                 + Self.rule(of: mismatch)
+        case .exportRefused(let refusals, _, let rule):
+            let place = rule.map { " (\($0.origin))" } ?? ""
+            return "refused by \(refusals.map(\.finding).joined(separator: "; ")), and accepted by the policy\(place)"
         case .bypassed(let mismatch):
             return
                 "pins bypassed: \(mismatch.finding), and clients go on as the path ends outside of the system's roots "
@@ -111,7 +117,8 @@ struct VerdictText {
         guard let mismatch = verdict.mismatch else {
             return verdict.status == .good ? warnings.map { "  warning: \($0.text)" } : causeLines
         }
-        return sideBySide(mismatch) + certificates(mismatch) + causeLines + advice(mismatch)
+        return sideBySide(mismatch) + certificates(mismatch) + refusals.map { "  refused too by \($0.finding)" }
+            + causeLines + advice(mismatch)
     }
 
     /// The same with the chain, where the explanation does not show it.
@@ -167,6 +174,7 @@ extension Verdict {
         case .untrusted(let error): "not trusted: \(error)"
         case .keyStrange: "pin mismatch: the key is no pin of the rules for it"
         case .noCertificate: "no certificate of the files is valid for the host"
+        case .exportRefused(let refusals, _, _): "refused by \(refusals.map(\.finding).joined(separator: "; "))"
         default: word.rawValue
         }
     }
@@ -180,6 +188,7 @@ extension VerdictText {
         case .matched(_, let matches, let rule): members += Self.members(of: rule, matches)
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             members += Self.members(of: mismatch.rule, mismatch.matches)
+        case .exportRefused(_, _, let rule): members += rule.map { Self.members(of: $0, []) } ?? []
         case .keyMatched(_, let rule), .keyStrange(_, let rule?), .keyExpired(let rule, _):
             members += Self.members(of: rule, [])
         case .keyDenied(let pin): members.append(("denied", .string("\(pin.object)")))
@@ -193,6 +202,19 @@ extension VerdictText {
         case .noCertificate(let rule, let names):
             members += Self.members(of: rule, []) + [("names", .array(names.map { .string($0) }))]
         case .trusted: break
+        }
+        if !refusals.isEmpty {
+            members.append(
+                (
+                    "exports",
+                    .array(
+                        refusals.map {
+                            [
+                                "file": .string($0.path), "to": .string($0.dialect.rawValue),
+                                "reason": .string($0.reason),
+                            ]
+                        })
+                ))
         }
         if !causes.isEmpty { members.append(("diagnosis", .array(causes.map(Self.element)))) }
         if !warnings.isEmpty {
@@ -209,7 +231,7 @@ extension VerdictText {
     /// Null where no chain was judged.
     private var isTrusted: JSON {
         switch verdict {
-        case .matched, .trusted, .mismatch, .keyMismatch, .bypassed, .denied, .expired: true
+        case .matched, .trusted, .mismatch, .keyMismatch, .exportRefused, .bypassed, .denied, .expired: true
         case .untrusted: false
         case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .unreachable: .null
         }

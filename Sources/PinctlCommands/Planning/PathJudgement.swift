@@ -61,8 +61,8 @@ extension ReleaseRule {
     /// Judges in the time zones where a day begins first and last: a device where the rule still holds breaks although
     /// others don't pin any more.
     private func inEveryZone(at time: Date, _ judge: (DecisionCircumstances) -> PathJudgement) -> PathJudgement {
-        let anchor = anchorSource
-        let zones = [Self.zoneMargin, -Self.zoneMargin].map { offset in
+        let anchor = rules.anchorSource
+        let zones = [RuleExpiry.zoneMargin, -RuleExpiry.zoneMargin].map { offset in
             judge(DecisionCircumstances(at: time, offset: offset, anchorSource: anchor))
         }
         guard zones[0] != zones[1], let day = endDay else { return zones[1] }
@@ -72,15 +72,6 @@ extension ReleaseRule {
         case .depends: return zones[1]
         default: return .off(since: "\(day), where it has begun")
         }
-    }
-
-    /// How far from UTC devices may be, in seconds.
-    static let zoneMargin = 12 * 3_600
-
-    /// What the dialect calls the roots under which a chain is verified: those that a rule names alone, else the system's.
-    private var anchorSource: String? {
-        let sources = rules.compactMap(\.anchors).flatMap { $0 }.map(\.source)
-        return sources.count == 1 ? sources[0] : "system"
     }
 
     /// Judges what is accepted without a trusted chain: DANE's own pins (RFC 7671, section 5). Nil when there are none.
@@ -94,6 +85,14 @@ extension ReleaseRule {
         guard alone.contains(where: { !$0.pins.isEmpty }) else { return nil }
         let decision = policy.decide([chain.leaf], by: alone, under: DecisionCircumstances(at: time))
         return decision.verdict == .matched ? judgement(of: decision) : nil
+    }
+
+    /// Of devices in several time zones the gravest.
+    private func judgement(of decisions: [CanonicalDecision]) -> PathJudgement {
+        let judgements = decisions.map { judgement(of: $0) }
+        let refusal = judgements.first { !$0.isAccepted }
+        let off = judgements.first { if case .off = $0 { true } else { false } }
+        return refusal ?? off ?? judgements[0]
     }
 
     private func judgement(of decision: CanonicalDecision) -> PathJudgement {
@@ -111,10 +110,10 @@ extension ReleaseRule {
     }
 
     /// The first moments at which its rules end on some device, the earliest first.
-    var ends: [Date] { ends(atOffset: Self.zoneMargin) }
+    var ends: [Date] { ends(atOffset: RuleExpiry.zoneMargin) }
 
     /// The first moments at which its rules have ended on every device, the earliest first.
-    var lastEnds: [Date] { ends(atOffset: -Self.zoneMargin) }
+    var lastEnds: [Date] { ends(atOffset: -RuleExpiry.zoneMargin) }
 
     private func ends(atOffset offset: Int) -> [Date] {
         rules.compactMap { rule in

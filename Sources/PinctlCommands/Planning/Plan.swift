@@ -63,18 +63,30 @@ struct Plan {
                 cells.append(cell)
                 continue
             }
-            let rule = releases[release].rule(for: planned.name, port: planned.port)
-            let isUncovered = covering.isEmpty && rule.isPinned
-            let judged = isUncovered ? uncovered(planned, by: rule) : judge(shown, planned, by: rule, at: nil)
-            var cell = PlanCell(
-                release: release, host: host, rule: rule, judged, names: names, isUncovered: isUncovered)
-            cell.countsPins = cell.standing != .off || rule.lastEnds.contains { $0 > now }
-            if let limit, cell.standing.isSurvival {
-                cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
+            var cell = cell(of: releases[release], release, at: host, shown, isCovered: !covering.isEmpty, limit)
+            for export in releases[release].exports {
+                let beside = self.cell(of: export, release, at: host, shown, isCovered: !covering.isEmpty, limit)
+                cell = cell.joined(with: beside, of: export.name)
             }
             cells.append(cell)
         }
         return cells
+    }
+
+    /// Judges one file of a release.
+    private mutating func cell(
+        of file: Release, _ release: Int, at host: Int, _ shown: [Int], isCovered: Bool, _ limit: Date?
+    ) -> PlanCell {
+        let planned = hosts[host]
+        let rule = file.rule(for: planned.name, port: planned.port)
+        let isUncovered = !isCovered && rule.isPinned
+        let judged = isUncovered ? uncovered(planned, by: rule) : judge(shown, planned, by: rule, at: nil)
+        var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names, isUncovered: isUncovered)
+        cell.countsPins = cell.standing != .off || rule.lastEnds.contains { $0 > now }
+        if let limit, cell.standing.isSurvival {
+            cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
+        }
+        return cell
     }
 
     /// Judges a host that no candidate covers: clients refuse it, apart from those that look at no name (RFC 7671,

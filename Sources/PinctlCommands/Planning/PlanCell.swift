@@ -48,6 +48,38 @@ struct PlanCell: Sendable {
     let isUncovered: Bool
 }
 
+extension PlanCell {
+    /// This cell together with that of a file that the release exports: the graver standing, and what either needs.
+    func joined(with other: PlanCell, of file: String) -> PlanCell {
+        let isGraver = other.standing > standing
+        let breaking = [self, other].filter { $0.standing == .breaks }
+        let rescuing = breaking.first ?? self
+        let standing = isGraver ? other.standing : standing
+        let otherEnd = other.end.map { (date: $0.date, why: "\(file): \($0.why)") }
+        let end = [end, otherEnd].compactMap(\.self).min { $0.date < $1.date }
+        return PlanCell(
+            release: release, host: host, standing: standing, finding: isGraver ? "\(file): \(other.finding)" : finding,
+            essential: Self.union(essential, other.essential), pins: Self.union(pins, other.pins),
+            matched: Self.union(matched, other.matched),
+            rescues: rescuing.rescues.filter { pin in
+                breaking.allSatisfy { $0.rescues.contains { $0.isSameKey(as: pin) } }
+            }, standsWithoutLeaf: standsWithoutLeaf && other.standsWithoutLeaf,
+            hasRemarks: hasRemarks || other.hasRemarks, end: standing.isSurvival ? end : nil,
+            countsPins: countsPins || other.countsPins, isUncovered: isUncovered || other.isUncovered)
+    }
+
+    /// The pins of both, those of the first where both have one.
+    private static func union(_ pins: [CanonicalPin], _ others: [CanonicalPin]) -> [CanonicalPin] {
+        pins + others.filter { other in !pins.contains { $0.isSameKey(as: other) } }
+    }
+}
+
+extension CanonicalPin {
+    fileprivate func isSameKey(as other: CanonicalPin) -> Bool {
+        content == other.content && digest == other.digest && value == other.value
+    }
+}
+
 /// The judgements of one candidate under one store.
 struct StoreJudgement: Sendable {
     let candidate: NewChain

@@ -19,6 +19,8 @@ struct Release: Sendable {
     let isCurrent: Bool
     /// How many of a hundred users have it; nil when nobody said.
     var share: Double?
+    /// The files in other systems' formats that are made of it, which are judged beside it.
+    var exports: [Release] = []
     /// The rules in no system's words.
     private let rules: [CanonicalRule]
     /// The same by the places where they stand.
@@ -42,6 +44,7 @@ struct Release: Sendable {
         pins = other.pins
         original = place
         isCurrent = false
+        exports = other.exports
         (rules, rulesByPlace) = (other.rules, other.rulesByPlace)
     }
 
@@ -60,11 +63,11 @@ struct Release: Sendable {
     }
 
     /// The hosts that its rules name, each with a port that the rule reaches.
-    var namedHosts: [PlannedHost] { rules.flatMap(\.namedHosts).map(\.host) }
+    var namedHosts: [PlannedHost] { exports.flatMap(\.namedHosts) + rules.flatMap(\.namedHosts).map(\.host) }
 
-    /// Whether its file pins no host and refuses none.
+    /// Whether its files pin no host and refuse none.
     var pinsNothing: Bool {
-        guard rules.allSatisfy({ $0.mode == .off }) else { return false }
+        guard rules.allSatisfy({ $0.mode == .off }), exports.allSatisfy(\.pinsNothing) else { return false }
         return switch pins {
         case .policy(let policy): policy.unlisted == .trust && policy.deny.isEmpty
         case .dialect(_, let policy): policy.unlisted == .trust && policy.denied.isEmpty
@@ -73,7 +76,7 @@ struct Release: Sendable {
 
     /// The same of rules whose pins count, and whether names below the host are meant too.
     var pinnedHosts: [(host: PlannedHost, reachesBelow: Bool)] {
-        rules.filter { $0.mode != .off }.flatMap(\.namedHosts)
+        exports.flatMap(\.pinnedHosts) + rules.filter { $0.mode != .off }.flatMap(\.namedHosts)
     }
 }
 

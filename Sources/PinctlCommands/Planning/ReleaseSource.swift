@@ -13,7 +13,7 @@ struct ReleaseReader {
     private var files: TaggedFiles?
     private(set) var releases: [Release] = []
     /// Releases at tags by the bytes of their file, as far as those are all there is to them.
-    private var releaseByBytes: [[UInt8]: Int] = [:]
+    private var releaseByBytes: [[[UInt8]]: Int] = [:]
     /// What could not be read, for reports.
     private(set) var unread: [ReportEntry] = []
 
@@ -31,7 +31,7 @@ struct ReleaseReader {
             } else if Self.isFolder(source) {
                 try readFolder(source, &console)
             } else {
-                try append(source, source, try DialectInput.contents(source), in: nil)
+                try append(source, source, try DialectInput.contents(source), &console)
             }
         } catch {
             for message in error.messages { complain(message, source, &console) }
@@ -46,8 +46,10 @@ struct ReleaseReader {
     }
 
     /// Adds the policy of the work tree.
-    mutating func append(current file: PolicyFile) {
-        releases.append(Release(name: untaken(file.path), pins: .policy(file.policy), isCurrent: true))
+    mutating func append(current file: PolicyFile, _ console: inout Console) {
+        var release = Release(name: untaken(file.path), pins: .policy(file.policy), isCurrent: true)
+        release.exports = exports(of: file, readFile, nil, &console).releases
+        releases.append(release)
     }
 
     private func isTaken(_ name: String) -> Bool { releases.contains { $0.name == name } }
@@ -58,6 +60,45 @@ struct ReleaseReader {
         var number = 2
         while isTaken("\(name) (\(number))") { number += 1 }
         return "\(name) (\(number))"
+    }
+
+    private func readFile(_ path: String) throws(InputFileError) -> [UInt8] {
+        try InputFile.contents(ofFile: path, limit: TaggedFiles.maximumSize)
+    }
+
+    /// The files that a policy exports, and their bytes. What cannot be read is told; a file that is not at a tag is no
+    /// part of that release.
+    private mutating func exports(
+        of file: PolicyFile, _ read: (String) throws(InputFileError) -> [UInt8], _ tag: String?,
+        _ console: inout Console
+    ) -> (releases: [Release], bytes: [[UInt8]]) {
+        var exports: (releases: [Release], bytes: [[UInt8]]) = ([], [])
+        let place = tag.map { "\($0): " } ?? ""
+        for export in file.exports {
+            do throws(UsageError) {
+                let exported = try ExportedFile(export)
+                // Swift is compiled into a program, and only written.
+                guard exported.dialect != .swift else { continue }
+                let bytes: [UInt8]
+                do throws(InputFileError) {
+                    bytes = try read(exported.path)
+                } catch {
+                    if tag != nil, error.isNoSuchFile {
+                        console.note(
+                            "note: \(place)\(exported.path) is exported and not at this tag, so it is not judged")
+                        exports.bytes.append([])
+                        continue
+                    }
+                    throw .unusable(["\(exported.path): \(error)"])
+                }
+                let pins = try ExportedPins(exported, bytes, of: file.policy)
+                exports.releases.append(Release(name: pins.path, pins: .dialect(pins.dialect, pins.policy)))
+                exports.bytes.append(bytes)
+            } catch {
+                for message in error.messages { complain(place + message, export.file, &console) }
+            }
+        }
+        return exports
     }
 
     private mutating func readTags(_ source: String, _ console: inout Console) throws(UsageError) {
@@ -98,7 +139,7 @@ struct ReleaseReader {
             }
             do throws(UsageError) {
                 let name = isTaken(tag.name) ? untaken("\(tag.name):\(path)") : tag.name
-                if let known = releaseByBytes[bytes] {
+                if let known = releaseByBytes[[bytes]] {
                     releases.append(Release(name: name, equal: releases[known], at: known))
                     continue
                 }
@@ -107,8 +148,16 @@ struct ReleaseReader {
                     isAlone = false
                     return try files.contents(name, at: tag, limit: limit)
                 })
-                try append(name, path, bytes, in: folder)
-                if isAlone { releaseByBytes[bytes] = releases.count - 1 }
+                let exported = try append(name, path, bytes, in: folder, tag: tag.name, &console) {
+                    path throws(InputFileError) in
+                    try files.contents(plainPath(path), at: tag, limit: TaggedFiles.maximumSize)
+                }
+                let key = [bytes] + exported
+                if isAlone, let known = releaseByBytes[key] {
+                    releases[releases.count - 1] = Release(name: name, equal: releases[known], at: known)
+                } else if isAlone {
+                    releaseByBytes[key] = releases.count - 1
+                }
             } catch {
                 for message in error.messages { complain("\(tag.name): \(message)", source, &console) }
             }
@@ -143,7 +192,7 @@ struct ReleaseReader {
             }
             count += 1
             do throws(UsageError) {
-                try append(path, path, bytes, in: nil)
+                try append(path, path, bytes, &console)
             } catch {
                 for message in error.messages { complain(message, folder, &console) }
             }
@@ -151,27 +200,42 @@ struct ReleaseReader {
         guard count > 0 else { throw .unusable(["\(folder): no file in it is in a dialect that is recognized"]) }
     }
 
-    /// Adds a release; the files that a policy names are read from `folder`.
+    /// Adds a release of the work tree.
     private mutating func append(
-        _ title: String, _ path: String, _ bytes: [UInt8], in folder: PolicyFolder?
+        _ name: String, _ path: String, _ bytes: [UInt8], _ console: inout Console
     ) throws(UsageError) {
+        _ = try append(name, path, bytes, in: nil, tag: nil, &console, readFile)
+    }
+
+    /// Adds a release; the files that a policy names are read from `folder`, those that it exports by `read`. Returns the
+    /// bytes of the exported files.
+    private mutating func append(
+        _ title: String, _ path: String, _ bytes: [UInt8], in folder: PolicyFolder?, tag: String?,
+        _ console: inout Console, _ read: (String) throws(InputFileError) -> [UInt8]
+    ) throws(UsageError) -> [[UInt8]] {
         let name = untaken(title)
         guard let dialect = PinDialect.recognized(in: bytes) else {
             throw .unusable(["\(path): no dialect is recognized: see pinctl help dialects"])
         }
+        guard dialect == .policy else {
+            let reading = try DialectInput(path, bytes, dialect, host: host).reading
+            // Judging all alternatives of a program as one rule would accept what each of them refuses.
+            if let alternative = reading.notes.first(where: \.isLoss) { throw .unusable(["\(alternative)"]) }
+            releases.append(Release(name: name, pins: .dialect(dialect, reading.policy)))
+            return []
+        }
         do throws(PolicyFileError) {
-            guard dialect == .policy else {
-                let reading = try dialect.read(bytes, path: path, host: host)
-                releases.append(Release(name: name, pins: .dialect(dialect, reading.policy)))
-                return
-            }
             let file =
                 if let folder {
                     try PolicyFile(bytes: bytes, path: path, in: folder)
                 } else {
                     try PolicyFile(bytes: bytes, path: path)
                 }
-            releases.append(Release(name: name, pins: .policy(file.policy)))
+            let exports = exports(of: file, read, tag, &console)
+            var release = Release(name: name, pins: .policy(file.policy))
+            release.exports = exports.releases
+            releases.append(release)
+            return exports.bytes
         } catch {
             throw .unusable(error.problems.map(\.description))
         }

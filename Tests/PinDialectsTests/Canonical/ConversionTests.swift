@@ -28,6 +28,23 @@ struct ConversionTests {
         rule { $0.expiry = RuleExpiry(moment, effect) }
     }
 
+    private static func endingLeaf(_ effect: PinningExpiry.Action) -> CanonicalRule {
+        rule("a.example", .exact, [pin(1, .leaf)]) { $0.expiry = RuleExpiry(.instant(1_800_000_000), effect) }
+    }
+
+    private static func endingReport(_ effect: PinningExpiry.Action) -> CanonicalRule {
+        rule {
+            ($0.mode, $0.reports) = (.report, ["https://r.example/"])
+            $0.expiry = RuleExpiry(.instant(1_800_000_000), effect)
+        }
+    }
+
+    private static func backup(_ byte: UInt8, _ role: PinRole) -> CanonicalPin {
+        var pin = pin(byte, role)
+        pin.isBackup = true
+        return pin
+    }
+
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var policy: CanonicalPolicy
@@ -72,10 +89,24 @@ struct ConversionTests {
             "a header's exception here", [rule("example.com", .exactAndBelow), rule("a.example.com")], .carveOut,
             to: .policy, ["combine-changed stricter"]),
         Row("ports, OkHttp", [rule { $0.ports = [8443] }], to: .okhttp, ["ports-lost stricter"]),
+        Row("the usual port, OkHttp", [rule { $0.ports = [443] }], to: .okhttp, ["ports-lost stricter"]),
+        Row("the usual port, Android", [rule { $0.ports = [443] }], to: .android, ["ports-lost stricter"]),
+        Row("the usual port, TrustKit", [rule { $0.ports = [443] }], to: .trustkit, ["ports-lost stricter"]),
+        Row(
+            "a port, curl", [rule("a.example", .exact, [pin(1, .leaf)]) { $0.ports = [8443] }], to: .curl,
+            ["ports-lost unchanged"]),
         Row(
             "two hosts, curl",
             [rule("a.example", .exact, [pin(1, .leaf)]), rule("b.example", .exact, [pin(1, .leaf)])],
             to: .curl, ["hosts-lost impossible"]),
+        Row(
+            "a host with a dot behind it here", [rule("Example.com.")], to: .policy, ["scope-widened stricter"]),
+        Row(
+            "a host with a port here", [rule("example.com:443"), rule("b.example")], to: .policy,
+            ["hosts-lost weaker"]),
+        Row(
+            "all below an address here", [rule("192.0.2.1", .exactAndBelow)], to: .policy,
+            ["scope-narrowed unchanged"]),
         Row("curl's here", [rule("", .every, [pin(1, .leaf)])], to: .policy, ["hosts-lost impossible"]),
         Row(
             "one host twice, Android",
@@ -103,7 +134,7 @@ struct ConversionTests {
             [
                 rule("example.com", .exact, [pin(1)]) { $0.ports = [443] },
                 rule("example.com", .exact, [pin(2)]) { $0.ports = [8443] },
-            ], to: .okhttp, ["combine-changed weaker", "ports-lost stricter"]),
+            ], to: .okhttp, ["combine-changed weaker", "ports-lost stricter", "ports-lost stricter"]),
         Row(
             "roots by port, Android",
             [
@@ -144,12 +175,51 @@ struct ConversionTests {
                     $0.requirement = .eachOf([.leaf, .ca])
                 }
             ], to: .apple, ["cert-pin stricter", "roles-and-lost impossible"]),
+        Row(
+            "a root and a backup leaf, Apple", [rule("a.example", .exact, [pin(1, .root), backup(2, .leaf)])],
+            to: .apple, ["roles-and-added stricter", "role-lost weaker", "backups-only impossible"]),
+        Row(
+            "a leaf, a root and a backup leaf, Apple",
+            [rule("a.example", .exact, [pin(1, .root), pin(3, .leaf), backup(2, .leaf)])], to: .apple,
+            ["roles-and-added stricter", "role-lost weaker"]),
+        Row(
+            "a root and a backup leaf, curl", [rule("a.example", .exact, [pin(1, .root), backup(2, .leaf)])],
+            to: .curl, ["role-lost stricter", "backups-only impossible"]),
+        Row(
+            "a root and a backup leaf, OkHttp", [rule("a.example", .exact, [pin(1, .root), backup(2, .leaf)])],
+            to: .okhttp, ["role-lost weaker", "role-lost weaker"]),
+        Row(
+            "a root and a backup leaf that only report, HPKP",
+            [
+                rule("a.example", .exact, [backup(1, .any), backup(2, .any)]) {
+                    ($0.mode, $0.reports) = (.report, ["https://r.example/"])
+                }
+            ], to: .hpkp, []),
+        Row(
+            "a certificate in use and the backup of a key, Android",
+            [rule("a.example", .exact, [pin(1, .any, .certificate), backup(2, .any)])], to: .android,
+            ["cert-pin stricter", "backups-only impossible"]),
+        Row(
+            "a root and an intermediate that are both required, Apple",
+            [
+                rule("a.example", .exact, [pin(1, .root), pin(2, .intermediate)]) {
+                    $0.requirement = .eachOf([.root, .intermediate])
+                }
+            ], to: .apple, ["roles-and-lost weaker", "role-lost weaker", "role-lost weaker"]),
         Row("no pins, policy", [rule("a.example", .exact, [])], to: .policy, ["exclusion-form impossible"]),
         Row("denied, OkHttp", [rule()], to: .okhttp, ["deny-lost weaker"]) { $0.denied = [pin(9)] },
     ]
 
     static let effects: [Row] = [
-        Row("an end, OkHttp", [ending(.instant(1_800_000_000), .fail)], to: .okhttp, ["expiry-lost stricter"]),
+        Row("an end in fail, OkHttp", [ending(.instant(1_800_000_000), .fail)], to: .okhttp, ["expiry-lost weaker"]),
+        Row("an end in fail, Apple", [endingLeaf(.fail)], to: .apple, ["expiry-lost weaker"]),
+        Row("an end in fail, curl", [endingLeaf(.fail)], to: .curl, ["expiry-lost weaker"]),
+        Row("an end in silence, Apple", [endingLeaf(.stopPinning)], to: .apple, ["expiry-lost stricter"]),
+        Row("an end in report, Apple", [endingLeaf(.report)], to: .apple, ["expiry-lost stricter"]),
+        Row(
+            "report that ends in fail, HPKP", [endingReport(.fail)], to: .hpkp, ["expiry-lost weaker"]),
+        Row(
+            "report that ends in silence, HPKP", [endingReport(.stopPinning)], to: .hpkp, ["expiry-lost unchanged"]),
         Row(
             "an end, Android", [ending(.instant(1_800_000_000), .fail)], to: .android,
             ["expiry-zone either", "expiry-effect weaker"]),
@@ -162,6 +232,24 @@ struct ConversionTests {
         Row("report, Android", [rule { $0.mode = .report }], to: .android, ["mode-lost stricter"]),
         Row("report, TrustKit", [rule { $0.mode = .report }], to: .trustkit, []),
         Row("reports, OkHttp", [rule { $0.reports = ["https://r.example/"] }], to: .okhttp, ["reports-lost unchanged"]),
+        Row(
+            "the system's roots without pins here",
+            [rule { $0.anchors = [AnchorSet("system", bypassesPins: true)] }], to: .policy, ["anchors-lost stricter"]),
+        Row(
+            "the system's roots without pins, Apple",
+            [
+                rule("a.example", .exact, [pin(1, .leaf)]) {
+                    $0.anchors = [AnchorSet("system", bypassesPins: true)]
+                }
+            ], to: .apple, ["anchors-lost stricter"]),
+        Row(
+            "the system's roots without pins, Android",
+            [rule { $0.anchors = [AnchorSet("system", bypassesPins: true)] }], to: .android, []),
+        Row("no roots at all here", [rule { $0.anchors = [] }], to: .policy, ["anchors-lost weaker"]),
+        Row(
+            "a report without TLS here",
+            [rule { $0.reports = ["http://r.example/", "https://r.example/", "https://example.com/", "r"] }],
+            to: .policy, ["reports-lost unchanged", "reports-lost unchanged", "reports-lost unchanged"]),
         Row("roots, OkHttp", [rule { $0.anchors = [AnchorSet("ca.pem")] }], to: .okhttp, ["anchors-lost either"]),
         Row("refuse, OkHttp", [rule()], to: .okhttp, ["unlisted-lost weaker"]) { $0.unlisted = .refuse },
         Row(

@@ -1,4 +1,5 @@
 import CertificatePinning
+import FoundationEssentials
 import Testing
 
 @testable import PinDialects
@@ -111,12 +112,11 @@ struct AndroidTests {
     ]
 
     @Test("XI5: a config that is well-formed and pins nothing is no policy", arguments: ["", "<base-config/>", "  "])
-    func pinsNothing(configs: String) {
-        let found = problems { () throws(PolicyFileError) in
-            _ = try AndroidNetworkSecurityConfig.read(
-                Array("<network-security-config>\(configs)</network-security-config>".utf8), path: "f")
-        }
-        #expect(found == ["f:1:1: error: the config pins no host: give a domain-config a pin-set"])
+    func pinsNothing(configs: String) throws {
+        let policy = try read(configs).policy
+        #expect(!policy.rules.contains { $0.mode != .off })
+        let notes = policy.converted(to: .policy, at: .distantPast).notes
+        #expect(notes.map(\.direction) == [.impossible])
     }
 
     @Test("All problems of a config are told in one run")
@@ -271,5 +271,22 @@ struct AndroidTests {
             change(&policy)
             #expect(throws: DialectWriteError.self, "\(index)") { try AndroidNetworkSecurityConfig.write(policy) }
         }
+    }
+
+    @Test("What the reader's limits refuse is not written")
+    func limits() throws {
+        func policy(nameLength: Int) -> CanonicalPolicy {
+            var rule = CanonicalRule(
+                patterns: [HostPattern("a.example", .exact)],
+                pins: [CanonicalPin(.publicKey, .sha256, [UInt8](repeating: 7, count: 32))])
+            rule.anchors = [AnchorSet("@raw/" + String(repeating: "r", count: nameLength))]
+            return CanonicalPolicy(rules: [rule], combination: .closest)
+        }
+        let bytes = try PinDialect.android.write(policy(nameLength: 60_000))
+        #expect(try PinDialect.android.read(bytes, path: "nsc.xml").policy.rules.count == 1)
+        let error = #expect(throws: DialectWriteError.self) {
+            try PinDialect.android.write(policy(nameLength: XMLReader.maximumTokenSize))
+        }
+        #expect(error?.message.contains("is more than is read again: ") == true, "\(String(describing: error))")
     }
 }

@@ -175,10 +175,78 @@ struct OkHttpTests {
         #expect(
             reading.notes == [
                 ConversionNote(
-                    .quirk, .weaker,
-                    "the builders of lines 1 and 4 are read as one, so each client would take the other's keys: "
-                        + "give each a file of its own", at: PolicyLocation(path: "Pins.kt", line: 4, column: 9))
+                    .combinationChanged, .weaker,
+                    "the builders on lines 1 and 4 are alternatives, and are read as one rule that accepts the pins of "
+                        + "both: give each builder a file of its own",
+                    at: PolicyLocation(path: "Pins.kt", line: 4, column: 9))
             ])
+    }
+
+    @Test(
+        "pins that only one branch of a program adds are told as alternatives",
+        arguments: [
+            (
+                """
+                val b = CertificatePinner.Builder()
+                if (isDebug) {
+                    b.add("a.example", "PIN1")
+                } else {
+                    b.add("a.example", "PIN2")
+                }
+                """, [3, 5]
+            ),
+            (
+                "val b = CertificatePinner.Builder()\nif (x) b.add(\"a.example\", \"PIN1\")\nelse b.add(\"a.example\", \"PIN2\")",
+                [2, 3]
+            ),
+            (
+                "val b = CertificatePinner.Builder()\nif (x)\n  b.add(\"a.example\", \"PIN1\")\nb.add(\"a.example\", \"PIN2\")",
+                [3]
+            ),
+            (
+                """
+                CertificatePinner.Builder().apply {
+                    when (flavor) {
+                        "a" -> add("a.example", "PIN1")
+                        else -> add("a.example", "PIN2")
+                    }
+                    add("b.example", "PIN1")
+                }.build()
+                """, [3, 4]
+            ),
+            (
+                """
+                fun pins(b: Builder) {
+                    if (x) { b.add("a.example", "PIN1") } else { b.add("a.example", "PIN2") }
+                }
+                """, [2, 2]
+            ),
+            // A builder inside one branch is whole there, and the other branch has none.
+            ("if (!isDebug) {\n  val p = CertificatePinner.Builder().add(\"a.example\", \"PIN1\").build()\n}", []),
+            ("if (x) { log(\"\") }\nCertificatePinner.Builder().add(\"a.example\", \"PIN1\").build()", []),
+            ("if (x) log(1)\nCertificatePinner.Builder().add(\"a.example\", \"PIN1\").build()", []),
+            ("fun pins(b: Builder) {\n  if (x) { b.add(\"a.example\", \"PIN1\", \"PIN2\") }\n}", []),
+        ])
+    func branches(_ text: String, _ lines: [Int]) throws {
+        let source = text.replacing("PIN1", with: Self.first).replacing("PIN2", with: Self.second)
+        let notes = try OkHttpReader.read(Array(source.utf8), path: "Pins.kt").notes
+        #expect(notes.map(\.location?.line) == lines, "\(notes)")
+        #expect(notes.allSatisfy { $0.change == .combinationChanged && $0.direction == .weaker }, "\(notes)")
+    }
+
+    @Test("a pin that a call names through a constant is read, and no note says otherwise")
+    func pinConstants() throws {
+        let text = """
+            object Pins {
+                const val ROOT = "\(Self.first)"
+                const val BACKUP = "\(Self.second)"
+                const val OLD = "sha256/AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI="
+            }
+            val p = CertificatePinner.Builder().add("a.example", Pins.ROOT, Pins.BACKUP).build()
+            """
+        let reading = try OkHttpReader.read(Array(text.utf8), path: "Pins.kt")
+        #expect(reading.policy.rules.map(\.pins.count) == [2])
+        #expect(reading.notes.map(\.location?.line) == [4], "\(reading.notes)")
     }
 
     @Test("pins are the texts that OkHttp's own tests say", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))

@@ -43,6 +43,21 @@ struct TLSATests {
                 *._tcp.b IN TLSA 3 0 0 ab01 ; all ports
                 """, ["a.example:443,8443 1 1 1 ab, 2 1 1 ab", "b.example:* 3 0 0 ab"]
             ),
+            (
+                """
+                $ORIGIN example.
+                _443._tcp.a IN CNAME _dane
+                _25._tcp.b CNAME _443._tcp.a ; an alias of an alias
+                _8443._tcp.c IN TLSA 3 1 1 \(digits)
+                www CNAME a
+                _443._tcp.elsewhere IN CNAME _443._tcp.other.test.
+                _dane IN TLSA 2 1 1 \(digits)
+                """,
+                [
+                    "c.example:8443 3 1 1 ab", "a.example:443 2 1 1 ab", "b.example:25 2 1 1 ab",
+                    "www.example:443 2 1 1 ab",
+                ]
+            ),
         ])
     func forms(_ text: String, _ expected: [String]) throws {
         #expect(try rules(text) == expected)
@@ -53,6 +68,14 @@ struct TLSATests {
         arguments: [
             ("_443._tcp.a.example IN TLSA 3 1 1 \(digits)", "1:1: error: \"_443._tcp.a.example\" is relative"),
             ("a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"a.example\" is no service"),
+            (
+                "_443._tcp.a.example. CNAME _1.example.\n_1.example. CNAME _443._tcp.a.example.\n"
+                    + "_2.example. TLSA 3 1 1 \(digits)", "1:1: error: \"_443._tcp.a.example\" is an alias of itself"
+            ),
+            (
+                "_443._tcp.a.example. CNAME _1.example.\n_2.example. TLSA 3 1 1 \(digits)",
+                "2:1: error: \"_2.example\" is no service"
+            ),
             ("_443._udp.a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"_443._udp.a.example\" is no service"),
             ("_0._tcp.a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"_0\" is no port"),
             ("_443._tcp.a.example. IN TLSA 3 1 1 abc", "1:36: error: the data has half a byte"),

@@ -1,0 +1,90 @@
+import CertificatePinning
+
+/// The CNAME records of a zone, through which clients find the TLSA records of other names (RFC 7671, section 7).
+struct TLSAAliases {
+    private var targets: [String: String] = [:]
+
+    /// As many as resolvers follow.
+    private static let longestChain = 16
+    /// Records that aliases may make: every host and record of a zone within the limits.
+    private static let maximumRecords = 100_000
+
+    init(_ records: [ZoneRecord]) {
+        for record in records {
+            guard let target = record.target else { continue }
+            targets[record.owner.lowercased()] = target
+        }
+    }
+
+    /// The TLSA records of `records`, each for every service that leads to it: a service whose name is an alias of the
+    /// owner, and the same service of a host that is an alias of the owner's host.
+    func applied(to records: [ZoneRecord], _ problems: inout PolicyProblems) -> [ZoneRecord] {
+        let aliases = records.filter { $0.type == "CNAME" }
+        let records = records.filter { $0.type != "CNAME" }
+        guard !targets.isEmpty, !records.isEmpty else { return records }
+        var services: [String: [String]] = [:]
+        var hosts: [String: [String]] = [:]
+        for alias in aliases {
+            guard let end = end(of: alias.owner.lowercased()) else {
+                problems.add(
+                    "\(quoted(alias.owner)) is an alias of itself, or of more than \(Self.longestChain) others: name the "
+                        + "owner of its records", at: alias.position)
+                continue
+            }
+            let owner = alias.owner.lowercased()
+            if Self.host(of: owner) == nil {
+                hosts[end, default: []].append(owner)
+            } else {
+                services[end, default: []].append(owner)
+            }
+        }
+        var direct: [ZoneRecord] = []
+        for record in records {
+            let owners = services[record.owner.lowercased()] ?? []
+            if owners.isEmpty || Self.host(of: record.owner) != nil { direct.append(record) }
+            direct += owners.prefix(Self.maximumRecords - min(direct.count, Self.maximumRecords)).map {
+                record.renamed($0)
+            }
+        }
+        var expanded: [ZoneRecord] = []
+        for record in direct {
+            guard let host = Self.host(of: record.owner.lowercased()), let aliases = hosts[host] else { continue }
+            let service = record.owner.dropLast(host.count)
+            expanded += aliases.prefix(Self.maximumRecords - min(expanded.count, Self.maximumRecords))
+                .map { record.renamed(service + $0) }
+        }
+        if direct.count >= Self.maximumRecords || expanded.count >= Self.maximumRecords {
+            problems.add(
+                "aliases make over \(Self.maximumRecords) records of these: split the zone", at: aliases[0].position)
+        }
+        // What a host's alias leads to comes before the records of its own name.
+        let owners = Set(expanded.map { $0.owner.lowercased() })
+        return direct.filter { !owners.contains($0.owner.lowercased()) } + expanded
+    }
+
+    /// The last name of a chain of aliases; nil when there is none.
+    private func end(of name: String) -> String? {
+        var name = name
+        for _ in 0...Self.longestChain {
+            guard let next = targets[name] else { return name }
+            name = next
+        }
+        return nil
+    }
+
+    /// The host of `_443._tcp.example.com`; nil for a name that is no service.
+    private static func host(of owner: String) -> String? {
+        let labels = owner.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+        guard labels.count == 3, labels[0].hasPrefix("_") || labels[0] == "*", labels[1].hasPrefix("_") else {
+            return nil
+        }
+        return String(labels[2])
+    }
+}
+
+extension ZoneRecord {
+    /// The same record of another owner.
+    fileprivate func renamed(_ owner: String) -> ZoneRecord {
+        ZoneRecord(owner: owner, position: position, type: type, data: data)
+    }
+}

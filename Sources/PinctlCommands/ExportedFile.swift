@@ -1,0 +1,137 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+
+/// A file in another system's format that a policy lists in `exports`.
+struct ExportedFile: Sendable {
+    let dialect: PinDialect
+    /// The path, relative to where the policy's own path starts.
+    let path: String
+    /// The changes that its owner accepts; `nil` when the policy lists none.
+    let accepted: Set<ConversionChange>?
+    let location: PolicyLocation
+
+    /// Checks the names in an element of `exports`.
+    init(_ export: PolicyExport) throws(UsageError) {
+        guard let dialect = PinDialect(rawValue: export.target) else {
+            let known = alternatives(PinDialect.allCases.map(\.rawValue))
+            throw .unusable(["no dialect is called \(quoted(export.target)): write \(known)"])
+        }
+        var accepted: Set<ConversionChange> = []
+        for name in export.allowed ?? [] {
+            guard let change = ConversionChange(rawValue: name), change != .quirk else {
+                let known = ConversionChange.allCases.filter { $0 != .quirk }.map(\.rawValue)
+                let advice = suggestion(for: name, among: known).map { "did you mean \(quoted($0))?" }
+                throw .unusable([
+                    "\"allow\" lists \(quoted(name)), which is no change of a conversion: "
+                        + (advice ?? "see pinctl help dialects")
+                ])
+            }
+            accepted.insert(change)
+        }
+        self.dialect = dialect
+        path = export.file
+        self.accepted = export.allowed == nil ? nil : accepted
+        location = export.location
+    }
+
+    /// The files of a policy, with the place of an element that cannot be used in front of what is wrong with it.
+    static func all(of file: PolicyFile) throws(UsageError) -> [ExportedFile] {
+        var files: [ExportedFile] = []
+        for export in file.exports {
+            do throws(UsageError) {
+                files.append(try ExportedFile(export))
+            } catch {
+                throw .unusable(error.messages.map { "\(export.location): \($0)" })
+            }
+        }
+        return files
+    }
+}
+
+/// What an exported file says, read to be judged as its own system does.
+struct ExportedPins: Sendable {
+    let path: String
+    let dialect: PinDialect
+    let policy: CanonicalPolicy
+
+    /// Takes the bytes of an exported file. A format that names no host is about the one host of the policy.
+    init(_ file: ExportedFile, _ bytes: [UInt8], of policy: PinningPolicy) throws(UsageError) {
+        let hosts = Set(policy.rules.map(\.host))
+        let host = hosts.count == 1 ? hosts.first?.description : nil
+        var reading = try DialectInput(file.path, bytes, file.dialect, host: host).reading
+        if let host { reading.policy.rename(host) }
+        guard !reading.policy.rules.flatMap(\.patterns).contains(where: { $0.scope == .every }) else {
+            throw .unusable([
+                "\(file.path): \(file.dialect.title) names no host, and the policy has \(hosts.count): export a policy of "
+                    + "one host"
+            ])
+        }
+        if let alternative = reading.notes.first(where: \.isLoss) { throw .unusable(["\(alternative)"]) }
+        path = file.path
+        dialect = file.dialect
+        self.policy = reading.policy
+    }
+}
+
+/// What the clients of an exported file make of a chain.
+struct ExportRefusal: Sendable {
+    /// The file.
+    let path: String
+    let dialect: PinDialect
+    /// Why it refuses the chain.
+    let reason: String
+    /// The anchors of the paths that it refuses; all of them where it accepts none.
+    let anchors: [String]
+    /// Whether no path is accepted.
+    let isWhole: Bool
+
+    /// `ios/Info.plist (NSPinnedDomains): no match as leaf`.
+    var finding: String { "\(path) (\(dialect.title)): \(reason)" }
+}
+
+extension ExportedPins {
+    /// Judges the paths of a trusted chain as the file's own system does; `nil` when it accepts all of them.
+    func refusal(of paths: [VerifiedPath], to name: ServerName, port: UInt16, at time: Date) -> ExportRefusal? {
+        let rules = dialect.rules(for: name.description, port: Int(port), in: policy)
+        var refused: [(path: VerifiedPath, decision: CanonicalDecision)] = []
+        for path in paths {
+            let decisions = policy.decisions(on: path.certificates, by: rules, at: time)
+            if let decision = decisions.first(where: { !$0.isAccepted }) { refused.append((path, decision)) }
+        }
+        guard let first = refused.first else { return nil }
+        var anchors: [String] = []
+        for (path, _) in refused where !anchors.contains(path.anchor.subject.description) {
+            anchors.append(path.anchor.subject.description)
+        }
+        return ExportRefusal(
+            path: path, dialect: dialect, reason: first.decision.refusal, anchors: anchors,
+            isWhole: refused.count == paths.count)
+    }
+}
+
+extension CanonicalDecision {
+    /// Why a server is refused.
+    fileprivate var refusal: String {
+        switch verdict {
+        case .refused where unmetRoles == [.any]: "no pin matches"
+        case .refused: "no pin matches as \(unmetRoles.map(\.rawValue).joined(separator: " and as "))"
+        case .denied: "it denies \(matches.first?.pin.title ?? "a key") of the chain"
+        case .ended: "its rule has expired and refuses every server"
+        case .unlisted: "it refuses hosts without a rule"
+        default: verdict.rawValue
+        }
+    }
+}
+
+extension CanonicalPolicy {
+    /// Gives rules that name no host this one.
+    mutating func rename(_ host: String) {
+        for rule in rules.indices {
+            for pattern in rules[rule].patterns.indices where rules[rule].patterns[pattern].scope == .every {
+                rules[rule].patterns[pattern] = HostPattern(host, .exact)
+            }
+        }
+    }
+}

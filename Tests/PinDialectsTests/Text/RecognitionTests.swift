@@ -1,0 +1,26 @@
+import PinDialects
+import Testing
+
+@Suite("Which format a file has")
+struct RecognitionTests {
+    private static let pin = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+    @Test(
+        "A format is recognized by what only its own files hold",
+        arguments: [
+            ("// curl --pinnedpubkey sha256//\(pin)\nval p = CertificatePinner.Builder()", PinDialect.okhttp),
+            ("val curl = \"sha256//\(pin)\"\nimport okhttp3.CertificatePinner", .okhttp),
+            ("// pin-sha256 and TLSA records\nval p = CertificatePinner.Builder()", .okhttp),
+            ("sha256//\(pin)", .curl),
+            ("curl --pinnedpubkey sha256//\(pin)", .curl),
+            ("Public-Key-Pins: pin-sha256=\"\(pin)\"", .hpkp),
+            ("_443._tcp.a.example. IN TLSA 3 1 1 00", .tlsa),
+            ("a.example sha256/\(pin)", .okhttp),
+            ("{ \"note\": \"CertificatePinner\" }", .policy),
+            ("<!-- CertificatePinner --><network-security-config/>", .android),
+            ("hello", nil),
+        ] as [(String, PinDialect?)])
+    func recognized(text: String, dialect: PinDialect?) {
+        #expect(PinDialect.recognized(in: Array(text.utf8)) == dialect)
+    }
+}
