@@ -117,6 +117,12 @@ extension LoopbackServer {
             unsafe poll(&descriptor, 1, milliseconds(duration))
         }
 
+        /// Waits until something has arrived, and leaves it where it is.
+        package func waitForInput() {
+            var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            unsafe poll(&descriptor, 1, -1)
+        }
+
         /// Sends close_notify; reading goes on.
         package func closeNotify() {
             ERR_clear_error()

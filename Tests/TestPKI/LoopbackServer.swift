@@ -63,6 +63,8 @@ package final class LoopbackServer: Sendable {
         /// For `SSL_CTX_set1_groups_list`; nil for OpenSSL's own.
         package var groups: String?
         package var expectation = Expectation.met
+        /// Announces short segments and a small window, so that the first part of a body waits for the server to read.
+        package var isNarrow = false
 
         package init() {}
     }
@@ -78,6 +80,12 @@ package final class LoopbackServer: Sendable {
         let context: TLSServerContext? = if settings.isPlain { nil } else { try TLSServerContext(settings) }
         address = settings.isIPv6 ? "::1" : "127.0.0.1"
         (listener, port) = try listenOnLoopback(isIPv6: settings.isIPv6)
+        if settings.isNarrow {
+            for (level, option, value) in [(Int32(IPPROTO_TCP), TCP_MAXSEG, Int32(300)), (SOL_SOCKET, SO_RCVBUF, 1)] {
+                var value = value
+                unsafe setsockopt(listener, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+            }
+        }
         let (listener, log) = (listener, log)
         do {
             log.add(try PosixThread { acceptConnections(listener, log, context, settings) })

@@ -55,8 +55,12 @@ struct ChallengeAnswer: Sendable {
 
     /// Nobody implements a method for the challenge.
     static let byDefault = ChallengeAnswer(disposition: .performDefaultHandling, credential: nil)
+    /// The answer of default implementations.
+    static let unimplemented = ChallengeAnswer(disposition: .performDefaultHandling, credential: .unimplemented)
+    static let cancelled = ChallengeAnswer(disposition: .cancelAuthenticationChallenge, credential: nil)
 
-    /// A refusal counts whatever credential comes with it.
+    /// False for the answer of a default implementation that a delegate passes on unchanged. A refusal counts whatever
+    /// credential comes with it.
     var isImplemented: Bool {
         disposition != .performDefaultHandling || credential !== URLCredential.unimplemented
     }
@@ -70,50 +74,54 @@ extension URLSession {
     func answer(to challenge: URLAuthenticationChallenge, of task: URLSessionTask) async throws -> ChallengeAnswer {
         for step in ChallengeRouting.steps(for: challenge.protectionSpace.authenticationMethod) {
             let delegate: (any URLSessionDelegate)? = step.delegate == .session ? self.delegate : task.delegate
-            guard let delegate, !UnimplementedMethods.contains(step.method, of: delegate) else { continue }
-            let answer: ChallengeAnswer?
-            switch step.method {
-            case .session:
-                answer = try await ask(challenge) { challenge, handler in
-                    delegate.urlSession(self, didReceive: challenge, completionHandler: handler)
-                } async: { challenge in
-                    await delegate.urlSession(self, didReceive: challenge)
-                }
-            case .task:
-                guard let delegate = delegate as? any URLSessionTaskDelegate else { continue }
-                answer = try await ask(challenge) { challenge, handler in
-                    delegate.urlSession(self, task: task, didReceive: challenge, completionHandler: handler)
-                } async: { challenge in
-                    await delegate.urlSession(self, task: task, didReceive: challenge)
-                }
-            }
-            if var answer {
-                answer.step = step
-                return answer
-            }
+            guard let delegate,
+                var answer = try await answer(to: challenge, of: step.method == .task ? task : nil, by: delegate),
+                answer.isImplemented
+            else { continue }
+            answer.step = step
+            return answer
         }
         return .byDefault
     }
 
-    private typealias Handler = @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-
-    /// Asks one method in its two spellings; nil when neither is implemented.
-    private func ask(
-        _ challenge: URLAuthenticationChallenge,
-        completion: @escaping @Sendable (URLAuthenticationChallenge, @escaping Handler) -> Void,
-        async:
-            @escaping @Sendable (URLAuthenticationChallenge) async -> (
-                URLSession.AuthChallengeDisposition, URLCredential?
-            )
+    /// Asks one delegate: its method about a task when there is one, else the one about the session. Returns nil when it
+    /// implements the method in none of the spellings.
+    func answer(
+        to challenge: URLAuthenticationChallenge, of task: URLSessionTask?, by delegate: any URLSessionDelegate,
+        in spellings: [DelegateCall.Spelling] = .all
     ) async throws -> ChallengeAnswer? {
-        try await ask { (box: OnceOnlyAnswer<ChallengeAnswer>) in
-            completion(challenge.answered(by: box)) { box.take(ChallengeAnswer(disposition: $0, credential: $1)) }
-        } async: { box in
-            let (disposition, credential) = await async(challenge.answered(by: box))
-            box.answer(ChallengeAnswer(disposition: disposition, credential: credential))
-        } isImplemented: {
-            $0.isImplemented
+        guard let task else {
+            return try await ask(.sessionChallenge, of: delegate, in: spellings) { box in
+                delegate.urlSession(self, didReceive: challenge.answered(by: box), completionHandler: box.handler)
+            } async: { box in
+                let (disposition, credential) = await delegate.urlSession(self, didReceive: challenge.answered(by: box))
+                box.handler(disposition, credential)
+            }
         }
+        guard let delegate = delegate as? any URLSessionTaskDelegate else { return nil }
+        return try await ask(.taskChallenge, of: delegate, in: spellings) { box in
+            delegate.urlSession(
+                self, task: task, didReceive: challenge.answered(by: box), completionHandler: box.handler)
+        } async: { box in
+            let (disposition, credential) = await delegate.urlSession(
+                self, task: task, didReceive: challenge.answered(by: box))
+            box.handler(disposition, credential)
+        }
+    }
+
+    /// The answer of a default implementation to which another delegate has forwarded a challenge: that of the method's
+    /// other spelling.
+    func forwardedAnswer(
+        to challenge: URLAuthenticationChallenge, of task: URLSessionTask? = nil, by delegate: any URLSessionDelegate,
+        in spelling: DelegateCall.Spelling
+    ) async -> (AuthChallengeDisposition, URLCredential?) {
+        let answer: ChallengeAnswer
+        do {
+            answer = try await self.answer(to: challenge, of: task, by: delegate, in: [spelling]) ?? .unimplemented
+        } catch {
+            answer = .cancelled
+        }
+        return (answer.disposition, answer.credential)
     }
 }
 
@@ -124,33 +132,8 @@ extension URLAuthenticationChallenge {
     }
 }
 
-/// The methods that types of delegates are known not to implement, so that they are asked once.
-///
-/// Only the methods that stand for missing ones say so, of the object they are called on: a delegate that hands the
-/// challenge on to another one answers like it, and implements the method all the same.
-enum UnimplementedMethods {
-    enum Spelling: CaseIterable {
-        case handler
-        case async
-    }
-
-    private struct Entry: Hashable {
-        let type: ObjectIdentifier
-        let method: ChallengeRouting.Method
-        let spelling: Spelling
-    }
-
-    private static let entries = Locked<Set<Entry>>([])
-
-    static func contains(_ method: ChallengeRouting.Method, of delegate: any URLSessionDelegate) -> Bool {
-        let type = ObjectIdentifier(type(of: delegate))
-        return entries.withLock { entries in
-            Spelling.allCases.allSatisfy { entries.contains(Entry(type: type, method: method, spelling: $0)) }
-        }
-    }
-
-    static func insert(_ method: ChallengeRouting.Method, _ spelling: Spelling, of delegate: any URLSessionDelegate) {
-        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), method: method, spelling: spelling)
-        _ = entries.withLock { $0.insert(entry) }
+extension OnceOnlyAnswer<ChallengeAnswer> {
+    fileprivate var handler: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void {
+        { take(ChallengeAnswer(disposition: $0, credential: $1)) }
     }
 }

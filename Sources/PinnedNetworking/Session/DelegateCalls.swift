@@ -1,60 +1,57 @@
 import CertificateTrust
 
 // How delegates are asked and told about a task: on the session's queue, the task's own delegate before the session's,
-// and past the methods that stand for missing ones.
+// and past default implementations.
 
 extension URLSession {
-    /// Asks a method that has two spellings; nil when nobody implements it.
+    /// Asks the delegates that `question` can be put to, until one implements the method; nil when none does.
     func ask<Delegate: Sendable, Value: Sendable>(
         about task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?,
-        completion: @escaping @Sendable (Delegate, @escaping @Sendable (Value) -> Void) -> Void,
-        async: @escaping @Sendable (Delegate) async -> Value
+        _ question: @Sendable (Delegate) async throws -> Value?
     ) async throws -> Value? {
-        for delegate in delegates(of: task, cast) {
-            _ = task.takeUnimplementedMark()
-            let value: Value? = try await ask { answer in
-                completion(delegate) { answer.answer($0) }
-            } async: { answer in
-                answer.answer(await async(delegate))
-            } isImplemented: { _ in
-                !task.takeUnimplementedMark()
-            }
-            if let value { return value }
+        for delegate in delegates(of: task) {
+            guard let delegate = cast(delegate) else { continue }
+            if let value = try await question(delegate) { return value }
         }
         return nil
     }
 
-    /// Asks one method in its two spellings, each with a box of its own for the answer; nil when both answers stand for a
-    /// missing method. Throws `CancellationError` when the task ends first; whoever was asked is left behind then.
+    /// Asks one method of one delegate in its spellings, each with a box of its own for the answer; nil when it
+    /// implements neither. Throws `CancellationError` when the task ends first; whoever was asked is left behind then.
     func ask<Value: Sendable>(
+        _ method: DelegateMethod, of delegate: any URLSessionDelegate, in spellings: [DelegateCall.Spelling],
         completion: @escaping @Sendable (OnceOnlyAnswer<Value>) -> Void,
-        async: @escaping @Sendable (OnceOnlyAnswer<Value>) async -> Void, isImplemented: (Value) -> Bool
+        async: @escaping @Sendable (OnceOnlyAnswer<Value>) async -> Void
     ) async throws -> Value? {
-        let handled = OnceOnlyAnswer<Value>()
-        delegateQueue.addOperation { completion(handled) }
-        guard let value = await handled.value else { throw CancellationError() }
-        if isImplemented(value) { return value }
-
-        let returned = OnceOnlyAnswer<Value>()
-        let asking = Task { await async(returned) }
-        guard let value = await returned.value else {
-            asking.cancel()
-            throw CancellationError()
+        for spelling in spellings {
+            let call = DelegateCall(of: method, spelling, on: delegate)
+            if call.isUnimplemented { continue }
+            let answer = OnceOnlyAnswer<Value>()
+            var asking: Task<Void, Never>?
+            switch spelling {
+            case .handler: delegateQueue.addOperation { call.run { completion(answer) } }
+            case .async: asking = Task { await call.runAsync { await async(answer) } }
+            }
+            guard let value = await answer.value else {
+                asking?.cancel()
+                throw CancellationError()
+            }
+            if !call.isUnimplemented { return value }
         }
-        return isImplemented(value) ? value : nil
+        return nil
     }
 
-    /// Calls a method that answers nothing, and returns behind it. With a `notice`, nobody is troubled who is known not to
-    /// want it.
+    /// Calls a method that answers nothing, and returns behind it.
     func tell<Delegate: Sendable>(
-        about task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?,
-        of notice: UnimplementedNotices.Notice? = nil, _ call: @escaping @Sendable (Delegate) -> Void
+        _ method: DelegateMethod, about task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?,
+        _ body: @escaping @Sendable (Delegate) -> Void
     ) async {
-        for delegate in delegates(of: task, cast) {
-            if let notice, UnimplementedNotices.contains(notice, of: delegate as AnyObject) { continue }
-            _ = task.takeUnimplementedMark()
-            await onDelegateQueue { call(delegate) }
-            if !task.takeUnimplementedMark() { return }
+        for delegate in delegates(of: task) {
+            guard let typed = cast(delegate) else { continue }
+            let call = DelegateCall(of: method, on: delegate)
+            if call.isUnimplemented { continue }
+            await onDelegateQueue { call.run { body(typed) } }
+            if !call.isUnimplemented { return }
         }
     }
 
@@ -68,35 +65,51 @@ extension URLSession {
         }
     }
 
-    private func delegates<Delegate>(
-        of task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?
-    ) -> [Delegate] {
-        let own: (any URLSessionDelegate)? = task.delegate
-        return [own, delegate].compactMap { $0 }.compactMap(cast)
+    private func delegates(of task: URLSessionTask) -> [any URLSessionDelegate] {
+        [task.delegate, delegate].compactMap(\.self)
     }
 }
 
-/// The methods without an answer that types of delegates are known not to implement: what is told often is to cost
-/// those nothing who do not listen. Only the methods that stand for missing ones say so, of the object they are called on.
-enum UnimplementedNotices {
-    enum Notice: Hashable {
-        case metrics, sentBody, wroteData
+// MARK: Questions
+
+extension URLSession {
+    /// Asks a delegate about a redirect; the inner nil refuses it.
+    func redirection(
+        of task: URLSessionTask, _ response: HTTPURLResponse, to request: URLRequest,
+        by delegate: any URLSessionTaskDelegate, in spellings: [DelegateCall.Spelling] = .all
+    ) async throws -> URLRequest?? {
+        try await ask(.redirection, of: delegate, in: spellings) { (answer: OnceOnlyAnswer<URLRequest?>) in
+            delegate.urlSession(self, task: task, willPerformHTTPRedirection: response, newRequest: request) {
+                answer.answer($0)
+            }
+        } async: { answer in
+            answer.answer(
+                await delegate.urlSession(
+                    self, task: task, willPerformHTTPRedirection: response, newRequest: request))
+        }
     }
 
-    private struct Entry: Hashable {
-        let type: ObjectIdentifier
-        let notice: Notice
+    /// Asks a delegate for the body of a task; the inner nil refuses to give one.
+    func newBodyStream(
+        of task: URLSessionTask, by delegate: any URLSessionTaskDelegate, in spellings: [DelegateCall.Spelling] = .all
+    ) async throws -> BodyStream?? {
+        try await ask(.newBodyStream, of: delegate, in: spellings) { (answer: OnceOnlyAnswer<BodyStream?>) in
+            delegate.urlSession(self, task: task) { answer.answer($0.map { BodyStream($0) }) }
+        } async: { answer in
+            let stream = await delegate.urlSession(self, needNewBodyStreamForTask: task)
+            answer.answer(stream.map { BodyStream($0) })
+        }
     }
 
-    private static let entries = Locked<Set<Entry>>([])
-
-    static func contains(_ notice: Notice, of delegate: AnyObject) -> Bool {
-        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), notice: notice)
-        return entries.withLock { $0.contains(entry) }
-    }
-
-    static func insert(_ notice: Notice, of delegate: AnyObject) {
-        let entry = Entry(type: ObjectIdentifier(type(of: delegate)), notice: notice)
-        _ = entries.withLock { $0.insert(entry) }
+    /// Asks a delegate what to do with a response.
+    func disposition(
+        of task: URLSessionDataTask, _ response: URLResponse, by delegate: any URLSessionDataDelegate,
+        in spellings: [DelegateCall.Spelling] = .all
+    ) async throws -> ResponseDisposition? {
+        try await ask(.response, of: delegate, in: spellings) { (answer: OnceOnlyAnswer<ResponseDisposition>) in
+            delegate.urlSession(self, dataTask: task, didReceive: response) { answer.answer($0) }
+        } async: { answer in
+            answer.answer(await delegate.urlSession(self, dataTask: task, didReceive: response))
+        }
     }
 }

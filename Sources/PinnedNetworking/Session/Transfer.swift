@@ -174,15 +174,8 @@ final class Transfer: TaskTransfer {
         guard task.delegate != nil || session.delegate != nil else { return next }
         try await holdBody()
         task.limit.progress(to: .login)
-        let session = session
-        let task = task
-        let answer: URLRequest?? = try await session.ask(about: task) {
-            $0 as? any URLSessionTaskDelegate
-        } completion: { delegate, handler in
-            delegate.urlSession(
-                session, task: task, willPerformHTTPRedirection: response, newRequest: next, completionHandler: handler)
-        } async: { delegate in
-            await delegate.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: next)
+        let answer = try await session.ask(about: task, URLSession.asTaskDelegate) { delegate in
+            try await session.redirection(of: task, response, to: next, by: delegate)
         }
         return answer ?? next
     }
@@ -351,13 +344,8 @@ final class Transfer: TaskTransfer {
             if bodyStream == nil { bodyStream = first }
             if let bodyStream, bodyStream.isUntouched { return RequestBodyReader(bodyStream) }
             task.limit.progress(to: .login)
-            let (session, task) = (session, task)
-            let stream: BodyStream?? = try await session.ask(about: task) {
-                $0 as? any URLSessionTaskDelegate
-            } completion: { delegate, handler in
-                delegate.urlSession(session, task: task) { handler($0.map { BodyStream($0) }) }
-            } async: { delegate in
-                await delegate.urlSession(session, needNewBodyStreamForTask: task).map { BodyStream($0) }
+            let stream = try await session.ask(about: task, URLSession.asTaskDelegate) { delegate in
+                try await session.newBodyStream(of: task, by: delegate)
             }
             guard let stream = stream ?? nil else { throw RequestBodyError.noStream }
             bodyStream = stream
@@ -403,7 +391,7 @@ final class Transfer: TaskTransfer {
         let (total, expected) = (task.countOfBytesSent, task.countOfBytesExpectedToSend)
         telling = Task { [telling] in
             await telling?.value
-            await session.tell(about: task, URLSession.asTaskDelegate, of: .sentBody) { delegate in
+            await session.tell(.sentBody, about: task, URLSession.asTaskDelegate) { delegate in
                 delegate.urlSession(
                     session, task: task, didSendBodyData: Int64(count), totalBytesSent: total,
                     totalBytesExpectedToSend: expected)

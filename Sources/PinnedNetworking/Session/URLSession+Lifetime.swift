@@ -117,7 +117,7 @@ extension URLSession {
 
     /// Tells what was collected about a task.
     func tellMetrics(of task: URLSessionTask) async {
-        await tell(about: task, Self.asTaskDelegate, of: .metrics) { delegate in
+        await tell(.metrics, about: task, Self.asTaskDelegate) { delegate in
             delegate.urlSession(self, task: task, didFinishCollecting: task.metrics)
         }
     }
@@ -125,7 +125,7 @@ extension URLSession {
     /// Tells the delegates of a task's end, and forgets it.
     func tellEnd(of task: URLSessionTask, _ failure: URLError?) async {
         await tellMetrics(of: task)
-        await tell(about: task, Self.asTaskDelegate) { delegate in
+        await tell(.end, about: task, Self.asTaskDelegate) { delegate in
             delegate.urlSession(self, task: task, didCompleteWithError: failure)
         }
         forget(task)

@@ -279,15 +279,13 @@ public final class URLSession: Sendable {
         let asDataDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionDataDelegate)? = {
             $0 as? any URLSessionDataDelegate
         }
-        let disposition = try await ask(about: task, asDataDelegate) { delegate, handler in
-            delegate.urlSession(self, dataTask: task, didReceive: response, completionHandler: handler)
-        } async: { delegate in
-            await delegate.urlSession(self, dataTask: task, didReceive: response)
+        let disposition = try await ask(about: task, asDataDelegate) { delegate in
+            try await self.disposition(of: task, response, by: delegate)
         }
         guard disposition ?? .allow == .allow else { throw WorkLimit.End.cancelled }
         while let part = try await nextPart(of: transfer, task) {
             let data = Data(part)
-            await tell(about: task, asDataDelegate) { $0.urlSession(self, dataTask: task, didReceive: data) }
+            await tell(.data, about: task, asDataDelegate) { $0.urlSession(self, dataTask: task, didReceive: data) }
         }
     }
 

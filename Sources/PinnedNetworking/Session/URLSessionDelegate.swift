@@ -97,16 +97,23 @@ extension URLSessionDelegate {
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        UnimplementedMethods.insert(.session, .handler, of: self)
-        completionHandler(.performDefaultHandling, .unimplemented)
+        guard DelegateCall.reachedDefault(of: .sessionChallenge, .handler, on: self) else {
+            return completionHandler(.performDefaultHandling, .unimplemented)
+        }
+        Task {
+            let (disposition, credential) = await session.forwardedAnswer(to: challenge, by: self, in: .async)
+            completionHandler(disposition, credential)
+        }
     }
 
     /// Stands for a method that is not implemented: the next delegate is asked.
     public func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
-        UnimplementedMethods.insert(.session, .async, of: self)
-        return (.performDefaultHandling, .unimplemented)
+        guard DelegateCall.reachedDefault(of: .sessionChallenge, .async, on: self) else {
+            return (.performDefaultHandling, .unimplemented)
+        }
+        return await session.forwardedAnswer(to: challenge, by: self, in: .handler)
     }
 }
 
@@ -116,16 +123,23 @@ extension URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        UnimplementedMethods.insert(.task, .handler, of: self)
-        completionHandler(.performDefaultHandling, .unimplemented)
+        guard DelegateCall.reachedDefault(of: .taskChallenge, .handler, on: self) else {
+            return completionHandler(.performDefaultHandling, .unimplemented)
+        }
+        Task {
+            let (disposition, credential) = await session.forwardedAnswer(to: challenge, of: task, by: self, in: .async)
+            completionHandler(disposition, credential)
+        }
     }
 
     /// Stands for a method that is not implemented: the next delegate is asked.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
-        UnimplementedMethods.insert(.task, .async, of: self)
-        return (.performDefaultHandling, .unimplemented)
+        guard DelegateCall.reachedDefault(of: .taskChallenge, .async, on: self) else {
+            return (.performDefaultHandling, .unimplemented)
+        }
+        return await session.forwardedAnswer(to: challenge, of: task, by: self, in: .handler)
     }
 
     /// Stands for a method that is not implemented: the next delegate is asked, and without one the redirect followed.
@@ -133,8 +147,17 @@ extension URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        task.markUnimplemented()
-        completionHandler(request)
+        guard DelegateCall.reachedDefault(of: .redirection, .handler, on: self) else {
+            return completionHandler(request)
+        }
+        Task {
+            do {
+                let answer = try await session.redirection(of: task, response, to: request, by: self, in: [.async])
+                completionHandler(answer ?? request)
+            } catch {
+                completionHandler(nil)
+            }
+        }
     }
 
     /// Stands for a method that is not implemented: the next delegate is asked, and without one the redirect followed.
@@ -142,8 +165,12 @@ extension URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) async -> URLRequest? {
-        task.markUnimplemented()
-        return request
+        guard DelegateCall.reachedDefault(of: .redirection, .async, on: self) else { return request }
+        do {
+            return try await session.redirection(of: task, response, to: request, by: self, in: [.handler]) ?? request
+        } catch {
+            return nil
+        }
     }
 
     /// Stands for a method that is not implemented: the next delegate is asked, and without one there is no body.
@@ -151,14 +178,18 @@ extension URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        task.markUnimplemented()
-        completionHandler(nil)
+        guard DelegateCall.reachedDefault(of: .newBodyStream, .handler, on: self) else { return completionHandler(nil) }
+        Task {
+            let answer = try? await session.newBodyStream(of: task, by: self, in: [.async])
+            completionHandler((answer ?? nil)?.stream)
+        }
     }
 
     /// Stands for a method that is not implemented: the next delegate is asked, and without one there is no body.
     public func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream? {
-        task.markUnimplemented()
-        return nil
+        guard DelegateCall.reachedDefault(of: .newBodyStream, .async, on: self) else { return nil }
+        let answer = try? await session.newBodyStream(of: task, by: self, in: [.handler])
+        return (answer ?? nil)?.stream
     }
 
     /// Stands for a method that is not implemented: the next delegate is told.
@@ -166,21 +197,19 @@ extension URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        UnimplementedNotices.insert(.sentBody, of: self)
-        task.markUnimplemented()
+        DelegateCall.reachedDefault(of: .sentBody, on: self)
     }
 
     /// Stands for a method that is not implemented: the next delegate is told.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
     ) {
-        UnimplementedNotices.insert(.metrics, of: self)
-        task.markUnimplemented()
+        DelegateCall.reachedDefault(of: .metrics, on: self)
     }
 
     /// Stands for a method that is not implemented: the next delegate is told.
     public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        task.markUnimplemented()
+        DelegateCall.reachedDefault(of: .end, on: self)
     }
 }
 
@@ -190,20 +219,31 @@ extension URLSessionDataDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        dataTask.markUnimplemented()
-        completionHandler(.allow)
+        guard DelegateCall.reachedDefault(of: .response, .handler, on: self) else { return completionHandler(.allow) }
+        Task {
+            do {
+                let answer = try await session.disposition(of: dataTask, response, by: self, in: [.async])
+                completionHandler(answer ?? .allow)
+            } catch {
+                completionHandler(.cancel)
+            }
+        }
     }
 
     /// Stands for a method that is not implemented: the next delegate is asked, and without one the task goes on.
     public func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse
     ) async -> URLSession.ResponseDisposition {
-        dataTask.markUnimplemented()
-        return .allow
+        guard DelegateCall.reachedDefault(of: .response, .async, on: self) else { return .allow }
+        do {
+            return try await session.disposition(of: dataTask, response, by: self, in: [.handler]) ?? .allow
+        } catch {
+            return .cancel
+        }
     }
 
     /// Stands for a method that is not implemented: the next delegate is told.
     public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        dataTask.markUnimplemented()
+        DelegateCall.reachedDefault(of: .data, on: self)
     }
 }

@@ -40,8 +40,6 @@ public class URLSessionTask: @unchecked Sendable {
         var bytesReceived: Int64 = 0
         /// What ``resume()`` starts; nil when the task has begun.
         var start: (@Sendable (URLSessionTask) -> Void)?
-        /// Whether the delegate method that was just called is the one that stands for a missing one.
-        var isUnimplemented = false
     }
 
     /// Unique in its session, from 1.
@@ -230,16 +228,6 @@ public class URLSessionTask: @unchecked Sendable {
                 status.transactions[status.transactions.count - 1].bodyBytesSent += Int64(framed)
             }
             status.showProgress()
-        }
-    }
-
-    /// Called by the delegate methods that stand for missing ones.
-    func markUnimplemented() { status.withLock { $0.isUnimplemented = true } }
-
-    func takeUnimplementedMark() -> Bool {
-        status.withLock { status in
-            defer { status.isUnimplemented = false }
-            return status.isUnimplemented
         }
     }
 }

@@ -11,7 +11,7 @@ final class BodyStream: @unchecked Sendable {
 
     init(_ stream: InputStream) { self.stream = stream }
 
-    deinit { stream.close() }
+    deinit { if !isUntouched { stream.close() } }
 
     /// Whether nothing was read of it.
     var isUntouched: Bool { isOpen.withLock { !$0 } }

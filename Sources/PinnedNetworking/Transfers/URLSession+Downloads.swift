@@ -124,7 +124,7 @@ extension URLSession {
             do {
                 let (file, _) = try await load(task)
                 // The file ends with this call.
-                await tell(about: task, Self.asDownloadDelegate) { delegate in
+                await tell(.file, about: task, Self.asDownloadDelegate) { delegate in
                     delegate.urlSession(self, downloadTask: task, didFinishDownloadingTo: file.url)
                 }
                 task.complete(with: nil)
@@ -159,7 +159,7 @@ extension URLSession {
             (file, answer) = (loaded, response)
             if let resumption, let answer = response as? HTTPURLResponse, try resumption.continues(with: answer) {
                 let total = response.expectedContentLength < 0 ? -1 : response.expectedContentLength + loaded.count
-                await tell(about: task, Self.asDownloadDelegate) { delegate in
+                await tell(.resumption, about: task, Self.asDownloadDelegate) { delegate in
                     delegate.urlSession(
                         self, downloadTask: task, didResumeAtOffset: resumption.count, expectedTotalBytes: total)
                 }
@@ -197,7 +197,7 @@ extension URLSession {
         while let part = try await nextPart(of: transfer, task) {
             try file.append(part)
             let written = file.count
-            await tell(about: task, Self.asDownloadDelegate, of: .wroteData) { delegate in
+            await tell(.wroteData, about: task, Self.asDownloadDelegate) { delegate in
                 delegate.urlSession(
                     self, downloadTask: task, didWriteData: Int64(part.count), totalBytesWritten: written,
                     totalBytesExpectedToWrite: total)
@@ -239,8 +239,7 @@ extension URLSessionDownloadDelegate {
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
     ) {
-        UnimplementedNotices.insert(.wroteData, of: self)
-        downloadTask.markUnimplemented()
+        DelegateCall.reachedDefault(of: .wroteData, on: self)
     }
 
     /// Stands for a method that is not implemented: the next delegate is told.
@@ -248,6 +247,6 @@ extension URLSessionDownloadDelegate {
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
     ) {
-        downloadTask.markUnimplemented()
+        DelegateCall.reachedDefault(of: .resumption, on: self)
     }
 }

@@ -1,0 +1,69 @@
+import CertificateTrust
+
+/// A method of a delegate, whatever its spelling.
+enum DelegateMethod: Sendable {
+    case sessionChallenge, taskChallenge, redirection, newBodyStream, response
+    case sentBody, metrics, end, data, wroteData, resumption, file
+}
+
+/// One call of a delegate's method, made by a session.
+///
+/// It is a task-local value for as long as the call runs, so that a default implementation can see whether it was
+/// called as the very method that the session called, or by another delegate that forwards to it. In the first case the
+/// delegate's type doesn't implement the method, which is a fact about the type and is noted. In the second case
+/// nothing is noted: the answer of the delegate that forwards counts.
+struct DelegateCall: Sendable {
+    /// The completion handler's, which is also that of methods without an answer, or `async`.
+    enum Spelling: Sendable, CaseIterable {
+        case handler, async
+    }
+
+    private struct Entry: Hashable {
+        let type: ObjectIdentifier
+        let method: DelegateMethod
+        let spelling: Spelling
+    }
+
+    @TaskLocal private static var current: DelegateCall?
+    /// The methods that types of delegates don't implement.
+    private static let unimplemented = Locked<Set<Entry>>([])
+
+    private let delegate: any URLSessionDelegate
+    private let method: DelegateMethod
+    private let spelling: Spelling
+
+    init(of method: DelegateMethod, _ spelling: Spelling = .handler, on delegate: any URLSessionDelegate) {
+        self.delegate = delegate
+        self.method = method
+        self.spelling = spelling
+    }
+
+    private var entry: Entry {
+        Entry(type: ObjectIdentifier(type(of: delegate as AnyObject)), method: method, spelling: spelling)
+    }
+
+    /// Whether the method is known to be a default implementation: before the call from an earlier one, and behind it
+    /// from itself.
+    var isUnimplemented: Bool { Self.unimplemented.withLock { $0.contains(entry) } }
+
+    func run(_ body: () -> Void) { Self.$current.withValue(self, operation: body) }
+
+    func runAsync(_ body: () async -> Void) async { await Self.$current.withValue(self, operation: body) }
+
+    /// Notes that a default implementation runs. Returns whether another delegate has forwarded the call to it, so that
+    /// the answer is that of the method's other spelling.
+    ///
+    /// A delegate that calls its own other spelling forwards nothing: the two would call each other without end.
+    @discardableResult
+    static func reachedDefault(
+        of method: DelegateMethod, _ spelling: Spelling = .handler, on delegate: any URLSessionDelegate
+    ) -> Bool {
+        guard let current, current.delegate === delegate, current.method == method else { return true }
+        if current.spelling == spelling { _ = unimplemented.withLock { $0.insert(current.entry) } }
+        return false
+    }
+}
+
+extension [DelegateCall.Spelling] {
+    static var all: Self { Element.allCases }
+}
