@@ -86,10 +86,16 @@ public final class PinReportSpool: PinReportSink {
 
     /// Whether a report may go there.
     static func isReportable(_ url: URL, _ report: PinFailureReport) -> Bool {
+        isReportable(
+            url, host: report.host, noted: report.rule.host, includesSubdomains: report.rule.includesSubdomains)
+    }
+
+    /// The same by what a report says: the host, that of its rule, and whether that means the names below it too.
+    static func isReportable(_ url: URL, host failed: ServerName, noted: ServerName, includesSubdomains: Bool) -> Bool {
         guard url.scheme?.lowercased() == "https", url.user() == nil, url.password() == nil,
             let host = url.host(percentEncoded: false), let name = try? ServerName(host),
-            !name.isIPAddress, name != report.host, name != report.rule.host,
-            !(report.rule.includesSubdomains && name.isSubdomain(of: report.rule.host))
+            !name.isIPAddress, name != failed, name != noted,
+            !(includesSubdomains && name.isSubdomain(of: noted))
         else { return false }
         let labels = name.labels
         return labels.count > 1 && !["localhost", "local", "internal", "home", "lan"].contains(labels.last)
