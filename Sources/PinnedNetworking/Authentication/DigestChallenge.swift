@@ -21,11 +21,14 @@ struct DigestChallenge: Sendable, Hashable {
     let hashesUser: Bool
     /// The server reads UTF-8 (section 3.3, `charset`).
     let readsUTF8: Bool
-    /// The URIs of the space; empty for the whole server.
-    let domain: [String]
+    /// The URIs of the space, the first ``KnownAuthentication/pathLimit`` and none that is long; nil for the whole
+    /// server.
+    let domain: [String]?
 
     /// A nonce is kept for as long as it serves; servers' own take under 200 bytes.
     static let nonceLimit = 4_096
+    /// Bytes of a URI of the space: a path that counts, behind the longest name of a server.
+    static let uriLimit = KnownAuthentication.pathSizeLimit + 300
 
     /// Nil for another scheme, for an unknown algorithm or quality, and where OpenSSL does not offer the digest.
     ///
@@ -53,7 +56,15 @@ struct DigestChallenge: Sendable, Hashable {
         isStale = parameters["stale"].map(HTTPField.foldedName) == "true"
         hashesUser = parameters["userhash"].map(HTTPField.foldedName) == "true"
         readsUTF8 = parameters["charset"].map(HTTPField.foldedName) == "utf-8"
-        domain = (parameters["domain"] ?? "").split(separator: " ").map(String.init)
+        domain = parameters["domain"].flatMap(Self.domain)
+    }
+
+    /// The rest of a longer list is left out unread: spaces grow by what is asked for, too.
+    private static func domain(_ text: String) -> [String]? {
+        let limit = KnownAuthentication.pathLimit
+        let entries = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: limit).prefix(limit)
+        guard !entries.isEmpty else { return nil }
+        return entries.filter { $0.count <= uriLimit }.map { String(Substring($0)) }
     }
 }
 

@@ -72,7 +72,7 @@ private let usabilityRows = [
         let reading = challenge.map {
             UsabilityRow.Reading(
                 realm: $0.realm, nonce: $0.nonce, opaque: $0.opaque, algorithm: $0.algorithm.name, quality: $0.quality,
-                isStale: $0.isStale, domain: $0.domain)
+                isStale: $0.isStale, domain: $0.domain ?? [])
         }
         #expect(reading == row.expected)
     }
