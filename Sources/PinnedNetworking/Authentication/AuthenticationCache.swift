@@ -20,7 +20,7 @@ final class AuthenticationCache: Sendable {
     private struct Entry {
         /// Oldest first.
         var known: [KnownAuthentication] = []
-        var nonces: [String: Nonce] = [:]
+        var nonces: [[UInt8]: Nonce] = [:]
         var lastUse: UInt64 = 0
 
         func index(of known: KnownAuthentication) -> Int? {
@@ -108,7 +108,7 @@ final class AuthenticationCache: Sendable {
 
     /// How often a nonce was used at a place, this time included: 1 at first, and never the same again (RFC 7616,
     /// section 3.4, `nc`), however many requests go on at once.
-    func nextCount(of nonce: String, at place: AuthenticationPlace) -> UInt32 {
+    func nextCount(of nonce: [UInt8], at place: AuthenticationPlace) -> UInt32 {
         state.withLock { state in
             state.change(place) { entry, now in
                 let count = (entry.nonces[nonce]?.count ?? 0) &+ 1

@@ -53,7 +53,7 @@ struct AuthenticationExchange: Sendable {
     private var refused: [(realm: String?, credential: URLCredential)] = []
     private var failureCount = 0
     private var answerCounts: [String: Int] = [:]
-    private var renewedNonces: Set<String> = []
+    private var renewedNonces: Set<[UInt8]> = []
     private var messageCount = 0
     private var restartCount = 0
     /// What a space accepted that is for this task alone.
@@ -92,7 +92,7 @@ struct AuthenticationExchange: Sendable {
                     method: request.method, target: request.target, body: request.body, count: count)
             else { return nil }
             sent = (answer, authorization.proof)
-            return HTTPField(name: request.place.credentialField, value: authorization.value)
+            return HTTPField(name: request.place.credentialField, bytes: authorization.value[...])
         case .connection:
             sent = (answer, nil)
             return nil
@@ -240,15 +240,16 @@ extension AuthenticationExchange {
         var outcome = AuthenticationOutcome.plain
         var known = sent.known
         var isNewer = !sent.isAhead
-        let values = fields.filter { $0.isNamed(request.place.informationField) }.map(\.value)
-        if let proof, let information = HTTPChallenge.parameters(of: values) {
-            switch proof.verdict(on: information) {
+        let values = fields.filter { $0.isNamed(request.place.informationField) }.map(\.bytes)
+        if let proof, let information = HTTPChallenge.information(in: values) {
+            switch proof.verdict(on: information.parameters) {
             case .forged: return .refused(.forgedResponse(known.space))
-            case .needsBody: outcome.bodyProof = AuthenticationOutcome.BodyProof(proof, information, known.space)
+            case .needsBody:
+                outcome.bodyProof = AuthenticationOutcome.BodyProof(proof, information.parameters, known.space)
             case .valid, nil: break
             }
-            if let next = information["nextnonce"], case .digest(var session) = known.prepared,
-                next.utf8.count <= DigestChallenge.nonceLimit
+            if let next = information.values["nextnonce"], case .digest(var session) = known.prepared,
+                next.count <= DigestChallenge.nonceLimit
             {
                 session.nonce = next
                 known.prepared = .digest(session)

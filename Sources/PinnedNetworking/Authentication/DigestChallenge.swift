@@ -9,9 +9,10 @@ struct DigestChallenge: Sendable, Hashable {
         case authInt = "auth-int"
     }
 
-    let realm: String?
-    let nonce: String
-    let opaque: String?
+    /// As it came, like nonce and opaque: that is what the server compares, in whatever characters it writes.
+    let realm: [UInt8]?
+    let nonce: [UInt8]
+    let opaque: [UInt8]?
     let algorithm: DigestAlgorithm
     /// Nil for RFC 2069.
     let quality: Quality?
@@ -35,7 +36,7 @@ struct DigestChallenge: Sendable, Hashable {
     /// `auth` goes before `auth-int`, which needs the whole body before the head of its request.
     init?(_ challenge: HTTPChallenge) {
         let parameters = challenge.parameters
-        guard challenge.scheme == "digest", let nonce = parameters["nonce"], nonce.utf8.count <= Self.nonceLimit,
+        guard challenge.scheme == "digest", let nonce = challenge.values["nonce"], nonce.count <= Self.nonceLimit,
             let algorithm = DigestAlgorithm(parameters["algorithm"]), algorithm.digest.hash([]) != nil
         else { return nil }
         if let offer = parameters["qop"] {
@@ -51,8 +52,8 @@ struct DigestChallenge: Sendable, Hashable {
         }
         self.nonce = nonce
         self.algorithm = algorithm
-        realm = parameters["realm"]
-        opaque = parameters["opaque"]
+        realm = challenge.values["realm"]
+        opaque = challenge.values["opaque"]
         isStale = parameters["stale"].map(HTTPField.foldedName) == "true"
         hashesUser = parameters["userhash"].map(HTTPField.foldedName) == "true"
         readsUTF8 = parameters["charset"].map(HTTPField.foldedName) == "utf-8"
@@ -94,12 +95,13 @@ struct DigestAlgorithm: Sendable, Hashable {
     }
 
     /// The digest of some texts with colons between, in hexadecimal digits; nil where OpenSSL does not offer it.
-    func hex(_ parts: String...) -> String? {
-        hex(Array(parts.joined(separator: ":").utf8))
-    }
-
-    func hex(_ bytes: [UInt8]) -> String? {
-        digest.hash(bytes)?.map { hexadecimal($0) }.joined()
+    func hex(_ parts: any Collection<UInt8>...) -> String? {
+        var bytes: [UInt8] = []
+        for (index, part) in parts.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ":")) }
+            bytes.append(contentsOf: part)
+        }
+        return digest.hash(bytes)?.map { hexadecimal($0) }.joined()
     }
 }
 

@@ -55,7 +55,7 @@ extension Transfer {
     /// Looks at what a server says by Negotiate when it has taken a login: it proves who it is (RFC 4559, section 5).
     func check(_ login: ConnectionLogin, _ request: AuthenticationRequest, _ head: HTTPResponseHead) async throws {
         guard login.mechanism == .negotiate, login.progress.takesToken else { return }
-        let values = head.fields.filter { $0.isNamed(request.place.challengeField) }.map(\.value)
+        let values = head.fields.filter { $0.isNamed(request.place.challengeField) }.map(\.bytes)
         let challenge = HTTPChallenge.parse(values).first { $0.scheme == login.mechanism.scheme }
         // A server that says nothing has proven itself by TLS alone.
         guard let token = challenge?.token68 else { return }
