@@ -19,7 +19,11 @@ extension Transfer {
     func logIntoProxy(_ head: HTTPResponseHead, _ login: ConnectionLogin?) async throws -> Bool {
         guard let request = proxyRequest(isTunnel: true) else { return false }
         let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
-        return try await proceed(\.proxyLogin, request, head, response, login)
+        bodyProofs = []
+        let isAnswered = try await proceed(\.proxyLogin, request, head, response, login)
+        // The tunnel begins behind the header: the body that a proof covers is empty.
+        if head.statusCode / 100 == 2 { for proof in bodyProofs { try proof.check([]) } }
+        return isAnswered
     }
 
     typealias Login = ReferenceWritableKeyPath<Transfer, AuthenticationExchange?>
@@ -71,7 +75,7 @@ extension Transfer {
 
     private func note(_ outcome: AuthenticationOutcome) {
         if let (credential, space) = outcome.accepted { session.keep(credential, for: space) }
-        if let proof = outcome.bodyProof { bodyProof = proof }
+        if let proof = outcome.bodyProof { bodyProofs.append(proof) }
     }
 
     // MARK: What is sent
