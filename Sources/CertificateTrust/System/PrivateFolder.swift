@@ -11,8 +11,8 @@ package final class PrivateFolder: Sendable {
     package let path: String
     private let descriptor: Int32
 
-    /// Milliseconds that are waited for another process that changes the folder.
-    private static let patience = 5_000
+    /// How long to wait for another process that changes the folder.
+    package static let patience = Duration.seconds(5)
     private static let lockName = ".lock"
     /// A name that a kill leaves behind is this one, which the next change removes.
     private static let temporaryName = ".new"
@@ -121,9 +121,10 @@ package final class PrivateFolder: Sendable {
         }
     }
 
-    /// Calls `body` while no other process does so in this folder (`flock` of a file in it).
+    /// Calls `body` while no other process does so in this folder (`flock` of a file in it). Waits for one until the
+    /// deadline, which blocks the thread.
     package func change<Result>(
-        _ body: () throws(PrivateFolderError) -> Result
+        until deadline: ContinuousClock.Instant = .now + patience, _ body: () throws(PrivateFolderError) -> Result
     ) throws(PrivateFolderError) -> Result {
         let file = path + "/" + Self.lockName
         let opened = unsafe openat(descriptor, Self.lockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -132,14 +133,12 @@ package final class PrivateFolder: Sendable {
         }
         defer { close(opened) }
         _ = try Self.check(opened, file, kind: S_IFREG)
-        var waited = 0
         while flock(opened, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else {
                 throw PrivateFolderError(path: file, reason: .failed(operation: "lock", errno: errno))
             }
-            guard waited < Self.patience else { throw PrivateFolderError(path: path, reason: .busy) }
+            guard .now < deadline else { throw PrivateFolderError(path: path, reason: .busy) }
             usleep(1_000)
-            waited += 1
         }
         return try body()
     }

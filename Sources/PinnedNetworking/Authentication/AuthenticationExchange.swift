@@ -40,7 +40,9 @@ struct AuthenticationExchange: Sendable {
     }
 
     private let cache: AuthenticationCache
-    private let stored: @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
+    /// Looks up the credential of a user, or the default one, that is kept for a space. It must not wait: whoever drives
+    /// the exchange reads files before, and sets this anew for each response and answer.
+    var stored: @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
 
     private var request: AuthenticationRequest?
     private var answer: Answer?
@@ -65,11 +67,10 @@ struct AuthenticationExchange: Sendable {
     /// The credential that went with the request whose response came last.
     var accepted: URLCredential? { sent?.answer.known.credential }
 
-    /// `stored` looks up the credential of a user, or the default one, that is kept for a space. `request` went out
-    /// already, without a credential.
+    /// `request` went out already, without a credential.
     init(
         cache: AuthenticationCache, after request: AuthenticationRequest? = nil,
-        stored: @escaping @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
+        stored: @escaping @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential? = { _, _ in nil }
     ) {
         self.cache = cache
         self.stored = stored
@@ -183,10 +184,9 @@ struct AuthenticationExchange: Sendable {
 
 extension AuthenticationExchange {
     /// Goes on after a login of the connection could not: with the next scheme that the server offers.
-    mutating func cannotLogIn(_ reason: ConnectionLoginError) -> Step {
+    mutating func cannotLogIn() -> Step {
         guard let (sent, _) = sent else { return .deliver(.plain) }
         let space = sent.known.space
-        NSLog("%@", "PinnedNetworking: no login by \(space.authenticationMethod) at \(space.host): \(reason)")
         cache.forget(sent.known)
         if own?.space == space { own = nil }
         answer = nil

@@ -81,14 +81,12 @@ struct ReportFolder: Sendable {
         return reports
     }
 
-    /// The report was taken, or is not tried again.
-    func settle(_ report: QueuedReport) {
-        try? folder.change { () throws(PrivateFolderError) in try folder.replace(report.name, with: []) }
-    }
-
-    func postpone(_ report: QueuedReport, at time: Date) {
-        guard let later = report.postponed(at: time) else { return settle(report) }
-        try? folder.change { () throws(PrivateFolderError) in try folder.replace(report.name, with: later.file) }
+    /// Settles a report that was taken, or that is not tried again; puts any other off.
+    func end(_ report: QueuedReport, isDelivered: Bool, at time: Date) {
+        let later = isDelivered ? nil : report.postponed(at: time)
+        try? folder.change { () throws(PrivateFolderError) in
+            try folder.replace(report.name, with: later?.file ?? [])
+        }
     }
 }
 

@@ -16,7 +16,7 @@ struct Judge: Sendable {
     private let store: TrustStore
     private let roots: [UInt8]
 
-    /// Throws when the system's trust store is needed and cannot be read.
+    /// Throws ``SystemTrustStore/Unread`` when the system's trust store is needed and was not read yet.
     init(
         _ name: ServerName, port: UInt16, protocol scheme: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil,
         by trust: SessionTrust, for task: URLSessionTask, of session: URLSession
@@ -29,7 +29,7 @@ struct Judge: Sendable {
         self.proxyType = proxyType
         policy = trust.pinning
         let anchors = policy?.rule(for: name, port: Int(port))?.anchors
-        store = try anchors ?? trust.store ?? SystemTrustStore.load()
+        store = try anchors ?? trust.store ?? SystemTrustStore.read()
         roots = store.digest
     }
 

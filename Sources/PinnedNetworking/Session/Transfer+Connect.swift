@@ -14,9 +14,12 @@ extension Transfer {
 
     /// A connection whose approval holds for this very request: one that an earlier request left, or a new one.
     func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
+        try await SystemTrustStore.whenRead { try await lease(place) }
+    }
+
+    private func lease(_ place: ConnectionPool.Place) async throws -> PooledConnection {
         if let held = await takeHeld(at: place) {
-            let judges = try Judges(place, for: task, of: session)
-            if judges.hold(held) { return held }
+            if (try? Judges(place, for: task, of: session))?.hold(held) == true { return held }
             await session.pool.close(held, at: place)
         }
         var current: Judges?

@@ -338,7 +338,10 @@ final class Transfer: TaskTransfer {
         switch request.content {
         case nil: return nil
         case .data(let data): return RequestBodyReader(data)
-        case .file(let url): return try RequestBodyReader(file: url)
+        case .file(let url):
+            let reader = try await BlockingWork.run { () throws(RequestBodyError) in try RequestBodyReader(file: url) }
+            guard let reader else { throw CancellationError() }
+            return reader
         case .stream(let first):
             if bodyStream == nil { bodyStream = first }
             if let bodyStream, bodyStream.isUntouched { return RequestBodyReader(bodyStream) }

@@ -22,7 +22,7 @@ struct TaskScript {
         self.cache = cache
         self.storage = storage
         exchange = AuthenticationExchange(cache: cache) { space, user in
-            if let user { storage.credential(of: user, for: space) } else { storage.bestCredential(for: space) }
+            StoredCredentials(storages: [storage.currentSnapshot()]).credential(for: space, user: user)
         }
     }
 
