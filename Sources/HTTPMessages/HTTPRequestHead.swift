@@ -122,7 +122,8 @@ private struct HTTPHeadText {
     }
 
     mutating func write(_ field: HTTPField) {
-        write(field.name, ": ", field.value)
+        write(field.name, ": ")
+        bytes += field.bytes
         write("\r\n")
     }
 }

@@ -230,13 +230,7 @@ extension HTTPResponseParser {
         else { throw .malformedField(HTTPExcerpt(line)) }
         return HTTPField(
             name: String(decoding: line[..<colon], as: UTF8.self),
-            value: Self.text(HTTPGrammar.trimmed(line[(colon + 1)...])))
-    }
-
-    /// UTF-8 where it is that, else ISO 8859-1, which is what the bytes once meant (RFC 9110, section 5.5).
-    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
-        if let text = try? UTF8Span(validating: bytes.span) { return String(copying: text) }
-        return String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
+            bytes: HTTPGrammar.trimmed(line[(colon + 1)...]))
     }
 
     /// Minor version and status code of `HTTP/1.1 200 OK`.

@@ -53,8 +53,8 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         ] {
             #expect(storage.credentials(for: other) == nil)
             #expect(storage.defaultCredential(for: other) == nil)
-            #expect(storage.bestCredential(for: other) == nil)
-            #expect(storage.credential(of: "user1", for: other) == nil)
+            #expect(storage.currentSnapshot().entry(for: other).bestCredential == nil)
+            #expect(storage.currentSnapshot().entry(for: other)["user1"] == nil)
         }
     }
 
@@ -177,7 +177,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         let identity = URLCredential(identity: try TestSite().identity, certificates: nil, persistence: .permanent)
         storage.set(identity, for: space())
         #expect(storage.defaultCredential(for: space()) == identity)
-        #expect(storage.bestCredential(for: space()) == identity)
+        #expect(storage.currentSnapshot().entry(for: space()).bestCredential == identity)
         #expect(storage.credentials(for: space()) == nil)
         #expect(storage.allCredentials.isEmpty)
         storage.setDefaultCredential(one, for: space())
@@ -201,17 +201,17 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
 
     @Test("A session tries the default, or else the only credential, or else none")
     func best() {
-        #expect(storage.bestCredential(for: space()) == nil)
+        #expect(storage.currentSnapshot().entry(for: space()).bestCredential == nil)
         storage.set(one, for: space())
         storage.set(two, for: space())
-        #expect(storage.bestCredential(for: space()) == one)
+        #expect(storage.currentSnapshot().entry(for: space()).bestCredential == one)
         storage.set(credential(3), for: space())
         storage.remove(one, for: space())
-        #expect(storage.bestCredential(for: space()) == nil)
+        #expect(storage.currentSnapshot().entry(for: space()).bestCredential == nil)
         storage.remove(credential(3), for: space())
-        #expect(storage.bestCredential(for: space()) == two)
-        #expect(storage.credential(of: "user2", for: space()) == two)
-        #expect(storage.credential(of: "user1", for: space()) == nil)
+        #expect(storage.currentSnapshot().entry(for: space()).bestCredential == two)
+        #expect(storage.currentSnapshot().entry(for: space())["user2"] == two)
+        #expect(storage.currentSnapshot().entry(for: space())["user1"] == nil)
     }
 
     @Test("Many threads share a storage")

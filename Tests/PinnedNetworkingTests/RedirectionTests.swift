@@ -38,7 +38,7 @@ private struct LocationRow: CustomTestStringConvertible, Sendable {
     let locations: [String]
     let expected: Outcome
 
-    var testDescription: String { "\(base) \(locations)" }
+    var testDescription: String { "\(base) \(locations.map { $0.prefix(80) })" }
 
     init(from base: String = "https://a.test/b/c/d;p?q", _ locations: String..., is expected: Outcome) {
         self.base = base
@@ -119,7 +119,12 @@ private let locationRows: [LocationRow] = [
     LocationRow("https://b.test/x", "https://b.test/y", is: .refused(.badServerResponse)),
     LocationRow("/x", "https://evil.test/", is: .refused(.badServerResponse)),
     LocationRow("", "https://evil.test/", is: .refused(.badServerResponse)),
+    // QL1: 16 KiB are the most.
+    LocationRow("/" + String(repeating: "a", count: 16_383), is: .to(longURL)),
+    LocationRow("/" + String(repeating: "a", count: 16_384), is: .refused(.badServerResponse)),
+    LocationRow("https://b.test/" + String(repeating: "\u{FC}", count: 100_000), is: .refused(.badServerResponse)),
 ]
+private let longURL = "https://a.test/" + String(repeating: "a", count: 16_383)
 
 private let secrets = ["Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTHORIZATION": "Basic d", "X-Own": "e"]
 

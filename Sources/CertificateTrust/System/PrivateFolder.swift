@@ -5,27 +5,24 @@ import OpenSSLBridge
 /// the program meanwhile, finds the old file or the new one.
 ///
 /// Everything is done below one descriptor, so nobody can put another folder in its place between two steps. What others
-/// can read, what belongs to somebody else, and what is a symbolic link is refused, and neither read nor repaired.
+/// can read, what belongs to somebody else, and what is a symbolic link is refused, and neither read nor repaired. So is a
+/// directory below one that another user could rename or replace.
 package final class PrivateFolder: Sendable {
     package let path: String
     private let descriptor: Int32
 
-    /// Milliseconds that are waited for another process that changes the folder.
-    private static let patience = 5_000
+    /// How long to wait for another process that changes the folder.
+    package static let patience = Duration.seconds(5)
     private static let lockName = ".lock"
     /// A name that a kill leaves behind is this one, which the next change removes.
     private static let temporaryName = ".new"
 
-    /// Opens a folder; `creates` makes it before, with those above it that are missing.
+    /// Opens a directory; `creates` makes it before, with those above it that are missing.
     package init(path: String, creates: Bool) throws(PrivateFolderError) {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
             throw PrivateFolderError(path: path, reason: .relative)
         }
-        if creates { try Self.make(path) }
-        let opened = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard opened >= 0 else {
-            throw PrivateFolderError(path: path, reason: .failed(operation: "open", errno: errno))
-        }
+        let opened = try PrivateFolderWalk.open(path, creates: creates)
         do throws(PrivateFolderError) {
             _ = try Self.check(opened, path, kind: S_IFDIR)
         } catch {
@@ -37,28 +34,6 @@ package final class PrivateFolder: Sendable {
     }
 
     deinit { close(descriptor) }
-
-    private static func make(_ path: String) throws(PrivateFolderError) {
-        var end = path.utf8.startIndex
-        while let slash = path.utf8[end...].dropFirst().firstIndex(of: UInt8(ascii: "/"))
-            ?? Optional(path.utf8.endIndex)
-        {
-            guard slash > end else { break }
-            end = slash
-            let part = String(path[..<slash])
-            guard unsafe mkdir(part, 0o700) == 0 || errno == EEXIST || isFolder(part) else {
-                throw PrivateFolderError(path: part, reason: .failed(operation: "make", errno: errno))
-            }
-        }
-    }
-
-    /// A folder that is there already counts, whatever mkdir says of a file system that cannot be written.
-    private static func isFolder(_ path: String) -> Bool {
-        let code = errno
-        defer { errno = code }
-        var status = stat()
-        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
 
     /// What tells one version of a file from the next.
     package struct Version: Hashable, Sendable {
@@ -146,9 +121,10 @@ package final class PrivateFolder: Sendable {
         }
     }
 
-    /// Calls `body` while no other process does so in this folder (`flock` of a file in it).
+    /// Calls `body` while no other process does so in this folder (`flock` of a file in it). Waits for one until the
+    /// deadline, which blocks the thread.
     package func change<Result>(
-        _ body: () throws(PrivateFolderError) -> Result
+        until deadline: ContinuousClock.Instant = .now + patience, _ body: () throws(PrivateFolderError) -> Result
     ) throws(PrivateFolderError) -> Result {
         let file = path + "/" + Self.lockName
         let opened = unsafe openat(descriptor, Self.lockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -157,14 +133,12 @@ package final class PrivateFolder: Sendable {
         }
         defer { close(opened) }
         _ = try Self.check(opened, file, kind: S_IFREG)
-        var waited = 0
         while flock(opened, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else {
                 throw PrivateFolderError(path: file, reason: .failed(operation: "lock", errno: errno))
             }
-            guard waited < Self.patience else { throw PrivateFolderError(path: path, reason: .busy) }
+            guard .now < deadline else { throw PrivateFolderError(path: path, reason: .busy) }
             usleep(1_000)
-            waited += 1
         }
         return try body()
     }
@@ -212,6 +186,10 @@ package struct PrivateFolderError: Error, Hashable, Sendable {
         case foreign
         /// Others have rights to it.
         case open(isFolder: Bool)
+        /// A directory or link above it belongs to another user than this one and root.
+        case foreignParent
+        /// Others can write to a directory above it.
+        case openParent
         case tooLarge(limit: Int)
         /// Another process has it for too long.
         case busy
@@ -232,6 +210,11 @@ extension PrivateFolderError: CustomStringConvertible {
         case .open(let isFolder):
             "\(path): others have rights to it and may have read it: change what is in it, then run "
                 + "chmod \(isFolder ? "700" : "600")"
+        case .foreignParent:
+            "\(path): belongs to another user, who can replace what is below it: use a directory whose parents belong to "
+                + "root or to this user"
+        case .openParent:
+            "\(path): other users can write to it and replace what is below it: run chmod go-w, or use another directory"
         case .tooLarge(let limit): "\(path): larger than \(limit) bytes: move it away"
         case .busy: "\(path): another process keeps it locked: try again when that has ended"
         case .failed(let operation, let code): "\(path): cannot \(operation) it: \(systemErrorText(code))"

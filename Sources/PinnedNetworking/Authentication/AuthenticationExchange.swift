@@ -40,7 +40,9 @@ struct AuthenticationExchange: Sendable {
     }
 
     private let cache: AuthenticationCache
-    private let stored: @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
+    /// Looks up the credential of a user, or the default one, that is kept for a space. It must not wait: whoever drives
+    /// the exchange reads files before, and sets this anew for each response and answer.
+    var stored: @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
 
     private var request: AuthenticationRequest?
     private var answer: Answer?
@@ -53,7 +55,7 @@ struct AuthenticationExchange: Sendable {
     private var refused: [(realm: String?, credential: URLCredential)] = []
     private var failureCount = 0
     private var answerCounts: [String: Int] = [:]
-    private var renewedNonces: Set<String> = []
+    private var renewedNonces: Set<[UInt8]> = []
     private var messageCount = 0
     private var restartCount = 0
     /// What a space accepted that is for this task alone.
@@ -65,11 +67,10 @@ struct AuthenticationExchange: Sendable {
     /// The credential that went with the request whose response came last.
     var accepted: URLCredential? { sent?.answer.known.credential }
 
-    /// `stored` looks up the credential of a user, or the default one, that is kept for a space. `request` went out
-    /// already, without a credential.
+    /// `request` went out already, without a credential.
     init(
         cache: AuthenticationCache, after request: AuthenticationRequest? = nil,
-        stored: @escaping @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
+        stored: @escaping @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential? = { _, _ in nil }
     ) {
         self.cache = cache
         self.stored = stored
@@ -92,7 +93,7 @@ struct AuthenticationExchange: Sendable {
                     method: request.method, target: request.target, body: request.body, count: count)
             else { return nil }
             sent = (answer, authorization.proof)
-            return HTTPField(name: request.place.credentialField, value: authorization.value)
+            return HTTPField(name: request.place.credentialField, bytes: authorization.value[...])
         case .connection:
             sent = (answer, nil)
             return nil
@@ -183,10 +184,9 @@ struct AuthenticationExchange: Sendable {
 
 extension AuthenticationExchange {
     /// Goes on after a login of the connection could not: with the next scheme that the server offers.
-    mutating func cannotLogIn(_ reason: ConnectionLoginError) -> Step {
+    mutating func cannotLogIn() -> Step {
         guard let (sent, _) = sent else { return .deliver(.plain) }
         let space = sent.known.space
-        NSLog("%@", "PinnedNetworking: no login by \(space.authenticationMethod) at \(space.host): \(reason)")
         cache.forget(sent.known)
         if own?.space == space { own = nil }
         answer = nil
@@ -240,15 +240,16 @@ extension AuthenticationExchange {
         var outcome = AuthenticationOutcome.plain
         var known = sent.known
         var isNewer = !sent.isAhead
-        let values = fields.filter { $0.isNamed(request.place.informationField) }.map(\.value)
-        if let proof, let information = HTTPChallenge.parameters(of: values) {
-            switch proof.verdict(on: information) {
+        let values = fields.filter { $0.isNamed(request.place.informationField) }.map(\.bytes)
+        if let proof, let information = HTTPChallenge.information(in: values) {
+            switch proof.verdict(on: information.parameters) {
             case .forged: return .refused(.forgedResponse(known.space))
-            case .needsBody: outcome.bodyProof = AuthenticationOutcome.BodyProof(proof, information, known.space)
+            case .needsBody:
+                outcome.bodyProof = AuthenticationOutcome.BodyProof(proof, information.parameters, known.space)
             case .valid, nil: break
             }
-            if let next = information["nextnonce"], case .digest(var session) = known.prepared,
-                next.utf8.count <= DigestChallenge.nonceLimit
+            if let next = information.values["nextnonce"], case .digest(var session) = known.prepared,
+                next.count <= DigestChallenge.nonceLimit
             {
                 session.nonce = next
                 known.prepared = .digest(session)

@@ -17,7 +17,7 @@ struct AuthenticationOffer: Sendable {
     /// The offers of a response, strongest first (HA8), equals in the server's order. Digest challenges of one realm are
     /// one space: the first that can be answered stands for all.
     static func offers(in fields: [HTTPField], for request: AuthenticationRequest) -> [AuthenticationOffer] {
-        let values = fields.filter { $0.isNamed(request.place.challengeField) }.map(\.value)
+        let values = fields.filter { $0.isNamed(request.place.challengeField) }.map(\.bytes)
         let offers = HTTPChallenge.parse(values).compactMap { challenge in
             Scheme(challenge, hasBody: request.body != nil).map { scheme in
                 AuthenticationOffer(

@@ -75,7 +75,7 @@ struct AuthenticationRequest: Sendable {
     /// The path without its query; for a proxy, where paths mean nothing, the root.
     var path: String {
         guard !place.isProxy else { return "/" }
-        let bare = String(target.prefix { $0 != "?" })
+        let bare = String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") }))
         return place.path(of: bare) ?? bare
     }
 }

@@ -2,7 +2,7 @@ import HTTPMessages
 
 /// The field value that authorizes one request, and what the server's own proof must match.
 struct DigestAuthorization: Sendable {
-    let value: String
+    let value: [UInt8]
     let proof: DigestProof
 }
 
@@ -10,7 +10,7 @@ struct DigestAuthorization: Sendable {
 struct DigestProof: Sendable, Hashable {
     let algorithm: DigestAlgorithm
     let secret: String
-    let nonce: String
+    let nonce: [UInt8]
     let target: String
     let quality: DigestChallenge.Quality?
     let count: String
@@ -53,8 +53,9 @@ struct DigestProof: Sendable, Hashable {
             guard let body, let bodyDigest = algorithm.hex(body) else { return nil }
             message += ":" + bodyDigest
         }
-        guard let digest = algorithm.hex(message) else { return nil }
-        guard let quality else { return algorithm.hex(secret, nonce, digest) }
-        return algorithm.hex(secret, nonce, count, clientNonce, quality.rawValue, digest)
+        guard let digest = algorithm.hex(message.utf8) else { return nil }
+        guard let quality else { return algorithm.hex(secret.utf8, nonce, digest.utf8) }
+        return algorithm.hex(
+            secret.utf8, nonce, count.utf8, clientNonce.utf8, quality.rawValue.utf8, digest.utf8)
     }
 }

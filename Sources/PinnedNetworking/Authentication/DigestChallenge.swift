@@ -9,9 +9,10 @@ struct DigestChallenge: Sendable, Hashable {
         case authInt = "auth-int"
     }
 
-    let realm: String?
-    let nonce: String
-    let opaque: String?
+    /// As it came, like nonce and opaque: that is what the server compares, in whatever characters it writes.
+    let realm: [UInt8]?
+    let nonce: [UInt8]
+    let opaque: [UInt8]?
     let algorithm: DigestAlgorithm
     /// Nil for RFC 2069.
     let quality: Quality?
@@ -21,18 +22,21 @@ struct DigestChallenge: Sendable, Hashable {
     let hashesUser: Bool
     /// The server reads UTF-8 (section 3.3, `charset`).
     let readsUTF8: Bool
-    /// The URIs of the space; empty for the whole server.
-    let domain: [String]
+    /// The URIs of the space, the first ``KnownAuthentication/pathLimit`` and none that is long; nil for the whole
+    /// server.
+    let domain: [String]?
 
     /// A nonce is kept for as long as it serves; servers' own take under 200 bytes.
     static let nonceLimit = 4_096
+    /// Bytes of a URI of the space: a path that counts, behind the longest name of a server.
+    static let uriLimit = KnownAuthentication.pathSizeLimit + 300
 
     /// Nil for another scheme, for an unknown algorithm or quality, and where OpenSSL does not offer the digest.
     ///
     /// `auth` goes before `auth-int`, which needs the whole body before the head of its request.
     init?(_ challenge: HTTPChallenge) {
         let parameters = challenge.parameters
-        guard challenge.scheme == "digest", let nonce = parameters["nonce"], nonce.utf8.count <= Self.nonceLimit,
+        guard challenge.scheme == "digest", let nonce = challenge.values["nonce"], nonce.count <= Self.nonceLimit,
             let algorithm = DigestAlgorithm(parameters["algorithm"]), algorithm.digest.hash([]) != nil
         else { return nil }
         if let offer = parameters["qop"] {
@@ -48,12 +52,20 @@ struct DigestChallenge: Sendable, Hashable {
         }
         self.nonce = nonce
         self.algorithm = algorithm
-        realm = parameters["realm"]
-        opaque = parameters["opaque"]
+        realm = challenge.values["realm"]
+        opaque = challenge.values["opaque"]
         isStale = parameters["stale"].map(HTTPField.foldedName) == "true"
         hashesUser = parameters["userhash"].map(HTTPField.foldedName) == "true"
         readsUTF8 = parameters["charset"].map(HTTPField.foldedName) == "utf-8"
-        domain = (parameters["domain"] ?? "").split(separator: " ").map(String.init)
+        domain = parameters["domain"].flatMap(Self.domain)
+    }
+
+    /// The rest of a longer list is left out unread: spaces grow by what is asked for, too.
+    private static func domain(_ text: String) -> [String]? {
+        let limit = KnownAuthentication.pathLimit
+        let entries = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: limit).prefix(limit)
+        guard !entries.isEmpty else { return nil }
+        return entries.filter { $0.count <= uriLimit }.map { String(Substring($0)) }
     }
 }
 
@@ -83,12 +95,13 @@ struct DigestAlgorithm: Sendable, Hashable {
     }
 
     /// The digest of some texts with colons between, in hexadecimal digits; nil where OpenSSL does not offer it.
-    func hex(_ parts: String...) -> String? {
-        hex(Array(parts.joined(separator: ":").utf8))
-    }
-
-    func hex(_ bytes: [UInt8]) -> String? {
-        digest.hash(bytes)?.map { hexadecimal($0) }.joined()
+    func hex(_ parts: any Collection<UInt8>...) -> String? {
+        var bytes: [UInt8] = []
+        for (index, part) in parts.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ":")) }
+            bytes.append(contentsOf: part)
+        }
+        return digest.hash(bytes)?.map { hexadecimal($0) }.joined()
     }
 }
 

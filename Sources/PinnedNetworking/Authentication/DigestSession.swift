@@ -4,12 +4,13 @@ import HTTPMessages
 struct DigestSession: Sendable, Hashable {
     let challenge: DigestChallenge
     /// The challenge's, until the server names the next.
-    var nonce: String
+    var nonce: [UInt8]
     /// The first nonce of the client; with `-sess` the only one, since the secret holds it.
     let clientNonce: String
     /// H(A1): what stands for user and password.
     private let secret: String
-    private let userName: String
+    /// The parameter.
+    private let userName: [UInt8]
 
     /// Throws what Digest cannot carry; nil where OpenSSL does not offer the digest.
     init?(
@@ -17,22 +18,24 @@ struct DigestSession: Sendable, Hashable {
     ) throws(CredentialProblem) {
         guard !CredentialProblem.hasControlCharacter(user) else { throw .controlCharacter }
         let algorithm = challenge.algorithm
-        let realm = challenge.realm ?? ""
+        let realm = challenge.realm ?? []
         let user = user.precomposedStringWithCanonicalMapping
-        guard let plain = algorithm.hex(user, realm, password.precomposedStringWithCanonicalMapping),
-            let secret = algorithm.isSession ? algorithm.hex(plain, challenge.nonce, clientNonce) : plain,
-            let hashedUser = algorithm.hex(user, realm)
+        let password = password.precomposedStringWithCanonicalMapping
+        guard let plain = algorithm.hex(user.utf8, realm, password.utf8),
+            let secret = algorithm.isSession
+                ? algorithm.hex(plain.utf8, challenge.nonce, clientNonce.utf8) : plain,
+            let hashedUser = algorithm.hex(user.utf8, realm)
         else { return nil }
         self.challenge = challenge
         self.clientNonce = clientNonce
         self.secret = secret
         nonce = challenge.nonce
         if challenge.hashesUser {
-            userName = "username=\"\(hashedUser)\", userhash=true"
+            userName = Array("username=\"\(hashedUser)\", userhash=true".utf8)
         } else if challenge.readsUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) {
-            userName = "username*=UTF-8''\(Self.extendedValue(user))"
+            userName = Array("username*=UTF-8''\(Self.extendedValue(user))".utf8)
         } else {
-            userName = "username=\(Self.quoted(user))"
+            userName = Self.quoted("username", user.utf8)
         }
     }
 
@@ -48,16 +51,18 @@ struct DigestSession: Sendable, Hashable {
             count: hexadecimal(count), clientNonce: algorithm.isSession ? self.clientNonce : clientNonce)
         guard let response = proof.response(method: method, body: body) else { return nil }
         var parameters = [
-            userName, "realm=\(Self.quoted(challenge.realm ?? ""))", "nonce=\(Self.quoted(nonce))",
-            "uri=\(Self.quoted(target))",
+            userName, Self.quoted("realm", challenge.realm ?? []), Self.quoted("nonce", nonce),
+            Self.quoted("uri", target.utf8),
         ]
-        if let name = algorithm.name { parameters.append("algorithm=\(name)") }
-        parameters.append("response=\"\(response)\"")
-        if let opaque = challenge.opaque { parameters.append("opaque=\(Self.quoted(opaque))") }
+        if let name = algorithm.name { parameters.append(Array("algorithm=\(name)".utf8)) }
+        parameters.append(Self.quoted("response", response.utf8))
+        if let opaque = challenge.opaque { parameters.append(Self.quoted("opaque", opaque)) }
         if let quality = challenge.quality {
-            parameters.append("qop=\(quality.rawValue), nc=\(proof.count), cnonce=\(Self.quoted(proof.clientNonce))")
+            parameters.append(Array("qop=\(quality.rawValue), nc=\(proof.count)".utf8))
+            parameters.append(Self.quoted("cnonce", proof.clientNonce.utf8))
         }
-        return DigestAuthorization(value: "Digest " + parameters.joined(separator: ", "), proof: proof)
+        let value = Array("Digest ".utf8) + parameters.joined(separator: Array(", ".utf8))
+        return DigestAuthorization(value: value, proof: proof)
     }
 
     /// 128 random bits of the system's generator.
@@ -65,14 +70,14 @@ struct DigestSession: Sendable, Hashable {
         hexadecimal(UInt64.random(in: 0...UInt64.max)) + hexadecimal(UInt64.random(in: 0...UInt64.max))
     }
 
-    /// `quoted-string` (RFC 9110, section 5.6.4). By scalars: a quote with a combining mark is another Character.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
-            quoted.unicodeScalars.append(scalar)
+    /// A parameter whose value is a `quoted-string` (RFC 9110, section 5.6.4).
+    private static func quoted(_ name: String, _ value: some Collection<UInt8>) -> [UInt8] {
+        var quoted = Array("\(name)=\"".utf8)
+        for byte in value {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { quoted.append(UInt8(ascii: "\\")) }
+            quoted.append(byte)
         }
-        return quoted + "\""
+        return quoted + [UInt8(ascii: "\"")]
     }
 
     /// The characters of `ext-value` (RFC 8187, section 3.2.1).

@@ -6,35 +6,39 @@ struct HTTPChallenge: Sendable, Hashable {
     let scheme: String
     /// What stands in place of parameters: `Negotiate YII…==`.
     var token68: String?
-    /// By name in lower case. A parameter that comes twice makes a challenge unusable, so there is one value each.
-    var parameters: [String: String] = [:]
+    /// The bytes of the parameters as they came, by name in lower case. A parameter that comes twice makes a challenge
+    /// unusable, so there is one value each.
+    var values: [String: [UInt8]] = [:]
 
     /// The most that is read, in bytes of all values together. Past any limit everything is refused (HA10).
     static let sizeLimit = 64 * 1024
     static let challengeLimit = 100
     static let parameterLimit = 100
 
+    /// The parameters as text.
+    var parameters: [String: String] { values.mapValues(HTTPField.text) }
+
     /// All challenges of a response, in order. What is malformed is left out, and what stands beside it is kept where
     /// one can be told from the other.
-    static func parse(_ values: [String]) -> [HTTPChallenge] {
-        guard values.reduce(0, { $0 + $1.utf8.count }) <= sizeLimit else { return [] }
+    static func parse(_ values: [[UInt8]]) -> [HTTPChallenge] {
+        guard values.reduce(0, { $0 + $1.count }) <= sizeLimit else { return [] }
         let challenges = values.flatMap { value in
             var reader = ChallengeReader(value)
             return reader.challenges()
         }
-        guard challenges.count <= challengeLimit, challenges.allSatisfy({ $0.parameters.count <= parameterLimit })
+        guard challenges.count <= challengeLimit, challenges.allSatisfy({ $0.values.count <= parameterLimit })
         else { return [] }
         return challenges
     }
 
     /// The parameters of fields that hold nothing else, as `Authentication-Info` does (RFC 7615, section 3); nil when
     /// anything about them is malformed.
-    static func parameters(of values: [String]) -> [String: String]? {
-        var reader = ChallengeReader(values.joined(separator: ", "))
+    static func information(in values: [[UInt8]]) -> HTTPChallenge? {
+        var reader = ChallengeReader(Array(values.joined(separator: Array(", ".utf8))))
         guard reader.bytes.count <= sizeLimit else { return nil }
         let read = reader.challenges(under: HTTPChallenge(scheme: ""))
         guard read.count == 1, let only = read.first, only.scheme.isEmpty else { return nil }
-        return only.parameters
+        return only
     }
 }
 
@@ -50,7 +54,7 @@ private struct ChallengeReader {
     private var current: HTTPChallenge?
     private var isBroken = false
 
-    init(_ value: String) { bytes = Array(value.utf8) }
+    init(_ value: [UInt8]) { bytes = value }
 
     mutating func challenges(under open: HTTPChallenge? = nil) -> [HTTPChallenge] {
         guard HTTPGrammar.isFieldContent(bytes) else { return [] }
@@ -93,20 +97,20 @@ private struct ChallengeReader {
     private mutating func readParameter(_ name: String) -> Bool {
         guard !name.isEmpty, take(equals) else { return skipMalformed() }
         _ = skip(where: HTTPGrammar.isBlank)
-        let value: String
+        let value: [UInt8]
         if take(quote) {
-            guard let text = quotedText() else {
+            guard let text = quotedBytes() else {
                 isBroken = true
                 return false
             }
             value = text
         } else {
-            value = run { !HTTPGrammar.isBlank($0) && $0 != comma && $0 != quote }
+            value = Array(runBytes { !HTTPGrammar.isBlank($0) && $0 != comma && $0 != quote })
             guard !value.isEmpty else { return skipMalformed() }
         }
         guard isAtEndOfElement else { return skipMalformed() }
         let key = HTTPField.foldedName(name)
-        if current?.token68 != nil || current?.parameters.updateValue(value, forKey: key) != nil { isBroken = true }
+        if current?.token68 != nil || current?.values.updateValue(value, forKey: key) != nil { isBroken = true }
         return true
     }
 
@@ -126,7 +130,7 @@ private struct ChallengeReader {
     // MARK: Characters
 
     /// The content of a quoted string, quoted pairs resolved; nil when it does not end.
-    private mutating func quotedText() -> String? {
+    private mutating func quotedBytes() -> [UInt8]? {
         var text: [UInt8] = []
         while position < bytes.count, bytes[position] != quote {
             if bytes[position] == UInt8(ascii: "\\") { position += 1 }
@@ -134,7 +138,7 @@ private struct ChallengeReader {
             text.append(bytes[position])
             position += 1
         }
-        return take(quote) ? String(decoding: text, as: UTF8.self) : nil
+        return take(quote) ? text : nil
     }
 
     private var isAtEndOfElement: Bool {
@@ -155,9 +159,13 @@ private struct ChallengeReader {
     }
 
     private mutating func run(_ isPart: (UInt8) -> Bool) -> String {
+        String(decoding: runBytes(isPart), as: UTF8.self)
+    }
+
+    private mutating func runBytes(_ isPart: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let start = position
         _ = skip(where: isPart)
-        return String(decoding: bytes[start..<position], as: UTF8.self)
+        return bytes[start..<position]
     }
 
     /// `token68` without its equals signs (RFC 9110, section 11.2).

@@ -13,6 +13,9 @@ struct KnownAuthentication: Sendable {
 
     /// A server with more directories than this in one space is asked again in some of them.
     static let pathLimit = 32
+    /// Bytes of a path. What lies deeper is asked for again: whatever a server names, little is compared with each
+    /// request.
+    static let pathSizeLimit = 1_024
 
     init(
         _ credential: URLCredential, _ prepared: PreparedCredential, in space: URLProtectionSpace,
@@ -23,7 +26,10 @@ struct KnownAuthentication: Sendable {
         user = request.user
         self.credential = credential
         self.prepared = prepared
-        for path in prepared.domain.compactMap(place.path).prefix(Self.pathLimit) { paths.append(path) }
+        for path in prepared.domain.compactMap(place.path).prefix(Self.pathLimit)
+        where path.utf8.count <= Self.pathSizeLimit {
+            paths.append(path)
+        }
     }
 
     /// Whether the credential may answer for a request: at its place, and for the user it names, or for nobody in both.
@@ -34,17 +40,30 @@ struct KnownAuthentication: Sendable {
 
     /// How many bytes of a path say that it lies in the space; nil when nothing does. A path with dot segments leads
     /// elsewhere than it says, so nothing says it of one.
-    func coverage(of path: String) -> Int? {
-        let segments = path.split(separator: "/").map { HTTPField.foldedName(String($0)).replacing("%2e", with: ".") }
-        guard !segments.contains("."), !segments.contains("..") else { return nil }
-        return paths.filter { path.utf8.starts(with: $0.utf8) }.map(\.utf8.count).max()
+    func coverage(of path: String) -> Int? { Self.hasDotSegment(path) ? nil : coverage(ofPlain: path) }
+
+    /// The same for a path without dot segments.
+    func coverage(ofPlain path: String) -> Int? {
+        paths.filter { path.utf8.starts(with: $0.utf8) }.map(\.utf8.count).max()
     }
+
+    /// Whether a path has a segment that means another directory, percent-encoded or not. Looks at each byte once.
+    static func hasDotSegment(_ path: String) -> Bool {
+        path.utf8.split(separator: UInt8(ascii: "/")).contains { segment in
+            segment.count <= 6 && (segment.first == UInt8(ascii: ".") || segment.first == UInt8(ascii: "%"))
+                && dotSegments.contains(HTTPField.foldedName(String(Substring(segment))))
+        }
+    }
+
+    private static let dotSegments: Set = [".", "..", "%2e", "%2e.", ".%2e", "%2e%2e"]
 
     /// Takes in that the directory of a path lies in the space, with all below it (RFC 7617, section 2.2).
     mutating func learn(_ path: String) {
         guard coverage(of: path) == nil, let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
+        let directory = path[...end]
+        guard directory.utf8.count <= Self.pathSizeLimit else { return }
         if paths.count == Self.pathLimit { paths.removeFirst() }
-        paths.append(String(path[...end]))
+        paths.append(String(directory))
     }
 
     /// Takes in what was known of the same space before.

@@ -30,7 +30,7 @@ enum PreparedCredential: Sendable {
     var domain: [String] {
         switch self {
         case .basic: []
-        case .digest(let session): session.challenge.domain.isEmpty ? ["/"] : session.challenge.domain
+        case .digest(let session): session.challenge.domain ?? ["/"]
         case .connection: ["/"]
         }
     }

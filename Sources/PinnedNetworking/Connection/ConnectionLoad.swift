@@ -106,7 +106,8 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
         else { return false }
         let isLogin = space.authenticationMethod != NSURLAuthenticationMethodClientCertificate
         let user = isLogin ? currentRequest.url?.user(percentEncoded: false) : nil
-        guard let stored = session.storedCredential(for: space, user: user),
+        let storages = [session.credentials, session.settings.credentialStorage].compactMap { $0?.currentSnapshot() }
+        guard let stored = StoredCredentials(storages: storages).credential(for: space, user: user),
             stored.hasPassword || stored.identity != nil,
             challenge.previousFailureCount == 0 || stored.kind != challenge.proposedCredential?.kind
         else { return false }

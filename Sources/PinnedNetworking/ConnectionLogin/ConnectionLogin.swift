@@ -108,8 +108,6 @@ extension URLCredential {
 enum ConnectionLoginError: Error, Hashable {
     case ntlm(NTLMError)
     case negotiate(GSSError)
-    /// Nobody waits for it any more.
-    case cancelled
 }
 
 extension ConnectionLoginError: CustomStringConvertible {
@@ -117,28 +115,6 @@ extension ConnectionLoginError: CustomStringConvertible {
         switch self {
         case .ntlm(let error): error.description
         case .negotiate(let error): error.description
-        case .cancelled: "the login was cancelled; send the request again when it is wanted"
         }
-    }
-}
-
-/// Threads for logins that may block: a key distribution centre that is gone takes its client a minute to give up.
-enum BlockingLogins {
-    private static let queue: OperationQueue = {
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = 8
-        return queue
-    }()
-
-    /// Runs `body` off the event loop. One that the task does not wait for any longer is left behind.
-    static func run<Value: Sendable>(
-        _ body: @escaping @Sendable () throws(ConnectionLoginError) -> Value
-    ) async throws(ConnectionLoginError) -> Value {
-        let answer = OnceOnlyAnswer<Result<Value, ConnectionLoginError>>()
-        queue.addOperation {
-            answer.answer(Result { () throws(ConnectionLoginError) in try body() })
-        }
-        guard let result = await answer.value else { throw .cancelled }
-        return try result.get()
     }
 }

@@ -33,21 +33,30 @@ extension Transfer {
         else { return .none }
         let begun = token == nil ? nil : begun
         task.limit.progress(to: .login)
-        do throws(ConnectionLoginError) {
-            let (current, message) = try await BlockingLogins.run { () throws(ConnectionLoginError) in
-                if let begun { return (begun, try begun.message(after: token)) }
+        let result: Result<(ConnectionLogin, [UInt8]?), ConnectionLoginError>? = await BlockingWork.run {
+            // A key distribution centre that is gone takes its client a minute to give up.
+            do throws(ConnectionLoginError) {
+                if let begun { return .success((begun, try begun.message(after: token))) }
                 let new = try ConnectionLogin(
                     mechanism, known.credential, for: known.space, serverEndPoint: certificate?.serverEndPoint)
-                return (new, try new.message(after: nil))
+                return .success((new, try new.message(after: nil)))
+            } catch {
+                // Here, since whoever reads the log may be slow.
+                let (method, host) = (known.space.authenticationMethod, known.space.host)
+                NSLog("%@", "PinnedNetworking: no login by \(method) at \(host): \(error)")
+                return .failure(error)
             }
+        }
+        switch result {
+        case nil: throw CancellationError()
+        case .success((let current, let message)):
             task.limit.progress(to: .sending)
             guard let message else { return .none }
             let value = mechanism.rawValue + " " + Base64.encode(message.span)
             return .field(HTTPField(name: known.place.credentialField, value: value), current)
-        } catch .cancelled {
-            throw ConnectionLoginError.cancelled
-        } catch {
-            _ = try await proceed(way, self[keyPath: way]?.cannotLogIn(error))
+        case .failure:
+            await noteStored(for: way)
+            _ = try await proceed(way, self[keyPath: way]?.cannotLogIn())
             return .impossible
         }
     }
@@ -55,20 +64,23 @@ extension Transfer {
     /// Looks at what a server says by Negotiate when it has taken a login: it proves who it is (RFC 4559, section 5).
     func check(_ login: ConnectionLogin, _ request: AuthenticationRequest, _ head: HTTPResponseHead) async throws {
         guard login.mechanism == .negotiate, login.progress.takesToken else { return }
-        let values = head.fields.filter { $0.isNamed(request.place.challengeField) }.map(\.value)
+        let values = head.fields.filter { $0.isNamed(request.place.challengeField) }.map(\.bytes)
         let challenge = HTTPChallenge.parse(values).first { $0.scheme == login.mechanism.scheme }
         // A server that says nothing has proven itself by TLS alone.
         guard let token = challenge?.token68 else { return }
         guard let bytes = Base64.decodeCanonical(Array(token.utf8)) else {
             throw AuthenticationError.unprovenServer(login.space)
         }
+        let wasCancelled: Bool
         do throws(ConnectionLoginError) {
-            _ = try await BlockingLogins.run { () throws(ConnectionLoginError) in try login.message(after: bytes) }
-        } catch .cancelled {
-            throw ConnectionLoginError.cancelled
+            let answer: Void? = try await BlockingWork.run { () throws(ConnectionLoginError) in
+                _ = try login.message(after: bytes)
+            }
+            wasCancelled = answer == nil
         } catch {
             throw AuthenticationError.unprovenServer(login.space)
         }
+        if wasCancelled { throw CancellationError() }
         guard !login.progress.takesToken else { throw AuthenticationError.unprovenServer(login.space) }
     }
 }

@@ -36,15 +36,18 @@ struct CredentialFile: Sendable {
         }
     }
 
-    /// Changes what the file holds; false when it cannot be written, and ``error`` says why.
-    mutating func change(_ body: (inout SavedCredentials) -> Void) -> Bool {
+    /// Changes what the file holds; false when it cannot be written, and ``error`` says why. Waits until the deadline for
+    /// another process that changes it.
+    mutating func change(
+        until deadline: ContinuousClock.Instant, _ body: (inout SavedCredentials) -> Void
+    ) -> Bool {
         guard let folder else {
             note(.homeless)
             return false
         }
         do throws(PrivateFolderError) {
             let opened = try PrivateFolder(path: folder, creates: true)
-            return try opened.change { () throws(PrivateFolderError) in
+            return try opened.change(until: deadline) { () throws(PrivateFolderError) in
                 try read(opened)
                 // What cannot be read is not written over.
                 guard error == nil else { return false }

@@ -65,7 +65,7 @@ final class FTPTransfer: TaskTransfer {
                 case .readFile(let size):
                     file = try await openFile()
                     self.size = size
-                    noteLogin()
+                    await noteLogin()
                     let response = URLResponse(
                         url: target.url.withoutUser ?? target.url, mimeType: nil,
                         expectedContentLength: size.flatMap { Int(exactly: $0) } ?? -1, textEncodingName: nil)
@@ -220,9 +220,11 @@ final class FTPTransfer: TaskTransfer {
         _ bare: consuming BareConnection, resuming stored: ResumableSession? = nil
     ) async throws -> any RequestConnection {
         guard target.security != .none else { return bare.cleartext() }
-        let judge = try Judge(
-            target.name, port: target.port, protocol: target.security.spaceProtocol, by: session.trust, for: task,
-            of: session)
+        let judge = try await SystemTrustStore.whenRead {
+            try Judge(
+                target.name, port: target.port, protocol: target.security.spaceProtocol, by: session.trust, for: task,
+                of: session)
+        }
         let pending = try await bare.secure(as: target.name, options: options, resuming: stored)
         var server: JudgedServer?
         let connection = try await judge.accept(pending, as: &server)
@@ -245,7 +247,9 @@ final class FTPTransfer: TaskTransfer {
             if let user = target.user, let password = target.password {
                 return try use(URLCredential(user: user, password: password, persistence: .none))
             }
-            if let stored = session.storedCredential(for: space, user: target.user), stored.hasPassword {
+            if let stored = await session.storedCredentials().credential(for: space, user: target.user),
+                stored.hasPassword
+            {
                 return try use(stored)
             }
             if target.user == nil {
@@ -281,7 +285,7 @@ final class FTPTransfer: TaskTransfer {
     }
 
     /// What a delegate gave, and the server took, is kept as its persistence says.
-    private func noteLogin() {
-        if let given { session.keep(given, for: space) }
+    private func noteLogin() async {
+        if let given { await session.keep(given, for: space) }
     }
 }

@@ -4,6 +4,8 @@ import HTTPMessages
 enum Redirection {
     /// The most redirects in a row; curl allows 30, Apple and browsers 20.
     static let limit = 20
+    /// The most bytes of a Location; browsers allow more, servers write less.
+    static let locationLimit = 16 * 1024
 
     /// The request that a response asks for, or nil when it is no redirect and stands as the answer.
     ///
@@ -60,6 +62,7 @@ enum Redirection {
     private static func location(in head: HTTPResponseHead) throws(RedirectionError) -> String? {
         let values = head.fields.filter { $0.isNamed("Location") }.map(\.value)
         guard let location = values.first else { return nil }
+        guard location.utf8.count <= locationLimit else { throw .longLocation(limit: locationLimit) }
         guard values.allSatisfy({ $0.utf8.elementsEqual(location.utf8) }) else {
             throw .differingLocations(values.count)
         }
@@ -90,6 +93,8 @@ enum RedirectionError: Error, Hashable {
     case downgrade(HTTPExcerpt)
     case unsupportedScheme(HTTPExcerpt)
     case malformedLocation(HTTPExcerpt)
+    /// More bytes than this.
+    case longLocation(limit: Int)
     /// This many Location fields, and not all the same.
     case differingLocations(Int)
     /// The request's body would go to another server than the one it was meant for.
@@ -101,7 +106,7 @@ enum RedirectionError: Error, Hashable {
         case .tooMany: .httpTooManyRedirects
         case .downgrade: .appTransportSecurityRequiresSecureConnection
         case .unsupportedScheme: .unsupportedURL
-        case .malformedLocation, .differingLocations: .badServerResponse
+        case .malformedLocation, .longLocation, .differingLocations: .badServerResponse
         case .bodyToOtherOrigin: .redirectToNonExistentLocation
         }
     }
@@ -115,6 +120,8 @@ extension RedirectionError: CustomStringConvertible {
             case .downgrade(let location): "it leads from https to \(location); request that yourself if it is meant"
             case .unsupportedScheme(let scheme): "its scheme \(scheme) is not supported; ask whoever runs the server"
             case .malformedLocation(let location): "its Location \(location) is no URL; ask whoever runs the server"
+            case .longLocation(let limit):
+                "its Location is longer than \(limit) bytes; ask whoever runs the server"
             case .differingLocations(let count):
                 "it has \(count) Location fields that differ; ask whoever runs the server"
             case .bodyToOtherOrigin(let origin):

@@ -36,7 +36,7 @@ final class RequestBodyReader: Sendable {
         (source, length, path) = (.stream(stream), nil, "")
     }
 
-    /// Opens a file. What is no regular file has no length to announce.
+    /// Opens a file, which blocks like its file system. What is no regular file has no length to announce.
     init(file url: URL) throws(RequestBodyError) {
         path = url.path
         guard url.isFileURL,
@@ -60,10 +60,8 @@ final class RequestBodyReader: Sendable {
                 return part
             }
         case .file, .stream:
-            // Disks and programs take their time, which is not the event loop's.
-            return try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async { continuation.resume(with: Result { try self.read() }) }
-            }
+            guard let part = try await BlockingWork.run({ try self.read() }) else { throw CancellationError() }
+            return part
         }
     }
 

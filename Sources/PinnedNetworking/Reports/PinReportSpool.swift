@@ -21,6 +21,7 @@ public final class PinReportSpool: PinReportSink {
 
     private let format: Format
     private let folder: ReportFolder
+    private let queue = DispatchQueue(label: "PinnedNetworking.reports")
     private let session: URLSession
     private let state: Locked<State>
 
@@ -86,10 +87,16 @@ public final class PinReportSpool: PinReportSink {
 
     /// Whether a report may go there.
     static func isReportable(_ url: URL, _ report: PinFailureReport) -> Bool {
+        isReportable(
+            url, host: report.host, noted: report.rule.host, includesSubdomains: report.rule.includesSubdomains)
+    }
+
+    /// The same by what a report says: the host, that of its rule, and whether that means the names below it too.
+    static func isReportable(_ url: URL, host failed: ServerName, noted: ServerName, includesSubdomains: Bool) -> Bool {
         guard url.scheme?.lowercased() == "https", url.user() == nil, url.password() == nil,
             let host = url.host(percentEncoded: false), let name = try? ServerName(host),
-            !name.isIPAddress, name != report.host, name != report.rule.host,
-            !(report.rule.includesSubdomains && name.isSubdomain(of: report.rule.host))
+            !name.isIPAddress, name != failed, name != noted,
+            !(includesSubdomains && name.isSubdomain(of: noted))
         else { return false }
         let labels = name.labels
         return labels.count > 1 && !["localhost", "local", "internal", "home", "lan"].contains(labels.last)
@@ -115,16 +122,16 @@ public final class PinReportSpool: PinReportSink {
             defer { state.new = [] }
             return state.new
         }
-        folder.add(new, limit: Self.limit, today: Date().day)
-        for report in folder.waiting(limit: Self.limit) where report.due <= Date() {
-            guard !Task.isCancelled else { return nil }
-            if await deliver(report) {
-                folder.settle(report)
-            } else {
-                folder.postpone(report, at: Date())
-            }
+        let waiting = await onDisk { folder in
+            folder.add(new, limit: Self.limit, today: Date().day)
+            return folder.waiting(limit: Self.limit)
         }
-        let next = folder.waiting(limit: Self.limit).map(\.due).min()
+        for report in waiting ?? [] where report.due <= Date() {
+            guard !Task.isCancelled else { return nil }
+            let isDelivered = await deliver(report)
+            await onDisk { $0.end(report, isDelivered: isDelivered, at: Date()) }
+        }
+        let next = await onDisk { $0.waiting(limit: Self.limit).map(\.due).min() } ?? nil
         return state.withLock { state in
             if !state.new.isEmpty { return .zero }
             guard let next else {
@@ -133,6 +140,13 @@ public final class PinReportSpool: PinReportSink {
             }
             return .seconds(max(1, min(next.timeIntervalSinceNow, 60)))
         }
+    }
+
+    /// Works on the directory, where other processes, and slow disks, keep nobody else waiting.
+    @discardableResult
+    private func onDisk<Value: Sendable>(_ body: @escaping @Sendable (ReportFolder) -> Value) async -> Value? {
+        let folder = folder
+        return await BlockingWork.run(on: queue) { body(folder) }
     }
 
     private func deliver(_ report: QueuedReport) async -> Bool {

@@ -81,14 +81,12 @@ struct ReportFolder: Sendable {
         return reports
     }
 
-    /// The report was taken, or is not tried again.
-    func settle(_ report: QueuedReport) {
-        try? folder.change { () throws(PrivateFolderError) in try folder.replace(report.name, with: []) }
-    }
-
-    func postpone(_ report: QueuedReport, at time: Date) {
-        guard let later = report.postponed(at: time) else { return settle(report) }
-        try? folder.change { () throws(PrivateFolderError) in try folder.replace(report.name, with: later.file) }
+    /// Settles a report that was taken, or that is not tried again; puts any other off.
+    func end(_ report: QueuedReport, isDelivered: Bool, at time: Date) {
+        let later = isDelivered ? nil : report.postponed(at: time)
+        try? folder.change { () throws(PrivateFolderError) in
+            try folder.replace(report.name, with: later?.file ?? [])
+        }
     }
 }
 
@@ -101,16 +99,30 @@ extension QueuedReport {
         return Array(json.text.utf8)
     }
 
+    /// Reads a file of the directory; nil for what this type wouldn't have written. Where the report goes is checked
+    /// again: the file may come from another version, or be the work of somebody else.
     init?(name: String, file: [UInt8]) {
         let document = JSONCReader.read(file, dialect: .json)
         guard document.problems.isEmpty, let root = document.root, root["version"]?.integer == 1,
             let collector = root["collector"]?.string.flatMap({ URL(string: $0) }),
             let attempts = root["attempts"]?.integer, (0..<Self.attemptLimit).contains(attempts),
             let due = root["due"]?.integer, let body = root["body"]?.string,
-            body.utf8.count <= PinFailureReport.bodyLimit
+            body.utf8.count <= PinFailureReport.bodyLimit, Self.isSendable(Array(body.utf8), to: collector)
         else { return nil }
         self.init(
             name: name, collector: collector, body: Array(body.utf8),
             due: Date(timeIntervalSince1970: Double(due)), attempts: attempts)
+    }
+
+    /// Whether a body is a report, in either format, that may go to this collector.
+    private static func isSendable(_ body: [UInt8], to collector: URL) -> Bool {
+        let document = JSONCReader.read(body, dialect: .json)
+        guard document.problems.isEmpty, let root = document.root,
+            let host = root["hostname"]?.string.flatMap({ try? ServerName($0) }),
+            let noted = root["noted-hostname"]?.string.flatMap({ try? ServerName($0) }),
+            let includesSubdomains = root["include-subdomains"]?.bool
+        else { return false }
+        return PinReportSpool.isReportable(
+            collector, host: host, noted: noted, includesSubdomains: includesSubdomains)
     }
 }

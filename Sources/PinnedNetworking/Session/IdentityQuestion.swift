@@ -51,7 +51,7 @@ struct IdentityQuestion: Sendable {
     @Sendable func choose(_ issuers: [[UInt8]]) async throws -> ClientIdentity? {
         let space = URLProtectionSpace(
             clientCertificateFor: name, port: port, issuers: issuers, protocol: scheme, proxyType: proxyType)
-        let stored = session.storedCredential(for: space)
+        let stored = await session.storedCredentials().credential(for: space)
         let challenge = URLAuthenticationChallenge(protectionSpace: space, proposedCredential: stored)
         task.limit.progress(to: .delegate)
         let answer = try await session.answer(to: challenge, of: task)
@@ -73,7 +73,7 @@ struct IdentityQuestion: Sendable {
             guard let credential = answer.credential, let identity = try credential.shownIdentity() else {
                 return note(nil, by: answer.step)
             }
-            session.keep(credential, for: space)
+            await session.keep(credential, for: space)
             return note(identity, by: answer.step)
         }
     }
@@ -124,32 +124,44 @@ struct CancelledChallenge: Error, CustomStringConvertible {
 }
 
 extension URLSession {
-    /// The credential that default handling uses for a space, of a user or of anybody: one that was given for this
-    /// session, or the storage's.
-    func storedCredential(for space: URLProtectionSpace, user: String? = nil) -> URLCredential? {
-        for storage in [credentials, settings.credentialStorage] {
-            let credential =
-                if let user { storage?.credential(of: user, for: space) } else { storage?.bestCredential(for: space) }
-            if let credential { return credential }
-        }
-        return nil
+    /// What default handling uses: what was given for this session, else what the storage keeps.
+    func storedCredentials() async -> StoredCredentials {
+        var storages = [await credentials.snapshot()]
+        if let storage = settings.credentialStorage { storages.append(await storage.snapshot()) }
+        return StoredCredentials(storages: storages)
     }
 
-    /// The identity that default handling shows in a space.
+    /// The identity that default handling shows in a space. Identities are kept in memory alone, so that nothing waits.
     func storedIdentity(for space: URLProtectionSpace) -> ClientIdentity? {
-        try? storedCredential(for: space)?.shownIdentity()
+        let storages = [credentials, settings.credentialStorage].compactMap { $0?.lastSnapshot }
+        return try? StoredCredentials(storages: storages).credential(for: space)?.shownIdentity()
     }
 
     /// Keeps a credential that was used, as long as its persistence says.
-    func keep(_ credential: URLCredential, for space: URLProtectionSpace) {
+    func keep(_ credential: URLCredential, for space: URLProtectionSpace) async {
         switch credential.persistence {
         case .none: break
-        case .forSession: credentials.setDefaultCredential(credential, for: space)
+        case .forSession: await credentials.keep(credential, for: space)
         case .permanent, .synchronizable:
-            (settings.credentialStorage ?? credentials).setDefaultCredential(credential, for: space)
+            await (settings.credentialStorage ?? credentials).keep(credential, for: space)
         }
     }
 
     /// Whether anybody could be asked about a task.
     func hasDelegate(for task: URLSessionTask) -> Bool { delegate != nil || task.delegate != nil }
+}
+
+/// What a session's storages hold at one time.
+struct StoredCredentials: Sendable {
+    /// The one that counts most first.
+    let storages: [KeptCredentials]
+
+    /// The credential that default handling uses for a space, of a user or of anybody.
+    func credential(for space: URLProtectionSpace, user: String? = nil) -> URLCredential? {
+        for storage in storages {
+            let entry = storage.entry(for: space)
+            if let credential = if let user { entry[user] } else { entry.bestCredential } { return credential }
+        }
+        return nil
+    }
 }

@@ -16,7 +16,7 @@ struct Judge: Sendable {
     private let store: TrustStore
     private let roots: [UInt8]
 
-    /// Throws when the system's trust store is needed and cannot be read.
+    /// Throws ``SystemTrustStore/Unread`` when the system's trust store is needed and was not read yet.
     init(
         _ name: ServerName, port: UInt16, protocol scheme: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil,
         by trust: SessionTrust, for task: URLSessionTask, of session: URLSession
@@ -29,7 +29,7 @@ struct Judge: Sendable {
         self.proxyType = proxyType
         policy = trust.pinning
         let anchors = policy?.rule(for: name, port: Int(port))?.anchors
-        store = try anchors ?? trust.store ?? SystemTrustStore.load()
+        store = try anchors ?? trust.store ?? SystemTrustStore.read()
         roots = store.digest
     }
 
@@ -63,11 +63,11 @@ struct Judge: Sendable {
     /// else. Throws when they refuse the server, or cancel.
     func askAgain(about server: JudgedServer) async throws -> Bool {
         guard session.hasDelegate(for: task) else {
-            observe(server)
+            await observe(server)
             return true
         }
         if server.isJudgedForSession {
-            observe(server)
+            await observe(server)
         } else {
             let judgement = try await question(server.trust, .reused).judge()
             guard judgement.acceptance(for: task) == server.approval.acceptance else {
@@ -78,8 +78,9 @@ struct Judge: Sendable {
         return try await identityQuestion().choose(open.issuers)?.digest == open.shown
     }
 
-    /// Tells the observer about a server that the task's delegates were asked about, or needn't be.
-    func observe(_ server: JudgedServer) {
+    /// Tells the observer about a server that the task's delegates were asked about, or needn't be. Off the event loop,
+    /// since the observer is the program's own code.
+    func observe(_ server: JudgedServer) async {
         if session.settings.observer != nil { question(server.trust, .reused).observe(server) }
     }
 

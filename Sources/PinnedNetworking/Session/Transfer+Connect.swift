@@ -14,9 +14,12 @@ extension Transfer {
 
     /// A connection whose approval holds for this very request: one that an earlier request left, or a new one.
     func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
+        try await SystemTrustStore.whenRead { try await lease(place) }
+    }
+
+    private func lease(_ place: ConnectionPool.Place) async throws -> PooledConnection {
         if let held = await takeHeld(at: place) {
-            let judges = try Judges(place, for: task, of: session)
-            if judges.hold(held), held.isValid(at: Date()) { return held }
+            if (try? Judges(place, for: task, of: session))?.hold(held) == true, held.isValid(at: Date()) { return held }
             await session.pool.close(held, at: place)
         }
         // Connections that have shown somebody else than this task's delegates choose.
@@ -64,7 +67,7 @@ extension Transfer {
         let isKnown = asked.contains { $0 === connection }
         for (judge, server) in judges.servers(of: connection) {
             if isKnown {
-                judge.observe(server)
+                await judge.observe(server)
             } else if try await !judge.askAgain(about: server) {
                 return false
             }

@@ -19,7 +19,11 @@ extension Transfer {
     func logIntoProxy(_ head: HTTPResponseHead, _ login: ConnectionLogin?) async throws -> Bool {
         guard let request = proxyRequest(isTunnel: true) else { return false }
         let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
-        return try await proceed(\.proxyLogin, request, head, response, login)
+        bodyProofs = []
+        let isAnswered = try await proceed(\.proxyLogin, request, head, response, login)
+        // The tunnel begins behind the header: the body that a proof covers is empty.
+        if head.statusCode / 100 == 2 { for proof in bodyProofs { try proof.check([]) } }
+        return isAnswered
     }
 
     typealias Login = ReferenceWritableKeyPath<Transfer, AuthenticationExchange?>
@@ -37,6 +41,7 @@ extension Transfer {
             try await check(connection, request, head)
         }
         lastRefusal = response
+        if head.statusCode == request.place.statusCode { await noteStored(for: login) }
         let step = self[keyPath: login]?.received(
             statusCode: head.statusCode, fields: head.fields, login: connection?.progress)
         return try await proceed(login, step)
@@ -50,7 +55,7 @@ extension Transfer {
             case nil:
                 return false
             case .deliver(let outcome):
-                note(outcome)
+                await note(outcome)
                 return false
             case .retry:
                 try await discardBody()
@@ -64,14 +69,22 @@ extension Transfer {
                     protectionSpace: question.space, proposedCredential: question.proposedCredential,
                     previousFailureCount: question.previousFailureCount, failureResponse: lastRefusal)
                 let answer = try await session.answer(to: challenge, of: task)
+                // The delegate may have stored one.
+                await noteStored(for: login)
                 step = self[keyPath: login]?.answered(answer)
             }
         }
     }
 
-    private func note(_ outcome: AuthenticationOutcome) {
-        if let (credential, space) = outcome.accepted { session.keep(credential, for: space) }
-        if let proof = outcome.bodyProof { bodyProof = proof }
+    /// Lets a login go on with what is stored now.
+    func noteStored(for login: Login) async {
+        let stored = await session.storedCredentials()
+        self[keyPath: login]?.stored = { stored.credential(for: $0, user: $1) }
+    }
+
+    private func note(_ outcome: AuthenticationOutcome) async {
+        if let (credential, space) = outcome.accepted { await session.keep(credential, for: space) }
+        if let proof = outcome.bodyProof { bodyProofs.append(proof) }
     }
 
     // MARK: What is sent
@@ -111,10 +124,7 @@ extension Transfer {
     }
 
     private func newLogin(after request: AuthenticationRequest? = nil) -> AuthenticationExchange {
-        let session = session
-        return AuthenticationExchange(cache: session.logins, after: request) { space, user in
-            session.storedCredential(for: space, user: user)
-        }
+        AuthenticationExchange(cache: session.logins, after: request)
     }
 
     private var originRequest: AuthenticationRequest {

@@ -33,8 +33,8 @@ final class Transfer: TaskTransfer {
     /// The stream that was given last.
     private var bodyStream: BodyStream?
 
-    /// What the body has to prove of the server, when the header alone did not (RFC 7616, section 3.5).
-    var bodyProof: AuthenticationOutcome.BodyProof?
+    /// What the body has to prove of the server and of a proxy, when the header alone did not (RFC 7616, section 3.5).
+    var bodyProofs: [AuthenticationOutcome.BodyProof] = []
     private var provenBody: [UInt8] = []
     /// The response that the delegates are asked about.
     var lastRefusal: HTTPURLResponse?
@@ -122,11 +122,11 @@ final class Transfer: TaskTransfer {
         }
         guard !parts.isEmpty else {
             task.note { $0.responseEnd = Date() }
-            try bodyProof?.check(provenBody)
+            for proof in bodyProofs { try proof.check(provenBody) }
             return nil
         }
         let part = parts.removeFirst()
-        if bodyProof != nil {
+        if !bodyProofs.isEmpty {
             // It can only be judged whole, and it is the server who says that there is a proof.
             guard part.count <= URLSession.collectedBodyLimit - provenBody.count else {
                 await abandon()
@@ -208,7 +208,7 @@ final class Transfer: TaskTransfer {
             lease = (connection, place)
             // There is nothing to read before something was sent.
             (parts, head, hasEnded, hasAnswered) = ([], nil, true, false)
-            (bodyProof, provenBody) = (nil, [])
+            (bodyProofs, provenBody) = ([], [])
             guard let sent = try await requestHead(plain, on: connection) else {
                 lease = nil
                 if connection.login == nil {
@@ -339,7 +339,10 @@ final class Transfer: TaskTransfer {
         switch request.content {
         case nil: return nil
         case .data(let data): return RequestBodyReader(data)
-        case .file(let url): return try RequestBodyReader(file: url)
+        case .file(let url):
+            let reader = try await BlockingWork.run { () throws(RequestBodyError) in try RequestBodyReader(file: url) }
+            guard let reader else { throw CancellationError() }
+            return reader
         case .stream(let first):
             if bodyStream == nil { bodyStream = first }
             if let bodyStream, bodyStream.isUntouched { return RequestBodyReader(bodyStream) }

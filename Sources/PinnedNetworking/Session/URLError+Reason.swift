@@ -54,7 +54,6 @@ extension URLError.Code {
         case let reason as AuthenticationError: self.init(reason)
         case let reason as RequestBodyError: self = reason.code
         case let reason as DownloadError: self = reason.code
-        case ConnectionLoginError.cancelled: self = .cancelled
         case is TrustStoreError: self = .secureConnectionFailed
         case is CancelledChallenge, is CancellationError, is InvalidSessionError: self = .cancelled
         default: self = .unknown

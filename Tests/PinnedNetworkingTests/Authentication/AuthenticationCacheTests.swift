@@ -275,34 +275,116 @@ private let aheadRows = [
         #expect(forwarded.sent == [try basic("u")])
     }
 
-    @Test("The oldest of 1,000 spaces and of a space's 32 directories make room")
+    @Test("The oldest of a server's 32 spaces and of a space's 32 directories make room")
     func limits() throws {
         let cache = AuthenticationCache()
-        for number in 0...AuthenticationCache.limit {
-            let request = try AuthenticationRequest.get("/\(number)/x")
-            var known = KnownAuthentication(
-                credential("u\(number)"), .basic("\(number)"), in: request.space("r\(number)"), for: request)
-            known.learn(request.path)
-            cache.note(known, isNewer: true)
-        }
+        for number in 0...AuthenticationCache.spaceLimit { try note(in: cache, "/\(number)/x", realm: "r\(number)") }
         #expect(cache.authentication(ahead: try .get("/0/x")) == nil)
-        #expect(cache.authentication(ahead: try .get("/1/x"))?.credential == credential("u1"))
-        #expect(cache.authentication(ahead: try .get("/1000/x"))?.credential == credential("u1000"))
+        #expect(cache.authentication(ahead: try .get("/1/x"))?.credential == credential("u"))
+        #expect(cache.authentication(ahead: try .get("/32/x"))?.credential == credential("u"))
 
         let request = try AuthenticationRequest.get("/")
-        for round in 1...2 {
-            #expect(cache.nextCount(of: "n", at: request.place) == round)
-        }
-        for number in 1...AuthenticationCache.limit {
-            #expect(cache.nextCount(of: "\(number)", at: request.place) == 1)
-        }
-        #expect(cache.nextCount(of: "n", at: request.place) == 1)
-        #expect(cache.nextCount(of: "1000", at: request.place) == 2)
-
         var known = KnownAuthentication(credential("u"), .basic(""), in: request.space("r"), for: request)
         for number in 0..<40 { known.learn("/\(number)/") }
         #expect(known.paths.count == KnownAuthentication.pathLimit)
         #expect(known.coverage(of: "/7/x") == nil)
         #expect(known.coverage(of: "/8/x") == 3)
+    }
+
+    private func note(in cache: AuthenticationCache, _ target: String, realm: String, host: String = "example.org")
+        throws
+    {
+        let request = try AuthenticationRequest.get(target, host: host)
+        var known = KnownAuthentication(credential("u"), .basic(realm), in: request.space(realm), for: request)
+        known.learn(request.path)
+        cache.note(known, isNewer: true)
+    }
+
+    @Test("QL1: a path of 240 KB is looked up among all that a server can make known, which is bounded")
+    func longPaths() throws {
+        let cache = AuthenticationCache()
+        let deep = String(repeating: "/a", count: 120_000)
+        for number in 0..<1_000 { try note(in: cache, "/\(number)/x", realm: "r\(number)") }
+        for number in 0..<1_000 { try note(in: cache, "/\(number)" + deep, realm: "long\(number)") }
+        for dots in ["/..", "/.", "/%2e%2E", "/.%2e", "/%2E.", "/%2e"] {
+            #expect(cache.authentication(ahead: try .get("/999" + deep + dots + deep)) == nil)
+        }
+        // What is known of long paths is nothing, and the rest is short.
+        #expect(cache.authentication(ahead: try .get("/999" + deep + "/b")) == nil)
+        let request = try AuthenticationRequest.get("/")
+        var known = KnownAuthentication(credential("u"), .basic(""), in: request.space("r"), for: request)
+        for number in 0..<1_000 { known.learn("/\(number)" + deep) }
+        #expect(known.paths.isEmpty)
+        let longest = "/" + String(repeating: "a", count: KnownAuthentication.pathSizeLimit - 2) + "/"
+        known.learn(longest + "x")
+        #expect(known.paths == [longest])
+        known.learn("/b" + longest + "x")
+        #expect(known.paths == [longest])
+        // A known directory covers a long path.
+        known.learn("/c/x")
+        #expect(known.coverage(of: "/c" + deep) == 3)
+    }
+
+    @Test("QL1: of a Digest domain the first 32 URIs count, without long ones, and the rest is asked for")
+    func longDomain() throws {
+        let long = "/" + String(repeating: "l", count: DigestChallenge.uriLimit)
+        let entries = ["/first/", long] + (0..<29).map { "/\($0)/" } + ["/last/", "/beyond/"]
+        let all = entries + (0..<5_000).map { "/more\($0)" }
+        let challenge = #"Digest realm="r", nonce="n", qop=auth, domain=" \#(all.joined(separator: "  ")) ""#
+        let parsed = try #require(HTTPChallenge.parse([challenge]).first.flatMap { DigestChallenge($0) })
+        #expect(parsed.domain == entries.filter { $0 != long && $0 != "/beyond/" })
+        let known = session(after: try .get("/login/x"), to: .asks(challenge))
+        for (target, isSent) in [
+            ("/first/x", true), ("/last/x", true), ("/login/y", true), ("/beyond/x", false), ("/more1", false),
+            (long, false), ("/", false),
+        ] {
+            var task = known.next()
+            _ = task.run(try .get(target), server: { _ in .ok })
+            #expect((task.sent.first != .some(nil)) == isSent, "\(target.prefix(20))")
+        }
+        // Nothing but long ones is not the whole server.
+        let only = try #require(
+            HTTPChallenge.parse([#"Digest realm="r", nonce="n", qop=auth, domain="\#(long)""#]).first)
+        #expect(DigestChallenge(only)?.domain == [])
+        let blank = try #require(HTTPChallenge.parse([#"Digest realm="r", nonce="n", qop=auth, domain="  ""#]).first)
+        #expect(DigestChallenge(blank)?.domain == .some(nil))
+    }
+
+    @Test("One server's nonces and spaces make no room among those of another")
+    func rooms() throws {
+        let cache = AuthenticationCache()
+        let request = try AuthenticationRequest.get("/a/x")
+        try note(in: cache, "/a/x", realm: "r")
+        for round in 1...2 {
+            #expect(cache.nextCount(of: "n", at: request.place) == round)
+        }
+        let hostile = try AuthenticationRequest.get("/", host: "hostile.example")
+        for number in 0..<1_000 {
+            #expect(cache.nextCount(of: "\(number)", at: hostile.place) == 1)
+            try note(in: cache, "/\(number)/", realm: "\(number)", host: "hostile.example")
+        }
+        #expect(cache.nextCount(of: "n", at: request.place) == 3)
+        #expect(cache.authentication(ahead: request)?.credential == credential("u"))
+        // Its own make room among themselves, those first that were not used for longest.
+        #expect(cache.nextCount(of: "872", at: hostile.place) == 2)
+        for number in 1_000..<1_000 + AuthenticationCache.nonceLimit - 1 {
+            #expect(cache.nextCount(of: "\(number)", at: hostile.place) == 1)
+        }
+        #expect(cache.nextCount(of: "872", at: hostile.place) == 3)
+        #expect(cache.nextCount(of: "873", at: hostile.place) == 1)
+    }
+
+    @Test("The server that was used longest ago makes room for the 257th")
+    func places() throws {
+        let cache = AuthenticationCache()
+        for number in 0..<AuthenticationCache.placeLimit {
+            try note(in: cache, "/a/x", realm: "r", host: "h\(number).example")
+        }
+        // In use again.
+        try note(in: cache, "/a/x", realm: "r", host: "h0.example")
+        try note(in: cache, "/a/x", realm: "r", host: "new.example")
+        for (host, isKnown) in [("h0", true), ("h1", false), ("h2", true), ("new", true)] {
+            #expect((cache.authentication(ahead: try .get("/a/", host: host + ".example")) != nil) == isKnown)
+        }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPMessages
 import Testing
 
 @testable import PinnedNetworking
@@ -71,8 +72,9 @@ private let usabilityRows = [
         let challenge = HTTPChallenge.parse([row.challenge]).first.flatMap(DigestChallenge.init)
         let reading = challenge.map {
             UsabilityRow.Reading(
-                realm: $0.realm, nonce: $0.nonce, opaque: $0.opaque, algorithm: $0.algorithm.name, quality: $0.quality,
-                isStale: $0.isStale, domain: $0.domain)
+                realm: $0.realm.map(HTTPField.text), nonce: HTTPField.text($0.nonce),
+                opaque: $0.opaque.map(HTTPField.text), algorithm: $0.algorithm.name, quality: $0.quality,
+                isStale: $0.isStale, domain: $0.domain ?? [])
         }
         #expect(reading == row.expected)
     }

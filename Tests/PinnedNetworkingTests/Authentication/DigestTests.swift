@@ -1,3 +1,5 @@
+import CertificateTrust
+import HTTPMessages
 import Testing
 
 @testable import PinnedNetworking
@@ -69,8 +71,8 @@ private let proofRows = [
         #expect(parsed.scheme == "digest")
         #expect(parsed.parameters["response"] == row.response)
         #expect(parsed.parameters["uri"] == row.target)
-        #expect(parsed.parameters["realm"] == challenge.realm)
-        #expect(parsed.parameters["nonce"] == challenge.nonce)
+        #expect(parsed.values["realm"] == challenge.realm)
+        #expect(parsed.values["nonce"] == challenge.nonce)
         if !challenge.hashesUser, row.more["username*"] == nil { #expect(parsed.parameters["username"] == row.user) }
         for (name, expected) in row.more { #expect(parsed.parameters[name] == expected) }
         #expect((parsed.parameters["cnonce"] != nil) == (challenge.quality != nil))
@@ -81,7 +83,8 @@ private let proofRows = [
         let algorithm = try #require(DigestAlgorithm(row.algorithm))
         let secret = try #require(algorithm.hex(row.user, "testrealm", row.password))
         let proof = DigestProof(
-            algorithm: algorithm, secret: secret, nonce: row.nonce, target: "/\(row.test)", quality: nil, count: "",
+            algorithm: algorithm, secret: secret, nonce: Array(row.nonce.utf8), target: "/\(row.test)", quality: nil,
+            count: "",
             clientNonce: "")
         #expect(proof.response(method: row.method, body: nil) == row.response)
     }
@@ -98,7 +101,7 @@ private let proofRows = [
                         parameters: ["realm": "r", "nonce": "n", "algorithm": name + suffix, "qop": quality])))
             let made = try DigestSession(challenge, user: "u", password: "p", clientNonce: "first")
             var session = try #require(made)
-            session.nonce = "later"
+            session.nonce = Array("later".utf8)
             let body = Array("entity".utf8)
             let answer = session.authorization(
                 method: "POST", target: "/t", body: body, count: 0x1A, clientNonce: "second")
@@ -178,6 +181,47 @@ private let proofRows = [
         #expect(parameters["realm"] == hostile)
         #expect(parameters["nonce"] == hostile)
         #expect(parameters["opaque"] == hostile + "\"\u{301}")
+    }
+
+    @Test("Bytes of a server's realm, nonce and opaque come back as they came, in whatever characters (HA9)")
+    func bytes() throws {
+        let texts: [[UInt8]] = [
+            Array("caf\u{E9}".utf8), Array("cafe\u{301}".utf8), [0x63, 0x61, 0x66, 0xE9], [0xFF, 0xFE, 0x80],
+            [0xC3, 0x28], [0xC3, 0xA9, 0xE9], [0xED, 0xA0, 0x80], [0xC0, 0x80], Array("\u{1F511}\u{FEFF}".utf8),
+        ]
+        for text in texts {
+            let quote = [UInt8(ascii: "\"")]
+            let parts: [[UInt8]] = [
+                Array("Digest qop=auth, realm=".utf8), quote, text, quote, Array(", nonce=".utf8), quote, text + [0x31],
+                quote, Array(", opaque=".utf8), text + [0x32],
+            ]
+            // As a response's field, read by the client.
+            let received = HTTPField(name: "WWW-Authenticate", bytes: parts.flatMap(\.self)[...])
+            #expect(received.bytes == parts.flatMap(\.self))
+            let challenge = try #require(HTTPChallenge.parse([received.bytes]).first.flatMap { DigestChallenge($0) })
+            let made = try DigestSession(challenge, user: "J\u{E4}s\u{F8}n", password: "p", clientNonce: "c")
+            let answer = try #require(
+                made?.authorization(method: "GET", target: "/", body: [], count: 1, clientNonce: "c"))
+            // As a request's field, on the wire.
+            let field = HTTPField(name: "Authorization", bytes: answer.value[...])
+            let head = try HTTPRequestHead(
+                method: "GET", target: .origin("/"),
+                origin: HTTPOrigin(scheme: .https, name: try ServerName("a.test"), port: 443), credentials: [field])
+            #expect(head.bytes.firstRange(of: Array("Authorization: ".utf8) + answer.value + [13, 10]) != nil)
+            let sent = try #require(HTTPChallenge.parse([answer.value]).first)
+            #expect(sent.values["realm"] == text)
+            #expect(sent.values["nonce"] == text + [0x31])
+            #expect(sent.values["opaque"] == text + [0x32])
+            #expect(sent.values["username"] == Array("J\u{E4}s\u{F8}n".utf8))
+            // And they are what is hashed.
+            let hash = try #require(DigestAlgorithm(nil))
+            let secret = try #require(hash.hex("J\u{E4}s\u{F8}n".utf8, text, "p".utf8))
+            let request = try #require(hash.hex("GET:/".utf8))
+            #expect(
+                sent.parameters["response"]
+                    == hash.hex(
+                        secret.utf8, text + [0x31], "00000001".utf8, "c".utf8, "auth".utf8, request.utf8))
+        }
     }
 
     @Test("Client nonces hold 128 random bits (HA9)")

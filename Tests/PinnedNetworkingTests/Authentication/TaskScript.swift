@@ -22,7 +22,7 @@ struct TaskScript {
         self.cache = cache
         self.storage = storage
         exchange = AuthenticationExchange(cache: cache) { space, user in
-            if let user { storage.credential(of: user, for: space) } else { storage.bestCredential(for: space) }
+            StoredCredentials(storages: [storage.currentSnapshot()]).credential(for: space, user: user)
         }
     }
 
@@ -107,4 +107,29 @@ func credential(
 
 func basic(_ user: String, password: String = "p") throws -> String {
     try BasicAuthorization.value(user: user, password: password)
+}
+
+extension HTTPChallenge {
+    /// One with these parameters, whose values are UTF-8.
+    init(scheme: String, parameters: [String: String]) {
+        self.init(scheme: scheme, values: parameters.mapValues { Array($0.utf8) })
+    }
+
+    /// The challenges of fields whose values are UTF-8.
+    static func parse(_ values: [String]) -> [HTTPChallenge] { parse(values.map { Array($0.utf8) }) }
+
+    /// The parameters of fields that hold nothing else, and are UTF-8.
+    static func parameters(of values: [String]) -> [String: String]? {
+        information(in: values.map { Array($0.utf8) })?.parameters
+    }
+}
+
+extension DigestAlgorithm {
+    func hex(_ parts: String...) -> String? { hex(parts.joined(separator: ":").utf8) }
+}
+
+extension AuthenticationCache {
+    func nextCount(of nonce: String, at place: AuthenticationPlace) -> UInt32 {
+        nextCount(of: Array(nonce.utf8), at: place)
+    }
 }

@@ -1,5 +1,4 @@
 import HTTPMessages
-import SystemGSSAPI
 import Testing
 
 @testable import PinnedNetworking
@@ -16,23 +15,21 @@ import Testing
 
     @Test("Without a library or a ticket the next scheme of the response is asked about, and Negotiate not again")
     func fallThrough() throws {
-        for reason in [GSSError.noLibrary("libgssapi_krb5.so.2"), .noCredential("no tickets")] {
-            let request = try AuthenticationRequest.get("/")
-            var exchange = TaskScript().exchange
-            #expect(exchange.field(for: request) == nil)
-            #expect(
-                asked(exchange.received(statusCode: 401, fields: Self.both)) == NSURLAuthenticationMethodNegotiate)
-            guard case .retry = exchange.answered(.use(credential("", password: ""))) else {
-                Issue.record("the credential was not taken")
-                return
-            }
-            #expect(exchange.connectionLogin(for: request)?.prepared.connectionMechanism == .negotiate)
-            #expect(exchange.field(for: request) == nil)
-            #expect(exchange.sentLogin != nil)
-            #expect(asked(exchange.cannotLogIn(.negotiate(reason))) == NSURLAuthenticationMethodNTLM)
-            #expect(exchange.sentLogin == nil)
-            #expect(asked(exchange.received(statusCode: 401, fields: Self.both)) == NSURLAuthenticationMethodNTLM)
+        let request = try AuthenticationRequest.get("/")
+        var exchange = TaskScript().exchange
+        #expect(exchange.field(for: request) == nil)
+        #expect(
+            asked(exchange.received(statusCode: 401, fields: Self.both)) == NSURLAuthenticationMethodNegotiate)
+        guard case .retry = exchange.answered(.use(credential("", password: ""))) else {
+            Issue.record("the credential was not taken")
+            return
         }
+        #expect(exchange.connectionLogin(for: request)?.prepared.connectionMechanism == .negotiate)
+        #expect(exchange.field(for: request) == nil)
+        #expect(exchange.sentLogin != nil)
+        #expect(asked(exchange.cannotLogIn()) == NSURLAuthenticationMethodNTLM)
+        #expect(exchange.sentLogin == nil)
+        #expect(asked(exchange.received(statusCode: 401, fields: Self.both)) == NSURLAuthenticationMethodNTLM)
     }
 
     @Test("An empty user stands for tickets, and is no user of NTLM or Basic")

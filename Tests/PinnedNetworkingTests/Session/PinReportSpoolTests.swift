@@ -192,6 +192,59 @@ struct PinReportSpoolTests {
         #expect(waits == [60, 480, 3_840, 30_720])
     }
 
+    @Test(
+        "RP1: a rule that includes subdomains reports to none of them, and to a name that only ends like its host",
+        arguments: [
+            ("https://collector.pinned.test/", false), ("https://a.b.PINNED.test/", false),
+            ("https://notpinned.test/", true), ("https://pinned.test.example/", true),
+            ("https://collector.test/", true),
+        ])
+    func subdomains(collector: String, isTaken: Bool) throws {
+        let url = try #require(URL(string: collector))
+        let host = try ServerName("www.pinned.test")
+        let noted = try ServerName("pinned.test")
+        for includesSubdomains in [true, false] {
+            #expect(
+                PinReportSpool.isReportable(url, host: host, noted: noted, includesSubdomains: includesSubdomains)
+                    == (isTaken || !includesSubdomains))
+        }
+    }
+
+    @Test(
+        "RP1: a report that is read back is checked like a new one, and removed when it may not be sent",
+        arguments: [
+            ("https://collector.test/", nil, true), ("https://notpinned.test/", nil, true),
+            ("http://collector.test/", nil, false), ("https://127.0.0.1/", nil, false),
+            ("https://169.254.169.254/latest", nil, false), ("https://localhost/", nil, false),
+            ("https://printer.local/", nil, false), ("https://me:pw@collector.test/", nil, false),
+            ("file:///etc/passwd", nil, false), ("https://www.pinned.test/", nil, false),
+            ("https://pinned.test/", nil, false), ("https://sub.pinned.test/", nil, false),
+            ("https://collector.test/", "", false), ("https://collector.test/", "{}", false),
+            ("https://collector.test/", #"{"hostname": "x"}"#, false),
+            (
+                "https://collector.test/",
+                #"{"hostname": "a b", "noted-hostname": "pinned.test", "include-subdomains": true}"#, false
+            ),
+            (
+                "https://collector.test/",
+                #"{"hostname": "a.test", "noted-hostname": "b.test", "include-subdomains": true, "x": ""#
+                    + String(repeating: "x", count: PinFailureReport.bodyLimit) + #""}"#, false
+            ),
+        ] as [(String, String?, Bool)])
+    func readBack(collector: String, body: String?, isKept: Bool) throws {
+        let path = folder.path + "/spool"
+        let folder = try ReportFolder(path)
+        let own = #"{"hostname": "www.pinned.test", "noted-hostname": "pinned.test", "include-subdomains": true}"#
+        let report = QueuedReport(
+            name: "2026-11-20-" + String(repeating: "a", count: 64),
+            collector: try #require(URL(string: collector)), body: Array((body ?? own).utf8), due: Date())
+        // As a new one it is written whatever it is.
+        folder.add([report], limit: 9, today: "2026-11-20")
+        #expect(folder.names == [report.name])
+        #expect(folder.waiting(limit: 9).map(\.collector) == (isKept ? [report.collector] : []))
+        #expect(folder.names == (isKept ? [report.name] : []))
+    }
+
     @Test("What is in the directory and is no report is removed or passed over, and a directory of others refused")
     func strangers() throws {
         let path = folder.path + "/spool"

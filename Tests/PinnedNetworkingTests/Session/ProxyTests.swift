@@ -105,7 +105,7 @@ struct ProxyTests {
     func invalidDomain(entry: String, isExclusion: Bool) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
-            try await LoopbackServer(plain: .stall).run { proxy in
+            try await LoopbackServer(plain: .closeAfterAccept).run { proxy in
                 var way = try proxy.configuration()
                 // A valid entry before it changes nothing.
                 if isExclusion {

@@ -6,23 +6,21 @@ import CertificateTrust
 extension FuzzTarget {
     /// The values of fields, one a line: what they challenge to, and what answers it.
     static let challenge = FuzzTarget(name: "challenge") { bytes in
-        let values = bytes.prefix(HTTPResponseParser.headLimit).split(separator: 0x0A).map {
-            String(decoding: $0, as: UTF8.self)
-        }
+        let values = bytes.prefix(HTTPResponseParser.headLimit).split(separator: 0x0A).map { Array($0) }
         let challenges = HTTPChallenge.parse(values)
         precondition(challenges.count <= HTTPChallenge.challengeLimit)
         for challenge in challenges {
             precondition(HTTPGrammar.isToken(challenge.scheme.utf8))
             precondition(challenge.scheme == HTTPField.foldedName(challenge.scheme))
-            precondition(challenge.parameters.count <= HTTPChallenge.parameterLimit)
-            precondition(challenge.token68 == nil || challenge.parameters.isEmpty, "token and parameters")
+            precondition(challenge.values.count <= HTTPChallenge.parameterLimit)
+            precondition(challenge.token68 == nil || challenge.values.isEmpty, "token and parameters")
             answer(challenge)
         }
-        let written = challenges.map(\.written).joined(separator: ", ")
-        if written.utf8.count <= HTTPChallenge.sizeLimit {
+        let written = Array(challenges.map(\.written).joined(separator: Array(", ".utf8)))
+        if written.count <= HTTPChallenge.sizeLimit {
             precondition(HTTPChallenge.parse([written]) == challenges, "read otherwise when written again: \(written)")
         }
-        guard let information = HTTPChallenge.parameters(of: values) else { return }
+        guard let information = HTTPChallenge.information(in: values)?.parameters else { return }
         precondition(information.count <= HTTPChallenge.parameterLimit)
         precondition(proof.verdict(on: information, body: []) != .valid, "a proof by somebody without the secret")
     }
@@ -33,24 +31,26 @@ extension FuzzTarget {
             let session = try? DigestSession(digest, user: "J\u{E4}s\u{F8}n \"Doe\\", password: "p", clientNonce: "c"),
             let value = session.authorization(method: "GET", target: "/a", body: [1], count: 1, clientNonce: "c")?.value
         else { return }
-        let field = HTTPField(name: "Authorization", value: value)
+        let field = HTTPField(name: "Authorization", bytes: value[...])
+        precondition(field.bytes == value, "bytes were lost")
         guard let name = try? ServerName("a.test") else { preconditionFailure("a name was refused") }
         let origin = HTTPOrigin(scheme: .https, name: name, port: 443)
         precondition(
             (try? HTTPRequestHead(method: "GET", target: .origin("/a"), origin: origin, credentials: [field])) != nil,
             "an answer that cannot be sent")
-        guard value.utf8.count <= HTTPChallenge.sizeLimit else { return }
+        guard value.count <= HTTPChallenge.sizeLimit else { return }
         let read = HTTPChallenge.parse([value])
         precondition(read.count == 1 && read[0].scheme == "digest", "the answer reads as something else: \(value)")
-        let parameters = read[0].parameters
-        precondition(parameters["nonce"] == digest.nonce && parameters["uri"] == "/a")
-        precondition(parameters["realm"] == digest.realm ?? "" && parameters["opaque"] == digest.opaque)
+        let values = read[0].values
+        precondition(values["nonce"] == digest.nonce && values["uri"] == Array("/a".utf8))
+        precondition(values["realm"] == digest.realm ?? [] && values["opaque"] == digest.opaque)
     }
 
     private static let proof: DigestProof = {
         guard let algorithm = DigestAlgorithm("MD5") else { preconditionFailure("MD5 is unknown") }
         return DigestProof(
-            algorithm: algorithm, secret: "secret", nonce: "b", target: "/a", quality: .auth, count: "00000001",
+            algorithm: algorithm, secret: "secret", nonce: Array("b".utf8), target: "/a", quality: .auth,
+            count: "00000001",
             clientNonce: "c")
     }()
 
@@ -78,16 +78,16 @@ extension FuzzTarget {
 
 extension HTTPChallenge {
     /// As a server may write it.
-    fileprivate var written: String {
-        if let token68 { return "\(scheme) \(token68)" }
-        let parameters = parameters.map { name, value in
-            var quoted = ""
-            for scalar in value.unicodeScalars {
-                if scalar == "\"" || scalar == "\\" { quoted += "\\" }
-                quoted.unicodeScalars.append(scalar)
+    fileprivate var written: [UInt8] {
+        if let token68 { return Array("\(scheme) \(token68)".utf8) }
+        let parameters = values.map { name, value in
+            var quoted = Array("\(name)=\"".utf8)
+            for byte in value {
+                if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { quoted.append(UInt8(ascii: "\\")) }
+                quoted.append(byte)
             }
-            return "\(name)=\"\(quoted)\""
+            return quoted + [UInt8(ascii: "\"")]
         }
-        return parameters.isEmpty ? scheme : "\(scheme) \(parameters.joined(separator: ", "))"
+        return Array(scheme.utf8) + (parameters.isEmpty ? [] : [0x20]) + parameters.joined(separator: Array(", ".utf8))
     }
 }

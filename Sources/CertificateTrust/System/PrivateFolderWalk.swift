@@ -1,0 +1,135 @@
+import Glibc
+
+/// Opens a directory one step after the other from the root, each below the descriptor of the last.
+///
+/// Whoever owns a directory, or can write to it, can put another one in the place of what is in it. So each directory on
+/// the way belongs to root or to this user, and others can write to it only where they can't rename what isn't theirs
+/// (the sticky bit, as on `/tmp`). Symbolic links are followed under the same rule, apart from the last step's.
+struct PrivateFolderWalk: ~Copyable {
+    /// The directory that the walk has come to.
+    private var descriptor: Int32
+    /// Its path without links, for messages.
+    private var place: [String] = []
+    /// Names to be opened, the next one last.
+    private var steps: [String]
+    private var linkCount = 0
+
+    private let path: String
+
+    /// As many as Linux follows (path_resolution(7)).
+    private static let linkLimit = 40
+    /// `O_PATH`, which Swift's Glibc lacks: no more rights are needed than to pass through.
+    private static let passing: Int32 = 0o10_000_000
+
+    /// Opens the directory at a path that begins with a slash; `creates` makes what is missing, with mode 0700. What the
+    /// directory itself is like is the caller's to check.
+    static func open(_ path: String, creates: Bool) throws(PrivateFolderError) -> Int32 {
+        var walk = try PrivateFolderWalk(path)
+        while let name = walk.steps.popLast() {
+            if let opened = try walk.enter(name, creates: creates) { return opened }
+        }
+        // The root itself.
+        let opened = unsafe Glibc.open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard opened >= 0 else { throw walk.failed("open") }
+        return opened
+    }
+
+    private init(_ path: String) throws(PrivateFolderError) {
+        self.path = path
+        steps = Self.names(path).reversed()
+        descriptor = unsafe Glibc.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failed("open") }
+        try checkParent(descriptor)
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    private static func names(_ path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.filter { $0 != "." }
+    }
+
+    private var text: String { "/" + place.joined(separator: "/") }
+
+    /// Moves into the directory of this name, or to where its link leads; at the last step returns the directory.
+    private mutating func enter(_ name: String, creates: Bool) throws(PrivateFolderError) -> Int32? {
+        if name == ".." { _ = place.popLast() } else { place.append(name) }
+        if creates, unsafe mkdirat(descriptor, name, 0o700) != 0, errno != EEXIST, errno != EROFS, errno != EACCES {
+            throw failed("make")
+        }
+        if steps.isEmpty {
+            let opened = unsafe openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            guard opened >= 0 else { throw PrivateFolderError(path: path, reason: reason("open")) }
+            return opened
+        }
+        let opened = unsafe openat(descriptor, name, Self.passing | O_NOFOLLOW | O_CLOEXEC)
+        guard opened >= 0 else {
+            let isMissing = errno == ENOENT && !creates
+            throw PrivateFolderError(path: isMissing ? path : text, reason: reason("open"))
+        }
+        do throws(PrivateFolderError) {
+            if try checkParent(opened) {
+                try follow(name)
+                close(opened)
+            } else {
+                move(to: opened)
+            }
+        } catch {
+            close(opened)
+            throw error
+        }
+        return nil
+    }
+
+    private mutating func move(to next: Int32) {
+        close(descriptor)
+        descriptor = next
+    }
+
+    /// Puts what a link says before the steps that are left.
+    private mutating func follow(_ name: String) throws(PrivateFolderError) {
+        linkCount += 1
+        guard linkCount <= Self.linkLimit else {
+            throw PrivateFolderError(path: text, reason: .failed(operation: "open", errno: ELOOP))
+        }
+        var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe target.withUnsafeMutableBytes { bytes in
+            guard let start = bytes.baseAddress else { return -1 }
+            return unsafe readlinkat(descriptor, name, start.assumingMemoryBound(to: CChar.self), bytes.count)
+        }
+        guard count > 0, count < target.count else { throw failed("open") }
+        let destination = String(decoding: target[..<count], as: UTF8.self)
+        steps += Self.names(destination).reversed()
+        _ = place.popLast()
+        guard destination.utf8.first == UInt8(ascii: "/") else { return }
+        let root = unsafe Glibc.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
+        guard root >= 0 else { throw failed("open") }
+        move(to: root)
+        place = []
+    }
+
+    /// Throws unless nobody but root and this user can replace what is in a directory; true for a link, which nobody
+    /// else may have made.
+    @discardableResult
+    private func checkParent(_ opened: Int32) throws(PrivateFolderError) -> Bool {
+        var status = stat()
+        guard unsafe fstat(opened, &status) == 0 else { throw failed("look at") }
+        let kind = status.st_mode & S_IFMT
+        guard kind == S_IFDIR || kind == S_IFLNK else { throw PrivateFolderError(path: text, reason: .otherKind) }
+        guard status.st_uid == 0 || status.st_uid == geteuid() else {
+            throw PrivateFolderError(path: text, reason: .foreignParent)
+        }
+        // A link's mode says nothing.
+        guard kind == S_IFLNK || status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
+            throw PrivateFolderError(path: text, reason: .openParent)
+        }
+        return kind == S_IFLNK
+    }
+
+    private func failed(_ operation: String) -> PrivateFolderError {
+        PrivateFolderError(path: text, reason: reason(operation))
+    }
+
+    private func reason(_ operation: String) -> PrivateFolderError.Reason {
+        .failed(operation: operation, errno: errno)
+    }
+}

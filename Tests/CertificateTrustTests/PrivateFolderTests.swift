@@ -1,0 +1,143 @@
+import Glibc
+import TestPKI
+import Testing
+
+@testable import CertificateTrust
+
+/// Who can replace a private directory or what is in it; the modes and links of files are in `StoredCredentialTests`.
+@Suite struct PrivateFolderTests {
+    private let folder: TestFolder
+    private static let stranger = "54321"
+    private static let isRoot = geteuid() == 0
+
+    init() throws { folder = try TestFolder() }
+
+    private var path: String { folder.path + "/a/b" }
+
+    private func run(_ command: String...) throws {
+        #expect(try TestCommand.run(command).status == 0)
+    }
+
+    private func refusal(_ path: String? = nil, creates: Bool = false) -> PrivateFolderError? {
+        do throws(PrivateFolderError) {
+            _ = try PrivateFolder(path: path ?? self.path, creates: creates)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("A private directory is made with mode 0700, and so is every directory above it that is missing")
+    func made() throws {
+        #expect(refusal()?.reason == .failed(operation: "open", errno: ENOENT))
+        // Nothing is kept there yet, wherever on the way it is missing.
+        #expect(refusal()?.path == path)
+        for _ in 1...2 { #expect(refusal(creates: true) == nil) }
+        #expect(refusal() == nil)
+        #expect(refusal(folder.path + "//a/./b/../b/") == nil)
+        let modes = try TestCommand.run(["stat", "-c", "%a", folder.path + "/a", path])
+        #expect(String(decoding: modes.output, as: UTF8.self) == "700\n700\n")
+        _ = try folder.add("", name: "file")
+        #expect(refusal(folder.path + "/file/b", creates: true)?.reason == .otherKind)
+        #expect(refusal(folder.path + "/file", creates: true)?.reason == .failed(operation: "open", errno: ENOTDIR))
+        #expect(refusal("relative", creates: true)?.reason == .relative)
+    }
+
+    @Test(
+        "A private directory below one that others can write to is refused, unless they can't rename what isn't theirs",
+        arguments: [
+            ("0755", true), ("0711", true), ("0700", true), ("1777", true), ("1770", true), ("0775", false),
+            ("0770", false), ("0777", false), ("0757", false), ("0702", false), ("2775", false),
+        ])
+    func writableParent(mode: String, isAccepted: Bool) throws {
+        #expect(refusal(creates: true) == nil)
+        try run("chmod", mode, folder.path + "/a")
+        for creates in [false, true] {
+            let error = refusal(creates: creates)
+            #expect((error == nil) == isAccepted)
+            if let error {
+                #expect(error == PrivateFolderError(path: folder.path + "/a", reason: .openParent))
+                #expect(error.description.contains("chmod go-w"))
+            }
+        }
+        // The same further up.
+        let below = folder.path + "/a/c/d/e"
+        #expect((refusal(below, creates: true) == nil) == isAccepted)
+    }
+
+    @Test(
+        "A private directory, file or lock that belongs to another user is refused",
+        .enabled(if: isRoot, "only root can give files away"))
+    func foreign() throws {
+        let opened = try PrivateFolder(path: path, creates: true)
+        try opened.change { () throws(PrivateFolderError) in try opened.replace("file", with: [1]) }
+        try run("chown", Self.stranger, path + "/file")
+        #expect(throws: PrivateFolderError(path: path + "/file", reason: .foreign)) {
+            try opened.contents(of: "file", limit: 9)
+        }
+        try run("chown", Self.stranger, path + "/.lock")
+        #expect(throws: PrivateFolderError(path: path + "/.lock", reason: .foreign)) {
+            try opened.change { () throws(PrivateFolderError) in }
+        }
+        try run("chown", Self.stranger, path)
+        for creates in [false, true] {
+            #expect(refusal(creates: creates) == PrivateFolderError(path: path, reason: .foreign))
+        }
+    }
+
+    @Test(
+        "A private directory below one of another user is refused, however far above it is",
+        .enabled(if: isRoot, "only root can give directories away"))
+    func foreignParent() throws {
+        let deep = path + "/c/d"
+        #expect(refusal(deep, creates: true) == nil)
+        for parent in [folder.path + "/a", path, path + "/c"] {
+            try run("chown", Self.stranger, parent)
+            for creates in [false, true] {
+                let error = refusal(deep, creates: creates)
+                #expect(error == PrivateFolderError(path: parent, reason: .foreignParent))
+                #expect(error?.description.contains("belongs to another user") == true)
+            }
+            try run("chown", "0", parent)
+            #expect(refusal(deep) == nil)
+        }
+        // The sticky bit keeps others from renaming, not the owner.
+        try run("chmod", "1777", path)
+        try run("chown", Self.stranger, path)
+        #expect(refusal(deep)?.reason == .foreignParent)
+    }
+
+    @Test("A link on the way is followed, and what it leads through is checked like any parent")
+    func links() throws {
+        #expect(refusal(creates: true) == nil)
+        let link = folder.path + "/link"
+        for target in [folder.path + "/a", "a", "./a/b/..", "../" + folder.path.dropFirst(5) + "/a"] {
+            try run("ln", "-sfn", target, link)
+            #expect(refusal(link + "/b") == nil, "\(target)")
+        }
+        // Through a link of a link, to what isn't there yet.
+        try run("ln", "-sfn", "link", folder.path + "/link2")
+        #expect(refusal(folder.path + "/link2/new/x", creates: true) == nil)
+        // The last step is no link.
+        #expect(refusal(link)?.reason == .failed(operation: "open", errno: ENOTDIR))
+        // A safe link into a directory that others can write to.
+        try run("chmod", "0777", folder.path + "/a")
+        #expect(refusal(link + "/b") == PrivateFolderError(path: folder.path + "/a", reason: .openParent))
+        try run("chmod", "0700", folder.path + "/a")
+        #expect(refusal(link + "/b") == nil)
+        // A circle ends.
+        try run("ln", "-sfn", "link2", link)
+        #expect(refusal(link + "/b", creates: true)?.reason == .failed(operation: "open", errno: ELOOP))
+    }
+
+    @Test(
+        "A link of another user is refused, wherever it leads", .enabled(if: isRoot, "only root can give links away"))
+    func foreignLink() throws {
+        #expect(refusal(creates: true) == nil)
+        let link = folder.path + "/link"
+        try run("ln", "-s", "a", link)
+        #expect(refusal(link + "/b") == nil)
+        try run("chown", "-h", Self.stranger, link)
+        #expect(refusal(link + "/b") == PrivateFolderError(path: link, reason: .foreignParent))
+    }
+}

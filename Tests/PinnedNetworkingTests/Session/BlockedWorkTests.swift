@@ -1,0 +1,198 @@
+import CertificateTrust
+import Glibc
+import TestPKI
+import Testing
+
+@testable import PinnedNetworking
+
+/// EL1: a lock, a full disk or a slow file system keeps one task waiting, and no other.
+///
+/// What waits is let go by the test itself, and nothing here runs into a time limit of its own: a test that hangs has
+/// failed.
+@Suite(.timeLimit(.minutes(2)))
+struct BlockedWorkTests {
+    private let site: TestSite
+    private let folder: TestFolder
+    private let directory: URL
+
+    init() throws {
+        site = try TestSite([.dns("pinned.test"), .dns("start.test")])
+        folder = try TestFolder()
+        directory = URL(filePath: folder.path + "/storage")
+    }
+
+    /// Asks for a login below `/login`, and greets everybody else.
+    private static let script = LoopbackServer.Script.answer { request in
+        request.target.hasPrefix("/login") && request.values(of: "Authorization").isEmpty
+            ? .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""]) : .init(body: "hello")
+    }
+
+    /// The lock of a private directory, as another process has it until the file is closed.
+    private func lock(_ directory: String) throws -> FileHandle {
+        let path = directory + "/.lock"
+        if !FileManager.default.fileExists(atPath: path) {
+            _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+        }
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        try #require(flock(file.fileDescriptor, LOCK_EX) == 0)
+        return file
+    }
+
+    private func space(_ host: String) -> URLProtectionSpace {
+        URLProtectionSpace(
+            host: host, port: 443, protocol: NSURLProtectionSpaceHTTPS, realm: "r",
+            authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+    }
+
+    @Test("EL1: a lock that another process holds on the credentials delays the login that keeps one, and nothing else")
+    func lockedStorage() async throws {
+        // Long enough that only the test lets go.
+        let storage = try URLCredentialStorage(directory: directory, patience: .seconds(600))
+        storage.set(credential("known", .permanent), for: space("start.test"))
+        let delegate = TaskAsyncDelegate { challenge in
+            challenge.protectionSpace.isServerTrust
+                ? (.performDefaultHandling, nil)
+                : challenge.protectionSpace.host == "pinned.test"
+                    ? (.useCredential, credential("new", .permanent)) : (.performDefaultHandling, nil)
+        }
+        try await LoopbackServer(chain: site.chain, Self.script).run { server in
+            let session = try site.session(server, delegate: delegate) { $0.urlCredentialStorage = storage }
+            let lock = try lock(directory.path)
+            let isOver = Collected<Void>()
+            let first = Task {
+                defer { isOver.append(()) }
+                return try await session.get("https://pinned.test/login").body
+            }
+            // The server has taken the login; what is left is to keep it.
+            while !server.records.flatMap(\.requests).contains(where: { !$0.values(of: "Authorization").isEmpty }) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            // Another host, another host with a login that is stored, the same host, and who only looks.
+            #expect(try await session.get("https://start.test/").body == "hello")
+            #expect(try await session.get("https://start.test/login").body == "hello")
+            #expect(try await session.get("https://pinned.test/").body == "hello")
+            #expect(storage.defaultCredential(for: space("start.test"))?.user == "known")
+            #expect(storage.defaultCredential(for: space("pinned.test")) == nil)
+            #expect(storage.storageError == nil)
+            #expect(isOver.values.isEmpty)
+            try lock.close()
+            #expect(try await first.value == "hello")
+            #expect(storage.defaultCredential(for: space("pinned.test"))?.user == "new")
+        }
+        let later = try URLCredentialStorage(directory: directory)
+        #expect(later.defaultCredential(for: space("pinned.test"))?.user == "new")
+        #expect(later.defaultCredential(for: space("start.test"))?.user == "known")
+    }
+
+    @Test("Logins that wait for one lock give up together, and their credentials last for the session")
+    func patience() async throws {
+        let storage = try URLCredentialStorage(directory: directory, patience: .milliseconds(300))
+        let lock = try lock(directory.path)
+        await withTaskGroup { group in
+            for number in 0..<20 {
+                group.addTask { await storage.keep(credential("\(number)", .permanent), for: space("pinned.test")) }
+            }
+        }
+        // One after the other they would have taken the suite's time.
+        #expect(storage.credentials(for: space("pinned.test"))?.count == 20)
+        try lock.close()
+        storage.set(credential("last", .permanent), for: space("pinned.test"))
+        #expect(storage.storageError == nil)
+        #expect(try URLCredentialStorage(directory: directory).credentials(for: space("pinned.test"))?["last"] != nil)
+    }
+
+    @Test("An observer of a storage that does not return keeps no other request waiting")
+    func slowObserver() async throws {
+        let storage = URLCredentialStorage()
+        let gate = DispatchSemaphore(value: 0)
+        let calls = Collected<Void>()
+        let observer = NotificationCenter.default.addObserver(
+            forName: .NSURLCredentialStorageChanged, object: storage, queue: nil
+        ) { _ in
+            calls.append(())
+            gate.wait()
+        }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        let delegate = TaskAsyncDelegate { challenge in
+            challenge.protectionSpace.isServerTrust
+                ? (.performDefaultHandling, nil) : (.useCredential, credential("new", .permanent))
+        }
+        try await LoopbackServer(chain: site.chain, Self.script).run { server in
+            let session = try site.session(server, delegate: delegate) { $0.urlCredentialStorage = storage }
+            let first = Task { try await session.get("https://pinned.test/login").body }
+            while calls.values.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(try await session.get("https://start.test/").body == "hello")
+            #expect(calls.values.count == 1)
+            gate.signal()
+            #expect(try await first.value == "hello")
+        }
+    }
+
+    @Test("Work that waits has threads of its own, however much there is of it")
+    func threads() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let begun = Collected<Void>()
+        let count = 200
+        await withTaskGroup { group in
+            for _ in 0..<count {
+                group.addTask {
+                    await BlockingWork.run {
+                        begun.append(())
+                        gate.wait()
+                    }
+                }
+            }
+            while begun.values.count < count { await Task.yield() }
+            #expect(await BlockingWork.run { 1 } == 1)
+            for _ in 0..<count { gate.signal() }
+        }
+        // A task that is cancelled waits no longer.
+        let cancelled = Task {
+            await BlockingWork.run {
+                begun.append(())
+                gate.wait()
+            }
+        }
+        while begun.values.count == count { await Task.yield() }
+        cancelled.cancel()
+        let answer: Void? = await cancelled.value
+        #expect(answer == nil)
+        gate.signal()
+    }
+
+    @Test("EL1: streams and files that wait for their bytes keep no other body from being sent")
+    func slowBodies() async throws {
+        let pipe = folder.path + "/pipe"
+        #expect(try TestCommand.run(["mkfifo", pipe]).status == 0)
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server) { $0.httpMaximumConnectionsPerHost = 100 }
+            let count = 32
+            let waiting = (0..<count).map { number in
+                Task {
+                    var request = URLRequest(url: try #require(URL(string: "https://pinned.test/\(number)")))
+                    request.httpMethod = "POST"
+                    // Opening it waits for a writer.
+                    request.httpBodyStream = InputStream(fileAtPath: pipe)
+                    return try await session.data(for: request).0
+                }
+            }
+            while server.records.filter({ !$0.applicationBytes.isEmpty }).count < count {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            let file = try folder.add("body", name: "file")
+            var request = URLRequest(url: try #require(URL(string: "https://start.test/")))
+            request.httpMethod = "PUT"
+            let (data, _) = try await session.upload(for: request, fromFile: URL(filePath: file))
+            #expect(String(decoding: data, as: UTF8.self) == "hello")
+            // Whoever opens it for writing lets the readers in, and closing it ends them.
+            let writer = try #require(FileHandle(forUpdatingAtPath: pipe))
+            for task in waiting { task.cancel() }
+            for task in waiting { _ = try? await task.value }
+            try writer.close()
+        }
+    }
+}
+
+extension URLProtectionSpace {
+    fileprivate var isServerTrust: Bool { authenticationMethod == NSURLAuthenticationMethodServerTrust }
+}
