@@ -17,6 +17,7 @@ extension CommandDefinition {
         run: { (arguments, environment, console) throws(UsageError) in
             let input = try DialectInput(
                 arguments.operands[0], as: arguments.dialect(.from), host: arguments[.importedHost])
+            try input.requirePins()
             var policy = input.reading.policy
             if let host = arguments[.importedHost] { policy.rename(host) }
             if input.dialect == .policy { policy.rebaseAnchors(from: input.path, to: arguments[.output] ?? "") }

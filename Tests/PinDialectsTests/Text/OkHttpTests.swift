@@ -177,7 +177,8 @@ struct OkHttpTests {
                 ConversionNote(
                     .quirk, .weaker,
                     "the builders of lines 1 and 4 are read as one, so each client would take the other's keys: "
-                        + "give each a file of its own", at: PolicyLocation(path: "Pins.kt", line: 4, column: 9))
+                        + "give each a file of its own", at: PolicyLocation(path: "Pins.kt", line: 4, column: 9),
+                    rule: .misreadSetting)
             ])
     }
 
