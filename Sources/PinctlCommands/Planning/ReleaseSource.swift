@@ -10,17 +10,20 @@ struct ReleaseReader {
     let variables: [String: String]
     /// For dialects that name none.
     let host: String?
+    /// Which policy counts of a file that holds several; nil for each of them.
+    let dialect: PinDialect?
     private var files: TaggedFiles?
     private(set) var releases: [Release] = []
     /// Releases at tags by the bytes of their file, as far as those are all there is to them.
-    private var releaseByBytes: [[UInt8]: Int] = [:]
+    private var releasesByBytes: [[UInt8]: Range<Int>] = [:]
     /// What could not be read, for reports.
     private(set) var unread: [ReportEntry] = []
 
-    init(repository: String, variables: [String: String], host: String?) {
+    init(repository: String, variables: [String: String], host: String?, dialect: PinDialect?) {
         self.repository = repository
         self.variables = variables
         self.host = host
+        self.dialect = dialect
     }
 
     /// Reads a source; what cannot be read is told, and counts as bad input.
@@ -71,7 +74,7 @@ struct ReleaseReader {
         }
         var absent: [String] = []
         // Where rules stand is told with the path.
-        releaseByBytes = [:]
+        releasesByBytes = [:]
         for tag in tags {
             let bytes: [UInt8]
             do throws(InputFileError) {
@@ -84,20 +87,27 @@ struct ReleaseReader {
                 }
                 continue
             }
-            let taken = releases.contains { $0.name == tag.name }
+            let taken = releases.contains { $0.source == tag.name }
             do throws(UsageError) {
                 let name = taken ? "\(tag.name):\(path)" : tag.name
-                if let known = releaseByBytes[bytes] {
-                    releases.append(Release(name: name, equal: releases[known], at: known))
+                if let known = releasesByBytes[bytes] {
+                    for place in known {
+                        let other = releases[place]
+                        releases.append(
+                            Release(
+                                name: name + other.name.dropFirst(other.source.count), of: name, equal: other, at: place
+                            ))
+                    }
                     continue
                 }
+                let first = releases.count
                 var isAlone = true
                 let folder = PolicyFolder(kept: { name, limit throws(InputFileError) in
                     isAlone = false
                     return try files.contents(name, at: tag, limit: limit)
                 })
                 try append(name, path, bytes, in: folder)
-                if isAlone { releaseByBytes[bytes] = releases.count - 1 }
+                if isAlone { releasesByBytes[bytes] = first..<releases.count }
             } catch {
                 for message in error.messages { complain("\(tag.name): \(message)", source, &console) }
             }
@@ -136,17 +146,24 @@ struct ReleaseReader {
         guard count > 0 else { throw .unusable(["\(folder): no file in it is in a dialect that is recognized"]) }
     }
 
-    /// Adds a release; the files that a policy names are read from `folder`.
+    /// Adds a release, or one for each policy of its file; the files that a policy names are read from `folder`.
     private mutating func append(
         _ name: String, _ path: String, _ bytes: [UInt8], in folder: PolicyFolder?
     ) throws(UsageError) {
-        guard let dialect = PinDialect.recognized(in: bytes) else {
+        var dialects = PinDialect.allRecognized(in: bytes)
+        if let dialect, dialects.isEmpty || dialects.contains(dialect) { dialects = [dialect] }
+        guard !dialects.isEmpty else {
             throw .unusable(["\(path): no dialect is recognized: see pinctl help dialects"])
         }
         do throws(PolicyFileError) {
-            guard dialect == .policy else {
-                let reading = try dialect.read(bytes, path: path, host: host)
-                releases.append(Release(name: name, pins: .dialect(dialect, reading.policy)))
+            guard dialects == [.policy] else {
+                var read: [Release] = []
+                for dialect in dialects {
+                    let reading = try dialect.read(bytes, path: path, host: host)
+                    let title = dialect.title(ofPolicyIn: name, among: dialects)
+                    read.append(Release(name: title, of: name, pins: .dialect(dialect, reading.policy)))
+                }
+                releases += read
                 return
             }
             let file =
@@ -169,13 +186,14 @@ struct ReleaseReader {
     /// Notes how many users have each release.
     mutating func assign(_ shares: [(name: String, share: Double)]) throws(UsageError) {
         for (name, share) in shares {
-            guard let index = releases.firstIndex(where: { $0.name == name }) else {
-                throw .unknownChoice(.share, name, known: releases.prefix(50).map(\.name))
+            let places = releases.indices.filter { releases[$0].source == name }
+            guard !places.isEmpty else {
+                throw .unknownChoice(.share, name, known: releases.prefix(50).map(\.source))
             }
-            releases[index].share = share
+            for place in places { releases[place].share = share }
         }
         // Of shares with decimals the sum is not exact.
-        let sum = releases.compactMap(\.share).reduce(0, +)
+        let sum = releases.share
         guard sum < 100.005 else {
             throw .invalidValue(
                 .share, reason: "the shares add up to over 100 %: give each release the part of all users that has it")
