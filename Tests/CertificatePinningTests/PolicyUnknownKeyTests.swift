@@ -19,15 +19,14 @@ struct PolicyUnknownKeyTests {
     private static func text(_ shape: PolicyShape, _ path: String, at target: String, adding extra: String) -> String {
         switch shape {
         case .string: return #""text""#
-        case .boolean: return "true"
+        case .boolean: return "false"
         case .number(let range): return "\(range.lowerBound)"
         case .choice(let choices): return #""\#(choices[0])""#
         case .array(let element, _): return "[\(text(element, path + "[]", at: target, adding: extra))]"
         case .map(let element): return #"{ "name": \#(text(element, path + ".*", at: target, adding: extra)) }"#
         case .either(let first, let second):
-            // The one that holds the object that is meant.
-            let isSecond = objects(second, path).contains { $0.path == target }
-            return text(isSecond ? second : first, path, at: target, adding: extra)
+            let holdsObjects = !objects(second, path).isEmpty
+            return text(holdsObjects ? second : first, path, at: target, adding: extra)
         case .object(let keys):
             let members = keys.map { key in
                 #""\#(key.name)": \#(text(key.shape, path + "." + key.name, at: target, adding: extra))"#

@@ -108,7 +108,7 @@ struct LintQuirkTests {
     func constant() async throws {
         let text = Self.trustKit("").replacing("<key>TSKPublicKeyHashes", with: "<key>kTSKPublicKeyHashes")
         let run = await pinctl("lint", try site.folder.add(text))
-        #expect(run.lines.count == 3 && run.status == 1, "\(run.output)")
+        try #require(run.lines.count == 3 && run.status == 1, "\(run.output)")
         #expect(run.lines[0].hasSuffix(": error: \"api.test\" has no TSKPublicKeyHashes: add 2"))
         #expect(
             run.lines[1].hasSuffix(

@@ -34,7 +34,7 @@ struct TwoPoliciesTests {
     @Test("lint looks at both and names the one of each finding")
     func lint() async throws {
         let run = await pinctl("lint", file)
-        #expect(run.lines.count == 2, "\(run.output)")
+        try #require(run.lines.count == 2, "\(run.output)")
         #expect(run.lines[0].hasPrefix("\(file):5:1: warning[P003] NSPinnedDomains: api.test has one pin"))
         let trustKit = try site.folder.add(
             Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [strangePin, site.leaf.key.pin])
