@@ -84,7 +84,7 @@ struct LintQuirkTests {
         #expect(await pinctl("lint", file, "--rule", "P024=warning").status == 0)
         for command in [["import"], ["export", "--to", "okhttp"]] {
             let refused = await pinctl(command + [file])
-            #expect(refused.errors.contains("no pins: ") && refused.output == "" && refused.status == 2, "\(refused)")
+            #expect(refused.errors.contains("no pins: ") && refused.output == "" && refused.status != 0, "\(refused)")
         }
     }
 
