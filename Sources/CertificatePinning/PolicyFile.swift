@@ -12,6 +12,8 @@ public struct PolicyFile: Sendable {
     package let releases: [String]
     /// The file's values with their places, free keys included.
     package let root: JSONValue
+    /// The pins that have names in this file, those of included files not among them.
+    let names: [String: Pin]
     /// Comments that allow what lint finds.
     let allowances: [LintAllowance]
 
@@ -38,9 +40,11 @@ public struct PolicyFile: Sendable {
         try self.init(bytes: bytes, path: path, in: .current, publicSuffixes: publicSuffixes)
     }
 
-    /// The same with the files that it names read from `folder`.
+    /// The same with the files that it names read from `folder`. A file that gives names to pins for others to include,
+    /// and has no rules, is a policy only where `allowsNamesAlone` says so.
     package init(
-        bytes: [UInt8], path: String, in folder: PolicyFolder, publicSuffixes: PublicSuffixes = .system
+        bytes: [UInt8], path: String, in folder: PolicyFolder, publicSuffixes: PublicSuffixes = .system,
+        allowsNamesAlone: Bool = false
     ) throws(PolicyFileError) {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
         var problems = PolicyProblems(path: path)
@@ -49,7 +53,9 @@ public struct PolicyFile: Sendable {
             problems.add(problem.message, at: problem.position, rule: document.root == nil ? nil : .duplicate)
         }
         guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
-        PolicySchema.file.check(root, "the policy", &problems)
+        let holdsNamesAlone = root["domains"] == nil && root["pins"]?.members?.isEmpty == false
+        let schema = allowsNamesAlone && holdsNamesAlone ? PolicySchema.included : PolicySchema.file
+        schema.check(root, "the policy", &problems)
         var reader = PolicyReader(path: path, folder: folder, publicSuffixes: publicSuffixes, problems: problems)
         policy = reader.policy(root)
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
@@ -63,6 +69,7 @@ public struct PolicyFile: Sendable {
         releases = (root["releases"]?.elements ?? []).compactMap(\.string)
         self.path = path
         self.root = root
+        names = reader.named.compactMapValues { $0.location.path == path ? $0.pin : nil }
         allowances = LintAllowance.all(in: bytes)
     }
 }

@@ -12,7 +12,7 @@ package struct PolicyFolder {
     private let followsLinks: Bool
 
     /// Files as they are now.
-    static var current: PolicyFolder {
+    package static var current: PolicyFolder {
         PolicyFolder(followsLinks: true) { path, limit throws(InputFileError) in
             try InputFile.contents(ofFile: path, limit: limit)
         }

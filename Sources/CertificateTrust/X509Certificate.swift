@@ -72,7 +72,7 @@ public struct X509Certificate: Sendable {
     var canonicalIssuer: CanonicalName { storage.contents.canonicalIssuer }
     var extensions: CertificateExtensions { storage.contents.extensions }
     /// 1 to 3.
-    var version: Int { layout.version }
+    package var version: Int { layout.version }
     var hasExtensions: Bool { layout.extensions != nil }
     /// Whether it bears a signature of ``SignatureAlgorithms``.
     var hasAcceptedSignature: Bool { storage.contents.hasAcceptedSignature }

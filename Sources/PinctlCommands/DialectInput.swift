@@ -5,29 +5,44 @@ import PinDialects
 /// A file of pins in whatever dialect, as it was read.
 struct DialectInput {
     let path: String
+    /// What messages call it: the path, and in brackets the part of a file that holds several policies.
+    private(set) var title: String
     let dialect: PinDialect
-    private(set) var reading: DialectReading
+    let reading: DialectReading
     private let bytes: [UInt8]
 
-    /// Reads a file, `-` for standard input; the dialect is found by what stands in it unless it is named.
+    /// Reads a file that holds one policy, `-` for standard input; the dialect is recognized unless it is named.
     init(_ path: String, as named: PinDialect?, host: String? = nil) throws(UsageError) {
-        let bytes = try Self.contents(path)
-        guard let dialect = named ?? PinDialect.recognized(in: bytes) else {
-            throw .unusable(["\(Self.title(path)): no dialect is recognized: name it with \(Flag.from.dashed)"])
+        let all = try Self.all(path, as: named, host: host)
+        guard all.count == 1 else {
+            let ways = all.map { "\(Flag.from.dashed) \($0.dialect.rawValue)" }.joined(separator: " or ")
+            throw .unusable([
+                "\(Self.title(path)): holds \(all.count) policies, of which neither stands for the other, "
+                    + "\(all.map(\.title).joined(separator: " and ")): choose one with \(ways)"
+            ])
         }
-        do throws(UsageError) {
-            try self.init(path, bytes, dialect, host: host)
-        } catch {
-            guard named == nil else { throw error }
-            throw .unusable(error.messages + [Self.assumption(dialect, path)])
+        self = all[0]
+    }
+
+    /// Reads every policy that a file holds: an Info.plist can hold TrustKit's and NSPinnedDomains.
+    static func all(_ path: String, as named: PinDialect?, host: String? = nil) throws(UsageError) -> [DialectInput] {
+        let bytes = try contents(path)
+        let dialects = named.map { [$0] } ?? PinDialect.allRecognized(in: bytes)
+        guard !dialects.isEmpty else {
+            throw .unusable(["\(title(path)): no dialect is recognized: name it with \(Flag.from.dashed)"])
         }
-        if named == nil, dialect == .trustkit, String(decoding: bytes, as: UTF8.self).contains("NSPinnedDomains") {
-            reading.notes.append(
-                ConversionNote(
-                    .quirk, .unchanged,
-                    "NSPinnedDomains stand in this file too: read them with \(Flag.from.dashed) apple",
-                    at: PolicyLocation(path: path)))
+        var all: [DialectInput] = []
+        for dialect in dialects {
+            do throws(UsageError) {
+                var input = try DialectInput(path, bytes, dialect, host: host)
+                input.title = dialect.title(ofPolicyIn: title(path), among: dialects)
+                all.append(input)
+            } catch {
+                guard named == nil else { throw error }
+                throw .unusable(error.messages + [assumption(dialect, path)])
+            }
         }
+        return all
     }
 
     /// Reads bytes that came from a path.
@@ -35,6 +50,7 @@ struct DialectInput {
         self.path = path
         self.dialect = dialect
         self.bytes = bytes
+        title = Self.title(path)
         do throws(PolicyFileError) {
             reading = try dialect.read(bytes, path: Self.title(path), host: host)
         } catch {
@@ -46,6 +62,16 @@ struct DialectInput {
     static func assumption(_ dialect: PinDialect, _ path: String) -> String {
         "\(title(path)): was read as \(dialect.rawValue) (\(dialect.title)), by what is in it: name another dialect with "
             + Flag.from.dashed
+    }
+
+    /// Refuses a file that pins nothing, where its pins are to be written.
+    func requirePins() throws(UsageError) {
+        guard reading.policy.rules.allSatisfy({ $0.mode == .off && $0.pins.isEmpty }), reading.policy.denied.isEmpty
+        else { return }
+        let reasons = reading.notes.filter { $0.rule?.severity == .error }.map { note in
+            (note.location.map { "\($0): " } ?? "") + note.message
+        }
+        throw .unusable(reasons.isEmpty ? ["\(title): no pins: name a file with pins"] : reasons)
     }
 
     /// Where the policy says that its pins are held too.
@@ -82,6 +108,17 @@ struct DialectInput {
     private static let maximumSize = 8 * 1024 * 1024
 
     static func title(_ path: String) -> String { path == "-" ? "standard input" : path }
+}
+
+extension PinDialect {
+    /// What messages call the policy of this dialect in a file that holds policies of all of these.
+    func title(ofPolicyIn path: String, among all: [PinDialect]) -> String {
+        guard all.count > 1 else { return path }
+        return "\(path) (\(partName))"
+    }
+
+    /// What messages call the part of an Info.plist that this dialect is.
+    var partName: String { self == .apple ? "NSPinnedDomains" : "TrustKit" }
 }
 
 extension Arguments {

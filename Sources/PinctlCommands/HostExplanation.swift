@@ -7,6 +7,8 @@ import TLSTransport
 /// Which rules of a file hold for a host, and which pins.
 struct HostExplanation {
     let host: String
+    /// The policy of a file that holds several; nil for the only one.
+    private let title: String?
     let dialect: PinDialect
     let policy: CanonicalPolicy
     let notes: [ConversionNote]
@@ -15,6 +17,7 @@ struct HostExplanation {
 
     /// A host as somebody writes it, a target with a port or a URL too.
     init(_ word: String, _ input: DialectInput, as dialect: PinDialect?, at time: Date) throws(UsageError) {
+        title = input.title == DialectInput.title(input.path) ? nil : input.title
         let target = try Target(argument: word).endpoint
         // A host alone stays as it is written: systems differ in what they take for the same.
         let isAlone = !word.contains("/") && !word.contains(":") && !word.contains("@")
@@ -32,9 +35,21 @@ struct HostExplanation {
         }
     }
 
-    func tell(_ console: inout Console) {
-        let rules = dialect.rules(for: host, port: port, in: policy)
-        var lines = [headline(rules.count)]
+    /// Explains a host by each of the policies of one file, all of which an app enforces.
+    static func tell(
+        _ word: String, _ inputs: [DialectInput], as dialect: PinDialect?, at time: Date, _ console: inout Console
+    ) throws(UsageError) {
+        var explanations: [HostExplanation] = []
+        for input in inputs { explanations.append(try HostExplanation(word, input, as: dialect, at: time)) }
+        let isPinned = explanations.contains { !$0.rules.isEmpty }
+        for explanation in explanations { explanation.tell(isPinned ? .good : .finding, &console) }
+    }
+
+    private var rules: [CanonicalRule] { dialect.rules(for: host, port: port, in: policy) }
+
+    private func tell(_ outcome: ExitCode, _ console: inout Console) {
+        let rules = rules
+        var lines = [(title.map { "\($0): " } ?? "") + headline(rules.count)]
         for rule in rules {
             lines.append("  \(rule.title)\(rule.location.map { "  \($0)" } ?? "")  \(rule.conditions(at: time))")
             lines += rule.pins.map { pin in
@@ -51,7 +66,7 @@ struct HostExplanation {
                 ("host", .string(host)), ("as", .string(dialect.rawValue)),
                 ("rules", .array(rules.map(\.json))),
                 ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
-            ]), rules.isEmpty ? .finding : .good)
+            ]), outcome)
     }
 
     private func headline(_ count: Int) -> String {

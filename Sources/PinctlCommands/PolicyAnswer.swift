@@ -18,7 +18,7 @@ struct PolicyAnswer {
 
     init(to failure: PinningFailureText, of input: DialectInput, at time: Date) {
         let policy = input.reading.policy
-        let path = DialectInput.title(input.path)
+        let path = input.title
         rules = input.dialect.rules(for: failure.host, in: policy)
         guard !rules.isEmpty else {
             kind = .noRule

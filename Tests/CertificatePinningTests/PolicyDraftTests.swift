@@ -147,7 +147,8 @@ struct PolicyDraftTests {
                 ]
             ),
             (#""pins": ["spare"]"#, ["pins.jsonc:2:1: warning[P003] a.test has one pin"]),
-            (#""pins": ["one", "spare"]"#, []), (#""pins": ["one"], "mode": "off""#, []),
+            (#""pins": ["one", "spare"]"#, []),
+            (#""pins": ["one"], "mode": "off""#, ["pins.jsonc:2:1: error[P024] the mode of every rule is off"]),
             (
                 #""pins": ["one"], "mode": "report""#,
                 [

@@ -107,10 +107,27 @@ struct LintTests {
         #expect(second.status == 1)
     }
 
+    @Test("finds nothing in the policy of the README, nor in the project's own files")
+    func readme() async throws {
+        let readme = try String(contentsOfFile: "README.md", encoding: .utf8)
+        let section = try #require(readme.components(separatedBy: "## The policy\n").dropFirst().first)
+        let text = try #require(
+            section.components(separatedBy: "```jsonc\n").dropFirst().first?.components(separatedBy: "```").first)
+        let file = try site.folder.add(text, name: "pins.jsonc")
+        for path in [file, "pins/pins.jsonc", "pins/public-roots.jsonc"] {
+            let run = await pinctl("lint", path)
+            #expect(run.lines == ["1 linted: errors 0, warnings 0"], "\(run.output)\(run.errors)")
+            #expect(run.status == 0)
+        }
+        let changed = try site.folder.add(text.replacing("pinctl-allow", with: "allow"))
+        #expect(await pinctl("lint", changed).output.contains("warning[P021]"))
+    }
+
     @Test("help lists every rule")
     func help() async throws {
         let run = await pinctl("help", "lint-rules")
         #expect(run.lines[0] == "P001  error    a pin of the wrong length, or not in canonical base64")
-        #expect(run.lines.count == 23)
+        #expect(run.lines.count == 31)
+        #expect(run.lines.last == "P031  error    a pin whose \"from\" certificate cannot have its role")
     }
 }

@@ -5,7 +5,7 @@ public enum LintRule: String, Sendable, Hashable, CaseIterable {
     case malformedPin = "P001"
     /// The digest of nothing, or a placeholder.
     case placeholderPin = "P002"
-    /// A rule with one pin, or without one that is marked as backup.
+    /// A rule, or a required role, with one pin or without one that is marked as backup.
     case noBackup = "P003"
     /// A backup whose key is served already.
     case servedBackup = "P004"
@@ -31,7 +31,7 @@ public enum LintRule: String, Sendable, Hashable, CaseIterable {
     case wrongBytes = "P014"
     /// A pin by SHA-1.
     case sha1 = "P015"
-    /// A pinned certificate that is over, or will be before clients can be changed.
+    /// A pinned certificate or an anchor that has expired, or will before clients can be changed.
     case certificateExpiry = "P016"
     /// A pinned key that is weak.
     case weakKey = "P017"
@@ -47,6 +47,22 @@ public enum LintRule: String, Sendable, Hashable, CaseIterable {
     case certificatePin = "P022"
     /// A comment that allows a finding, without a reason or of no rule.
     case unreasonedAllowance = "P023"
+    /// A file, a host or a setting that pins nothing.
+    case pinsNothing = "P024"
+    /// A rule that refuses every server.
+    case refusesEverything = "P025"
+    /// A key, an element or a value that its own system ignores, although it looks like one that the system knows.
+    case ignoredSetting = "P026"
+    /// A setting that accepts some connections without a pin.
+    case bypassedPins = "P027"
+    /// A setting that its own system reads differently from how it looks.
+    case misreadSetting = "P028"
+    /// A pin of a rule that the policy denies.
+    case deniedPin = "P029"
+    /// A pinned root that is not among the rule's anchors.
+    case unanchoredRoot = "P030"
+    /// A pin whose `from` certificate cannot have the pin's role.
+    case impossibleRole = "P031"
 }
 
 extension LintRule {
@@ -54,7 +70,7 @@ extension LintRule {
     public var severity: LintFinding.Severity {
         switch self {
         case .noBackup, .servedBackup, .duplicate, .silentExpiry, .shadowedRule, .oldReportMode, .onlyRoots,
-            .certificatePin, .unreasonedAllowance:
+            .certificatePin, .unreasonedAllowance, .bypassedPins, .misreadSetting:
             .warning
         default: .error
         }
@@ -65,7 +81,7 @@ extension LintRule {
         switch self {
         case .malformedPin: "a pin of the wrong length, or not in canonical base64"
         case .placeholderPin: "a pin that is no key's: the digest of empty input, AAAA…="
-        case .noBackup: "one pin, or none marked as backup"
+        case .noBackup: "one pin, or none marked as backup, in a rule or in one of its required roles"
         case .servedBackup: "a backup whose key is in use already"
         case .duplicate: "a pin, key or host that stands twice; an unknown key"
         case .expiry: "a rule that has ended, or ends within 30 days"
@@ -78,7 +94,7 @@ extension LintRule {
         case .otherKey: "a pin that is of no key in its \"from\" file"
         case .wrongBytes: "a pin that is a digest of other bytes of its \"from\" file"
         case .sha1: "a pin by SHA-1"
-        case .certificateExpiry: "a \"from\" certificate that is over, or soon will be"
+        case .certificateExpiry: "a \"from\" certificate or an anchor that has expired, or soon will"
         case .weakKey: "a weak key in a \"from\" file"
         case .exportDrift: "an exported file that says something else"
         case .oldReportMode: "mode report for over 90 days, or since nobody knows when"
@@ -86,6 +102,15 @@ extension LintRule {
         case .onlyRoots: "only roots, any of whose certificates will do"
         case .certificatePin: "a pin of a whole certificate"
         case .unreasonedAllowance: "a pinctl-allow without a reason, or of no rule"
+        case .pinsNothing: "a file, host or setting that pins nothing"
+        case .refusesEverything: "a rule that refuses every server"
+        case .ignoredSetting:
+            "a key, element or value that its own system ignores: misspelled, misplaced, of a wrong type"
+        case .bypassedPins: "a setting that accepts some connections without a pin"
+        case .misreadSetting: "a setting that its own system reads differently from how it looks"
+        case .deniedPin: "a pin that \"deny\" lists"
+        case .unanchoredRoot: "a pinned root that is not among the rule's own anchors"
+        case .impossibleRole: "a pin whose \"from\" certificate cannot have its role"
         }
     }
 }

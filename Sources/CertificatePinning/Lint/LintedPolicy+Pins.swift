@@ -48,6 +48,9 @@ extension LintedPolicy {
         if let failure = evidence.failure {
             add(.otherKey, "cannot be held against \(file), which \(failure)")
         } else if let holder = pin.holder {
+            if let impossible = Self.impossibleRole(pin, evidence) {
+                add(.impossibleRole, "counts as \(pin.role.rawValue), but its certificate in \(file) \(impossible)")
+            }
             if let certificate = holder.certificate {
                 findings += validity(of: certificate, pin, file, at: time)
             }
@@ -83,6 +86,28 @@ extension LintedPolicy {
             "\(pin.title) is not what \(file) holds, which is \(keys): correct one of them")
     }
 
+    /// Why no certificate with the pinned key can have the pin's role; nil when one can, or none is known.
+    private static func impossibleRole(_ pin: Pin, _ evidence: LintEvidence) -> String? {
+        let certificates = evidence.keys.compactMap(\.certificate).filter { certificate in
+            let bytes = pin.isOfCertificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
+            return (pin.algorithm?.hash(bytes) ?? bytes) == pin.value
+        }
+        guard !certificates.isEmpty else { return nil }
+        switch pin.role {
+        case .any: return nil
+        case .leaf:
+            // A server can have a certificate of its own that says it is a CA's: self-signed, with the server's name.
+            guard certificates.allSatisfy({ $0.isCertificateAuthority && !$0.namesServers }) else { return nil }
+            return "is a CA certificate: give the pin the role of its position, intermediate, root or ca"
+        default:
+            // A root of version 1 has no extension that could say so.
+            guard certificates.allSatisfy({ !$0.isCertificateAuthority && !($0.isSelfIssued && $0.version < 3) }) else {
+                return nil
+            }
+            return "is no CA certificate: give the pin the role leaf"
+        }
+    }
+
     private func validity(
         of certificate: X509Certificate, _ pin: Pin, _ file: String, at time: Date
     ) -> [LintFinding] {
@@ -100,6 +125,18 @@ extension LintedPolicy {
                 .certificateExpiry, isAuthority || isPast ? .error : .warning, at: pin.location,
                 "\(pin.title): the certificate in \(file) \(isPast ? "ended" : "ends") on \(end): \(advice)")
         ]
+    }
+}
+
+extension X509Certificate {
+    /// Whether it has a DNS name or an address among its names.
+    fileprivate var namesServers: Bool {
+        subjectAlternativeNames.contains { name in
+            switch name {
+            case .dns, .ipAddress: true
+            case .other: false
+            }
+        }
     }
 }
 

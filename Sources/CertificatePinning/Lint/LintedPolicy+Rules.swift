@@ -23,17 +23,7 @@ extension LintedPolicy {
     }
 
     private func backupFindings(_ rule: Rule) -> [LintFinding] {
-        var findings: [LintFinding] = []
-        let values = Set(rule.pins.map(\.value))
-        if !rule.hasBackupSlot, values.count == 1 || marksBackups && !rule.pins.contains(where: \.isBackup) {
-            let found = values.count == 1 ? "one pin" : "no pin marked as backup"
-            let mark = marksBackups ? ", with \"backup\": true" : ""
-            findings.append(
-                LintFinding(
-                    .noBackup, at: rule.location,
-                    "\(rule.title) has \(found): when that key is lost, every client is locked out; "
-                        + "add the pin of a key that is kept offline\(mark)"))
-        }
+        var findings = rule.hasBackupSlot ? [] : missingBackups(rule)
         let primaries = rule.pins.filter { !$0.isBackup }
         let primaryValues = Set(primaries.map(\.value))
         let files = Self.filesByPin(primaries)
@@ -57,6 +47,23 @@ extension LintedPolicy {
                         + "(RFC 7469, section 4.3)"))
         }
         return findings
+    }
+
+    /// A backup is missing where one match is enough, or in one of the roles that each need a match.
+    private func missingBackups(_ rule: Rule) -> [LintFinding] {
+        let groups = rule.groups
+        return groups.compactMap { group in
+            let united = rule.unitedPins.filter { group.role?.overlaps($0.role) ?? true }
+            let values = Set((group.pins + united).map(\.value))
+            guard values.count == 1 || marksBackups && !group.pins.contains(where: \.isBackup) else { return nil }
+            let found = values.count == 1 ? "one pin" : "no pin marked as backup"
+            let role = groups.count > 1 ? group.role.map { " for the required role \($0.rawValue)" } ?? "" : ""
+            let mark = marksBackups ? ", with \"backup\": true" : ""
+            return LintFinding(
+                .noBackup, at: rule.location,
+                "\(rule.title) has \(found)\(role): when that key is lost, every client is locked out; "
+                    + "add the pin of a key that is kept offline\(mark)")
+        }
     }
 
     private struct SeenPin: Hashable {
@@ -95,8 +102,9 @@ extension LintedPolicy {
                         + "or fraud too: pin a key of yours besides, and require both")
             ]
         }
+        // Both ends are part of the validity (RFC 5280, section 4.1.2.5).
         let shortest = primary.compactMap(\.holder?.certificate)
-            .map { $0.notAfter.timeIntervalSince($0.notBefore) / 86_400 }.min()
+            .map { Double($0.validity.upperBound - $0.validity.lowerBound + 1) / 86_400 }.min()
         if roles.allSatisfy({ $0 == .leaf }), let shortest, shortest < Self.shortLife {
             return [
                 LintFinding(

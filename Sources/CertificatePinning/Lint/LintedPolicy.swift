@@ -25,10 +25,12 @@ package struct LintedPolicy: Sendable {
         package var title: String
         package var location: PolicyLocation
         package var evidence: LintEvidence?
+        /// Whether the policy denies it, wherever the pin can match.
+        package var isDenied: Bool
 
         package init(
             _ value: [UInt8], by algorithm: DigestText.Algorithm?, isOfCertificate: Bool, role: PinRole, isBackup: Bool,
-            title: String, at location: PolicyLocation, evidence: LintEvidence? = nil
+            title: String, at location: PolicyLocation, evidence: LintEvidence? = nil, isDenied: Bool = false
         ) {
             self.value = value
             self.algorithm = algorithm
@@ -38,6 +40,7 @@ package struct LintedPolicy: Sendable {
             self.title = title
             self.location = location
             self.evidence = evidence
+            self.isDenied = isDenied
         }
     }
 
@@ -55,11 +58,18 @@ package struct LintedPolicy: Sendable {
         package var reportsSince: Date?
         /// Whether a slot stands for the backup, which is told by itself.
         package var hasBackupSlot: Bool
+        /// Pins of other rules that count for every host of this one.
+        package var unitedPins: [Pin]
+        /// The certificates in the files of the rule's own anchors.
+        package var anchors: [X509Certificate]
+        /// Whether the operating system's anchors count too.
+        package var trustsSystem: Bool
         package var location: PolicyLocation
 
         package init(
             hosts: [Host], ports: Set<Int>? = nil, pins: [Pin], requirement: PinRequirement, mode: PinningMode,
             end: Date?, endsSilently: Bool, reportsSince: Date? = nil, hasBackupSlot: Bool = false,
+            unitedPins: [Pin] = [], anchors: [X509Certificate] = [], trustsSystem: Bool = true,
             at location: PolicyLocation
         ) {
             self.hosts = hosts
@@ -71,6 +81,9 @@ package struct LintedPolicy: Sendable {
             self.endsSilently = endsSilently
             self.reportsSince = reportsSince
             self.hasBackupSlot = hasBackupSlot
+            self.unitedPins = unitedPins
+            self.anchors = anchors
+            self.trustsSystem = trustsSystem
             self.location = location
         }
 
@@ -88,7 +101,14 @@ package struct LintedPolicy: Sendable {
         case carveOut
     }
 
+    private struct Place: Hashable {
+        let rule: LintRule
+        let location: PolicyLocation
+    }
+
     package var rules: [Rule]
+    /// Pins that are looked at although no rule has them.
+    package var namedPins: [Pin] = []
     package var combination: Combination
     /// Whether backups can be told from other pins.
     package var marksBackups: Bool
@@ -104,15 +124,22 @@ package struct LintedPolicy: Sendable {
         at time: Date, in path: String, allowances: [LintAllowance], settings: LintSettings,
         publicSuffixes: PublicSuffixes, besides others: [LintFinding] = []
     ) -> [LintFinding] {
-        var findings = others + allowances.compactMap { $0.finding(in: path) } + shadowFindings
+        var findings = allowances.compactMap { $0.finding(in: path) } + shadowFindings
         var seen: Set<[String]> = []
+        for pin in namedPins where seen.insert(["\(pin.location)", pin.title, pin.role.rawValue]).inserted {
+            findings += pinFindings(pin, at: time)
+        }
         for rule in rules {
             findings += hostFindings(rule, publicSuffixes) + endFindings(rule, at: time) + setFindings(rule, at: time)
+            findings += deniedFindings(rule) + anchorFindings(rule, at: time)
             // A pin with a name is looked at once, in however many rules it stands.
             for pin in rule.pins where seen.insert(["\(pin.location)", pin.title, pin.role.rawValue]).inserted {
                 findings += pinFindings(pin, at: time)
             }
         }
+        // What a reader notes is often what a rule finds too.
+        let places = Set(findings.map { Place(rule: $0.rule, location: $0.location) })
+        findings += others.filter { !places.contains(Place(rule: $0.rule, location: $0.location)) }
         let allowed = Dictionary(grouping: allowances, by: \.line)
         return findings.filter { finding in
             let line = finding.location.line

@@ -17,20 +17,62 @@ extension PolicyFile {
         at time: Date, settings: LintSettings, publicSuffixes: PublicSuffixes = .system, besides others: [LintFinding]
     ) -> [LintFinding] {
         var evidence: [String: LintEvidence] = [:]
-        let values = root["domains"]?.elements ?? []
-        let rules = zip(policy.rules, values).map { rule, value in
-            LintedPolicy.Rule(
-                hosts: [.init(rule.host.description, includesSubdomains: rule.includesSubdomains)], ports: rule.ports,
-                pins: zip(rule.pins, value["pins"]?.elements ?? []).map { linted($0, $1, &evidence) },
-                requirement: rule.requirement, mode: rule.mode, end: rule.expiry?.end,
-                endsSilently: rule.expiry?.action == .stopPinning,
-                reportsSince: value["x-report-since"]?.string.flatMap { Date(rfc3339: $0) },
-                hasBackupSlot: value[PolicyDraft.slotKey] != nil, at: PolicyLocation(path: path, value.position))
+        var anchors: [String: [X509Certificate]] = [:]
+        var rules: [LintedPolicy.Rule] = []
+        for (rule, value) in zip(policy.rules, root["domains"]?.elements ?? []) {
+            let pins = zip(rule.pins, value["pins"]?.elements ?? []).map { self.linted($0, $1, &evidence) }
+            let isPrivate = value["anchors"]?["files"] != nil && value["anchors"]?["system"]?.bool != true
+            rules.append(
+                LintedPolicy.Rule(
+                    hosts: [.init(rule.host.description, includesSubdomains: rule.includesSubdomains)],
+                    ports: rule.ports, pins: pins, requirement: rule.requirement, mode: rule.mode,
+                    end: rule.expiry?.end, endsSilently: rule.expiry?.action == .stopPinning,
+                    reportsSince: value["x-report-since"]?.string.flatMap { Date(rfc3339: $0) },
+                    hasBackupSlot: value[PolicyDraft.slotKey] != nil, anchors: self.anchors(of: value, &anchors),
+                    trustsSystem: !isPrivate, at: PolicyLocation(path: path, value.position)))
         }
-        return LintedPolicy(rules: rules, combination: .closest, marksBackups: true)
-            .findings(
-                at: time, in: path, allowances: allowances, settings: settings, publicSuffixes: publicSuffixes,
-                besides: emptySlots(in: root) + others)
+        var linted = LintedPolicy(rules: rules, combination: .closest, marksBackups: true)
+        if root["domains"] == nil {
+            linted.namedPins = (root["pins"]?.members ?? []).compactMap { member in
+                names[member.key].map { self.linted($0, member.value, &evidence) }
+            }
+        }
+        return linted.findings(
+            at: time, in: path, allowances: allowances, settings: settings, publicSuffixes: publicSuffixes,
+            besides: emptySlots(in: root) + unpinned(rules) + others)
+    }
+
+    /// The certificates in the files of a rule's anchors, which the policy was read with.
+    private func anchors(of rule: JSONValue, _ known: inout [String: [X509Certificate]]) -> [X509Certificate] {
+        (rule["anchors"]?["files"]?.elements ?? []).compactMap(\.string).flatMap { name in
+            let file = resolvedPath(name, besides: path)
+            if let certificates = known[file] { return certificates }
+            let certificates = (try? CertificateFile.read(file)) ?? []
+            known[file] = certificates
+            return certificates
+        }
+    }
+
+    /// What pins nothing although it is a valid policy.
+    private func unpinned(_ linted: [LintedPolicy.Rule]) -> [LintFinding] {
+        if let first = linted.first, linted.allSatisfy({ $0.mode == .off }), policy.deny.isEmpty,
+            policy.unlisted == .trust
+        {
+            return [
+                LintFinding(
+                    .pinsNothing, at: first.location,
+                    "the mode of every rule is off, so the policy pins nothing: set \"mode\" to enforce")
+            ]
+        }
+        return zip(policy.rules, linted).compactMap { rule, linted in
+            guard rule.mode != .off, let store = rule.pinsBypassedOutside, !linted.trustsSystem,
+                !linted.anchors.isEmpty, !linted.anchors.contains(where: store.contains)
+            else { return nil }
+            return LintFinding(
+                .pinsNothing, at: linted.location,
+                "\(linted.title) pins nothing: \"localAnchorsBypassPins\" accepts every chain that ends at an anchor "
+                    + "outside the system's trust store, and all of its anchors are: remove it")
+        }
     }
 
     /// A pin of a rule, with the place where it is written out and the file it comes from.
@@ -49,7 +91,7 @@ extension PolicyFile {
         return LintedPolicy.Pin(
             bytes.indices.map { bytes[$0] }, by: .sha256, isOfCertificate: isOfCertificate, role: pin.role,
             isBackup: pin.isBackup, title: pin.title, at: PolicyLocation(path: path, written.position),
-            evidence: file.flatMap { evidence[$0] })
+            evidence: file.flatMap { evidence[$0] }, isDenied: policy.deny.contains { $0.denies(pin) })
     }
 
     private func emptySlots(in value: JSONValue) -> [LintFinding] {
@@ -61,5 +103,13 @@ extension PolicyFile {
         }
         return slots + (value.members ?? []).flatMap { emptySlots(in: $0.value) }
             + (value.elements ?? []).flatMap(emptySlots)
+    }
+}
+
+extension Pin {
+    /// Whether another pin names the same object, and this one counts at every position where that can match.
+    fileprivate func denies(_ pin: Pin) -> Bool {
+        object == pin.object
+            && (0..<3).allSatisfy { !pin.role.covers(index: $0, of: 3) || role.covers(index: $0, of: 3) }
     }
 }

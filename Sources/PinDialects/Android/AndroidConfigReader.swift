@@ -8,6 +8,7 @@ struct AndroidConfigReader {
     var rules: [CanonicalRule] = []
     var notes: [ConversionNote] = []
     private var hosts: [String: SourcePosition] = [:]
+    private var emptyPinSets: [EmptyPinSet] = []
 
     init(path: String, problems: PolicyProblems) {
         self.path = path
@@ -24,6 +25,21 @@ struct AndroidConfigReader {
     private struct PinSet {
         var pins: [CanonicalPin]
         var expiry: RuleExpiry?
+        let position: SourcePosition
+    }
+
+    /// A pin-set without pins.
+    private struct EmptyPinSet {
+        let hosts: [String]
+        /// Whether its config would inherit pins without it.
+        let excludes: Bool
+        let position: SourcePosition
+
+        init(hosts: [String], excludes: Bool, at position: SourcePosition) {
+            self.hosts = hosts
+            self.excludes = excludes
+            self.position = position
+        }
     }
 
     private struct TrustKit {
@@ -57,6 +73,7 @@ struct AndroidConfigReader {
             default: noteUnknown(child, in: root)
             }
         }
+        noteUnpinned(root)
     }
 
     /// The elements, those that may stand once checked to do so.
@@ -90,7 +107,8 @@ extension AndroidConfigReader {
                     at: child.position)
             case "trust-anchors": own.anchors = anchors(child, overridesByDefault: kind == .debug)
             case "trustkit-config" where kind == .domain: own.trustKit = trustKit(child)
-            case "certificateTransparency": note(.unchanged, "certificateTransparency says nothing of pins", child)
+            case "certificateTransparency":
+                note(.unchanged, "certificateTransparency says nothing of pins", child.position, nil)
             default: noteUnknown(child, in: element)
             }
         }
@@ -98,13 +116,15 @@ extension AndroidConfigReader {
         if !element.elements.contains(where: { $0.localName == "domain" }) {
             problems.add("a domain-config has a domain: add one", at: element.position)
         }
-        addRule(patterns, own, element)
+        addRule(patterns, own, inherited: parent.pinSet, element)
         noteTrustKitDifferences(children, own)
         for child in children where child.localName == "domain-config" { _ = config(child, .domain, own) }
         return own
     }
 
-    private mutating func addRule(_ patterns: [HostPattern], _ own: Inheritance, _ element: XMLElement) {
+    private mutating func addRule(
+        _ patterns: [HostPattern], _ own: Inheritance, inherited: PinSet?, _ element: XMLElement
+    ) {
         let pins = own.pinSet?.pins ?? []
         rules.append(
             CanonicalRule(
@@ -113,13 +133,37 @@ extension AndroidConfigReader {
                 reports: own.trustKit?.reports ?? [], usesDefaultReport: own.trustKit?.usesDefaultReport ?? false,
                 location: PolicyLocation(path: path, element.position)))
         if own.anchors?.isEmpty == true {
-            note(.stricter, "trust-anchors names no roots, so every chain is refused", element)
+            note(
+                .stricter, "trust-anchors names no roots, so every chain is refused: add certificates, or remove it",
+                element.position, .refusesEverything)
         }
-        let overriding = (own.anchors ?? []).filter { $0.bypassesPins && !$0.source.hasPrefix("@") }
+        let anchors = own.anchors ?? []
+        let overriding = anchors.filter(\.bypassesPins)
         if !pins.isEmpty, !overriding.isEmpty {
             let names = overriding.map { quoted($0.source) }.joined(separator: ", ")
-            note(.weaker, "pins do not count for chains that end at \(names): remove overridePins", element)
+            // Of the usual roots, or of all that there are, no chain is left for the pins.
+            let isAll = overriding.count == anchors.count || overriding.contains { $0.source == "system" }
+            note(
+                .weaker, "pins do not count for chains that end at \(names): remove overridePins", element.position,
+                isAll ? .pinsNothing : .bypassedPins)
         }
+        if let pinSet = own.pinSet, pinSet.pins.isEmpty, pinSet.position != inherited?.position {
+            let hosts = patterns.map(\.host)
+            emptyPinSets.append(
+                EmptyPinSet(hosts: hosts, excludes: inherited?.pins.isEmpty == false, at: pinSet.position))
+        }
+    }
+
+    /// Notes what pins no host although it was meant to. An empty pin-set takes a host out of a rule above it.
+    private mutating func noteUnpinned(_ root: XMLElement) {
+        let parents = CanonicalPolicy(rules: rules, combination: .closest).pinnedParents
+        for set in emptyPinSets where !set.excludes && !set.hosts.allSatisfy({ isBelow($0, oneOf: parents) }) {
+            note(
+                .weaker, "this pin-set has no pin and pins nothing: add pins, or remove it", set.position, .pinsNothing)
+        }
+        guard problems.isEmpty, !rules.contains(where: { $0.mode != .off }) else { return }
+        note(
+            .unchanged, "no pins: the config pins no host: give a domain-config a pin-set", root.position, .pinsNothing)
     }
 
     private mutating func domain(_ element: XMLElement) -> HostPattern? {
@@ -161,7 +205,8 @@ extension AndroidConfigReader {
         let value = number.map { $0 != 0 } ?? usual
         note(
             number == nil && name == "includeSubdomains" ? .weaker : .either,
-            "\(name)=\(quoted(text)) counts as \(value): write true or false", attribute.position)
+            "\(name)=\(quoted(text)) counts as \(value): write true or false", attribute.position,
+            number == nil ? .ignoredSetting : .misreadSetting)
         return value
     }
 }
@@ -171,7 +216,8 @@ extension AndroidConfigReader {
 extension AndroidConfigReader {
     private mutating func pinSet(_ element: XMLElement) -> PinSet {
         noteExtras(of: element, besides: ["expiration"])
-        var set = PinSet(pins: [], expiry: element["expiration"].flatMap { expiry($0) })
+        var set = PinSet(
+            pins: [], expiry: element["expiration"].flatMap { expiry($0) }, position: element.position)
         var seen: Set<CanonicalPin> = []
         for child in element.elements {
             guard child.localName == "pin" else {
@@ -226,7 +272,9 @@ extension AndroidConfigReader {
         }
         let text = String(day.description.prefix(10))
         if text != attribute.value {
-            note(.weaker, "\(quoted(attribute.value)) is taken as \(text): write all of it", attribute.position)
+            note(
+                .weaker, "\(quoted(attribute.value)) is taken as \(text): write all of it", attribute.position,
+                .misreadSetting)
         }
         return RuleExpiry(.localDay(text), .stopPinning)
     }
@@ -263,12 +311,12 @@ extension AndroidConfigReader {
         let overrides = config(element, .debug, Inheritance())
         let bypasses = (overrides.anchors ?? []).filter(\.bypassesPins).map { quoted($0.source) }
         if bypasses.isEmpty {
-            note(.unchanged, "debug-overrides holds in builds that can be debugged alone", element)
+            note(.unchanged, "debug-overrides holds in builds that can be debugged alone", element.position, nil)
         } else {
             note(
                 .weaker,
                 "in builds that can be debugged, no pin counts for chains that end at "
-                    + bypasses.joined(separator: ", "), element)
+                    + bypasses.joined(separator: ", "), element.position, .bypassedPins)
         }
     }
 }
@@ -279,7 +327,9 @@ extension AndroidConfigReader {
     private mutating func trustKit(_ element: XMLElement) -> TrustKit {
         noteExtras(of: element, besides: ["enforcePinning", "disableDefaultReportUri"])
         if !boolean("enforcePinning", of: element, default: false) {
-            note(.stricter, "Android 7 and later refuse a mismatch, whatever trustkit-config says", element)
+            note(
+                .stricter, "Android 7 and later refuse a mismatch, whatever trustkit-config says: enforce it there too",
+                element.position, .misreadSetting)
         }
         var reports: [String] = []
         for child in element.elements {
@@ -302,18 +352,22 @@ extension AndroidConfigReader {
             note(
                 .weaker,
                 "TrustKit-Android keeps the last domain of a domain-config, and this is not it: "
-                    + "give it a domain-config of its own", domain)
+                    + "give it a domain-config of its own", domain.position, .ignoredSetting)
         }
         let pinSets = children.filter { $0.localName == "pin-set" }
-        if own.pinSet == nil { note(.unchanged, "TrustKit-Android passes over a config without pins", domains.last) }
+        if own.pinSet == nil {
+            note(.unchanged, "TrustKit-Android passes over a config without pins", domains.last?.position, nil)
+        }
         let pins = pinSets.flatMap(\.elements).filter { $0.localName == "pin" }
         for element in domains + pins where element.text.map({ $0.utf8.contains(where: isXMLSpace) }) == true {
             note(
                 .either, "TrustKit-Android keeps the white space in this \(element.localName): write it without",
-                element)
+                element.position, .misreadSetting)
         }
         for pin in pins where pin["digest"].map({ $0.value != "SHA-256" }) == true {
-            note(.either, "TrustKit-Android knows no digest but SHA-256, in capitals", pin)
+            note(
+                .either, "TrustKit-Android knows no digest but SHA-256, in capitals: write it so", pin.position,
+                .misreadSetting)
         }
     }
 }
@@ -326,12 +380,11 @@ extension AndroidConfigReader {
         "trustkit-config", "report-uri", "certificateTransparency",
     ]
 
-    private mutating func note(_ direction: SecurityDirection, _ message: String, _ position: SourcePosition) {
-        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position)))
-    }
-
-    private mutating func note(_ direction: SecurityDirection, _ message: String, _ element: XMLElement?) {
-        if let element { note(direction, message, element.position) }
+    private mutating func note(
+        _ direction: SecurityDirection, _ message: String, _ position: SourcePosition?, _ rule: LintRule?
+    ) {
+        guard let position else { return }
+        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position), rule: rule))
     }
 
     /// An element that Android passes over with all that it holds; it may have been meant for one that counts.
@@ -339,16 +392,27 @@ extension AndroidConfigReader {
         let name = element.localName
         let isMisplaced = Self.elementNames.contains(name)
         let meant = isMisplaced ? nil : suggestion(for: name, among: Self.elementNames)
-        let remedy = meant.map { "did you mean \($0)?" } ?? (isMisplaced ? "put it where it belongs" : "remove it")
+        let holdsPins = Self.holdsPins(element)
+        let remedy =
+            meant.map { "did you mean \($0)?" }
+            ?? (isMisplaced || holdsPins ? "put it where it belongs" : "remove it")
+        let isMeant = isMisplaced || meant != nil || holdsPins
         note(
-            isMisplaced || meant != nil ? .weaker : .unchanged,
-            "\(quoted(name)) in \(parent.localName) is passed over with all that it holds: \(remedy)", element)
+            isMeant ? .weaker : .unchanged,
+            "\(quoted(name)) in \(parent.localName) is passed over with all that it holds: \(remedy)", element.position,
+            isMeant ? .ignoredSetting : nil)
+    }
+
+    private static func holdsPins(_ element: XMLElement) -> Bool {
+        element.elements.contains { $0.localName == "pin" || holdsPins($0) }
     }
 
     /// Notes attributes and text that Android passes over.
     private mutating func noteExtras(of element: XMLElement, besides known: Set<String>) {
         if element.hasLooseText, !["domain", "pin", "report-uri"].contains(element.localName) {
-            note(.weaker, "the text in this \(element.localName) is passed over: put it into an element", element)
+            note(
+                .weaker, "the text in this \(element.localName) is passed over: put it into an element",
+                element.position, .ignoredSetting)
         }
         for attribute in element.attributes where !known.contains(attribute.name) && !isPlumbing(attribute.name) {
             let isOther = ["cleartextTrafficPermitted", "hstsEnforced"].contains(attribute.name)
@@ -356,7 +420,8 @@ extension AndroidConfigReader {
             let what = isOther ? "says nothing of pins" : "is passed over"
             note(
                 meant == nil ? .unchanged : .weaker,
-                "\(quoted(attribute.name)) \(what)" + (meant.map { ": did you mean \($0)?" } ?? ""), attribute.position)
+                "\(quoted(attribute.name)) \(what)" + (meant.map { ": did you mean \($0)?" } ?? ""), attribute.position,
+                meant.map { _ in .ignoredSetting })
         }
     }
 

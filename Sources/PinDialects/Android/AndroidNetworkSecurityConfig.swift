@@ -6,7 +6,8 @@ enum AndroidNetworkSecurityConfig {
     /// Reads a config as Android's own parser does: what that rejects is an error, what it passes over or takes
     /// otherwise than it looks is a note.
     ///
-    /// Each domain-config is a rule with all that it inherits. A config that pins no host is an error.
+    /// Each domain-config is a rule with all that it inherits. A config that pins no host is a policy without pins, and
+    /// a note.
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         var problems = PolicyProblems(path: path)
         let root: XMLElement
@@ -18,7 +19,7 @@ enum AndroidNetworkSecurityConfig {
         }
         var reader = AndroidConfigReader(path: path, problems: problems)
         reader.read(root)
-        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        guard reader.problems.isEmpty else { throw PolicyFileError(reader.problems, besides: reader.notes) }
         return DialectReading(CanonicalPolicy(rules: reader.rules, combination: .closest), notes: reader.notes.inOrder)
     }
 

@@ -9,35 +9,37 @@ struct ApplePinReader {
     static let leafKey = "NSPinnedLeafIdentities"
     static let authorityKey = "NSPinnedCAIdentities"
     static let digestKey = "SPKI-SHA256-BASE64"
+    static let exceptionsKey = "NSExceptionDomains"
 
     let path: String
-    var problems: PolicyProblems
     var notes: [ConversionNote] = []
 
-    init(path: String) {
-        self.path = path
-        problems = PolicyProblems(path: path)
-    }
+    init(path: String) { self.path = path }
 
-    /// The policy; meaningless when there are problems.
+    /// What the list says. The system ignores what has the wrong type, so every list can be read.
     mutating func policy(_ root: PropertyList) -> CanonicalPolicy {
         let isRequired = boolean("SecTrustPinningRequired", in: root)
         let security = root[Self.path[0]]
-        guard let domains = security?[Self.path[1]] else {
-            problems.add(
-                "the list has no \(Self.path.joined(separator: "/")): add it", at: (security ?? root).position)
-            return CanonicalPolicy(rules: [], combination: .union)
-        }
-        guard let members = domains.members else {
-            problems.add("\(Self.path[1]) is \(domains.kindName): make it a dictionary", at: domains.position)
-            return CanonicalPolicy(rules: [], combination: .union)
-        }
+        noteMisplaced(root, security)
         if security?["NSAllowsArbitraryLoads"]?.bool == true, let security {
-            note(.weaker, "NSAllowsArbitraryLoads lets hosts without pins be reached without TLS", security.position)
+            note(
+                .weaker, "NSAllowsArbitraryLoads lets hosts without pins be reached without TLS", security.position,
+                .bypassedPins)
         }
-        let rules = members.compactMap { rule($0, isRequired: isRequired) }
-        if rules.allSatisfy({ $0.mode == .off }) {
-            problems.add("\(Self.path[1]) pins no host: give it one with identities", at: domains.position)
+        let domains = security?[Self.path[1]]
+        let rules = (domains?.members ?? []).compactMap { rule($0, isRequired: isRequired) }
+        notePlaintext(security, rules)
+        if let domains, domains.members == nil {
+            note(
+                .weaker,
+                "no pins: \(Self.path[1]) is \(domains.kindName), which the system ignores: make it a dictionary",
+                domains.position, .pinsNothing)
+        } else if rules.allSatisfy({ $0.mode == .off }) {
+            let remedy =
+                domains == nil
+                ? "the list has no \(Self.path.joined(separator: "/")): add it"
+                : "\(Self.path[1]) pins no host: give it one with identities"
+            note(.unchanged, "no pins: \(remedy)", (domains ?? security ?? root).position, .pinsNothing)
         }
         return CanonicalPolicy(rules: rules, combination: .union, unlisted: isRequired ? .refuse : .trust)
     }
@@ -45,26 +47,25 @@ struct ApplePinReader {
     private mutating func rule(_ member: PropertyList.Member, isRequired: Bool) -> CanonicalRule? {
         let host = member.key
         guard let keys = member.value.members else {
-            note(.weaker, "\(quoted(host)) is \(member.value.kindName) and pins nothing: make it a dictionary", member)
+            note(
+                .weaker, "\(quoted(host)) is \(member.value.kindName) and pins nothing: make it a dictionary",
+                member.position, .pinsNothing)
             return nil
         }
-        for key in keys where !Self.hostKeys.contains(key.key) {
-            let meant = suggestion(for: key.key, among: Self.hostKeys)
+        for key in keys where !Self.hostKeys.contains(key.key) { noteUnknown(key, Self.hostKeys) }
+        if host.hasSuffix(".") {
             note(
-                meant == nil ? .unchanged : .weaker,
-                "\(quoted(key.key)) is passed over" + (meant.map { ": did you mean \($0)?" } ?? ""), key)
-        }
-        if host.hasSuffix(".") || host != host.lowercased() {
-            note(
-                .weaker, "\(quoted(host)) is compared as it stands and reaches no host: write it lower case, no dot",
-                member)
+                .weaker, "\(quoted(host)) ends in a dot and matches no host: remove the dot", member.position,
+                .malformedHost)
         }
         let includes = boolean("NSIncludesSubdomains", in: member.value)
         let leaves = pins(Self.leafKey, .leaf, in: member.value)
         let authorities = pins(Self.authorityKey, .ca, in: member.value)
         let roles = Set([leaves.map { _ in PinRole.leaf }, authorities.map { _ in PinRole.ca }].compactMap(\.self))
         guard !roles.isEmpty else {
-            note(.weaker, "\(quoted(host)) has no identities and is not pinned: add \(Self.leafKey)", member)
+            note(
+                .weaker, "\(quoted(host)) has no identities and is not pinned: add \(Self.leafKey)", member.position,
+                .pinsNothing)
             return nil
         }
         let pins = (leaves ?? []) + (authorities ?? [])
@@ -72,12 +73,16 @@ struct ApplePinReader {
         if isRequired, !isExcluded {
             note(
                 .weaker, "with SecTrustPinningRequired the system drops the pins of \(quoted(host)): use one of both",
-                member)
+                member.position, .pinsNothing)
         } else if !isExcluded, leaves?.isEmpty == true || authorities?.isEmpty == true {
-            note(.stricter, "\(quoted(host)) has identities of which none counts, and refuses every server", member)
+            note(
+                .stricter,
+                "\(quoted(host)) has identities of which none counts, and refuses every server: add valid identities, "
+                    + "or remove the key", member.position, .refusesEverything)
         }
         return CanonicalRule(
-            patterns: [HostPattern(host, includes ? .exactAndOneLabelBelow : .exact)], pins: pins,
+            // The system compares names without case.
+            patterns: [HostPattern(host.lowercased(), includes ? .exactAndOneLabelBelow : .exact)], pins: pins,
             requirement: isExcluded ? .any : .eachOf(roles), mode: isExcluded ? .off : .enforce,
             location: PolicyLocation(path: path, member.position))
     }
@@ -86,26 +91,29 @@ struct ApplePinReader {
     private mutating func pins(_ key: String, _ role: PinRole, in host: PropertyList) -> [CanonicalPin]? {
         guard let value = host[key] else { return nil }
         guard let identities = value.elements else {
-            note(.stricter, "\(key) is \(value.kindName) and counts as empty: make it an array", value.position)
+            note(
+                .stricter, "\(key) is \(value.kindName) and counts as empty: make it an array", value.position,
+                .ignoredSetting)
             return []
         }
         return identities.compactMap { identity in
             guard let text = identity[Self.digestKey]?.string else {
                 note(
-                    .stricter, "an identity without a \(Self.digestKey) is passed over: give it one", identity.position)
+                    .stricter, "an identity without a \(Self.digestKey) is ignored: give it one", identity.position,
+                    .ignoredSetting)
                 return nil
             }
             guard let digest = LenientBase64.decode(text.utf8) else {
                 note(
-                    .stricter, "\(quoted(text)) is not base64 and is passed over: hash the key again", identity.position
-                )
+                    .stricter, "\(quoted(text)) is not base64 and is ignored: hash the key again", identity.position,
+                    .malformedPin)
                 return nil
             }
             guard digest.count == 32 else {
                 note(
                     .stricter,
                     "\(quoted(text)) holds \(digest.count) bytes where SHA-256 has 32 and matches no key: hash it again",
-                    identity.position)
+                    identity.position, .malformedPin)
                 return nil
             }
             var pin = CanonicalPin(.publicKey, .sha256, digest, role: role)
@@ -118,17 +126,83 @@ struct ApplePinReader {
     private mutating func boolean(_ key: String, in list: PropertyList) -> Bool {
         guard let value = list[key] else { return false }
         guard let bool = value.bool else {
-            note(.weaker, "\(key) is \(value.kindName) and counts as false: make it a Boolean", value.position)
+            note(
+                .weaker, "\(key) is \(value.kindName) and counts as false: make it a Boolean", value.position,
+                .ignoredSetting)
             return false
         }
         return bool
     }
 
-    private mutating func note(_ direction: SecurityDirection, _ message: String, _ member: PropertyList.Member) {
-        note(direction, message, member.position)
+    private mutating func note(
+        _ direction: SecurityDirection, _ message: String, _ position: SourcePosition, _ rule: LintRule?
+    ) {
+        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position), rule: rule))
+    }
+}
+
+// MARK: - What the system ignores
+
+extension ApplePinReader {
+    private static let securityKeys = [
+        path[1], exceptionsKey, "NSAllowsArbitraryLoads", "NSAllowsArbitraryLoadsForMedia",
+        "NSAllowsArbitraryLoadsInMedia", "NSAllowsArbitraryLoadsInWebContent", "NSAllowsLocalNetworking",
+    ]
+    private static let plaintextKeys = [
+        "NSExceptionAllowsInsecureHTTPLoads", "NSTemporaryExceptionAllowsInsecureHTTPLoads",
+    ]
+
+    /// Notes a key that the system ignores; it may have been meant for one of these.
+    private mutating func noteUnknown(_ member: PropertyList.Member, _ known: [String]) {
+        let meant = suggestion(for: member.key, among: known)
+        note(
+            meant == nil ? .unchanged : .weaker,
+            "\(quoted(member.key)) is ignored" + (meant.map { ": did you mean \($0)?" } ?? ""), member.position,
+            meant.map { _ in .ignoredSetting })
     }
 
-    private mutating func note(_ direction: SecurityDirection, _ message: String, _ position: SourcePosition) {
-        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position)))
+    /// Notes keys of pinning that are misspelled, or that are in a dictionary in which the system does not look.
+    private mutating func noteMisplaced(_ root: PropertyList, _ security: PropertyList?) {
+        let top = [Self.path[0], "SecTrustPinningRequired"]
+        for member in root.members ?? [] where !top.contains(member.key) {
+            if Self.path[1] == member.key || Self.exceptionsKey == member.key {
+                note(
+                    .weaker, "\(member.key) is ignored here: put it into \(Self.path[0])", member.position,
+                    .ignoredSetting)
+            } else if suggestion(for: member.key, among: top) != nil {
+                noteUnknown(member, top)
+            }
+        }
+        for member in security?.members ?? [] where !Self.securityKeys.contains(member.key) {
+            noteUnknown(member, [Self.path[1], Self.exceptionsKey])
+        }
+        for host in security?[Self.exceptionsKey]?.members ?? [] {
+            if host.key == Self.path[1] { noteException(host, "make it a key of \(Self.path[0])") }
+            for member in host.value.members ?? [] {
+                guard let key = suggestion(for: member.key, among: [Self.leafKey, Self.authorityKey]) else { continue }
+                noteException(member, "put \(key) of \(quoted(host.key)) into \(Self.path[1])")
+            }
+        }
+    }
+
+    private mutating func noteException(_ member: PropertyList.Member, _ remedy: String) {
+        note(
+            .weaker, "\(member.key) in \(Self.exceptionsKey) is ignored: \(remedy)", member.position, .ignoredSetting)
+    }
+
+    /// Notes exceptions that let a pinned host be reached without TLS, and so without its pins.
+    private mutating func notePlaintext(_ security: PropertyList?, _ rules: [CanonicalRule]) {
+        let pinned = Set(rules.filter { $0.mode != .off }.flatMap(\.patterns).map(\.host))
+        for exception in security?[Self.exceptionsKey]?.members ?? [] {
+            let name = exception.key.lowercased()
+            let reachesBelow = exception.value["NSIncludesSubdomains"]?.bool == true
+            guard Self.plaintextKeys.contains(where: { exception.value[$0]?.bool == true }),
+                pinned.contains(name) || reachesBelow && pinned.contains(where: { isBelow($0, oneOf: [name]) })
+            else { continue }
+            note(
+                .weaker,
+                "\(Self.exceptionsKey) lets \(quoted(exception.key)) be reached without TLS, and so without its pins: "
+                    + "remove \(Self.plaintextKeys[0])", exception.position, .bypassedPins)
+        }
     }
 }

@@ -3,14 +3,13 @@ import CertificatePinning
 /// NSPinnedDomains in an app's Info.plist (Apple's "Identity Pinning", iOS 14 and macOS 11 and later).
 enum ApplePinnedDomains {
     /// Reads an Info.plist, XML or binary, as the system does: identities that it does not understand pin nothing, and
-    /// the host stays pinned. A list that pins no host is an error.
+    /// the host stays pinned. A list that pins no host is a policy without pins, and a note.
     ///
     /// Each host is a rule; its requirement names the roles whose keys stand there, with or without pins.
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         let root = try PropertyList.read(bytes, path: path)
         var reader = ApplePinReader(path: path)
         let policy = reader.policy(root)
-        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
         return DialectReading(policy, notes: reader.notes.inOrder)
     }
 

@@ -2,6 +2,21 @@ public import CertificatePinning
 public import CertificateTrust
 public import FoundationEssentials
 
+extension DialectReading {
+    /// Everything that lint finds as of `time` in the file that was read, in the order of the file: what
+    /// ``CanonicalPolicy/lint(_:path:at:settings:publicSuffixes:)`` finds, and the notes that have a rule.
+    public func lint(
+        _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
+        publicSuffixes: PublicSuffixes = .system
+    ) -> [LintFinding] {
+        let findings = notes.compactMap { note in
+            note.rule.map { LintFinding($0, at: note.location ?? PolicyLocation(path: path), note.message) }
+        }
+        return policy.lint(
+            bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, besides: findings)
+    }
+}
+
 extension CanonicalPolicy {
     /// Everything that lint finds as of `time` in a file of another system, in the order of the file.
     ///
@@ -11,6 +26,14 @@ extension CanonicalPolicy {
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
         publicSuffixes: PublicSuffixes = .system
     ) -> [LintFinding] {
+        lint(bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, besides: [])
+    }
+
+    fileprivate func lint(
+        _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings, publicSuffixes: PublicSuffixes,
+        besides others: [LintFinding]
+    ) -> [LintFinding] {
+        let united = combination == .union ? UnitedRules(rules) : nil
         let linted = rulesInEffect(where: \.pins.isEmpty).map { rule in
             let location = rule.location ?? PolicyLocation(path: path)
             return LintedPolicy.Rule(
@@ -19,7 +42,9 @@ extension CanonicalPolicy {
                 },
                 ports: rule.ports, pins: rule.pins.map { LintedPolicy.Pin($0, at: $0.location ?? location) },
                 requirement: rule.requirement, mode: rule.mode, end: rule.expiry?.end,
-                endsSilently: rule.expiry?.effect == .stopPinning, at: location)
+                endsSilently: rule.expiry?.effect == .stopPinning,
+                unitedPins: (united?.pins(besides: rule) ?? []).map { LintedPolicy.Pin($0, at: location) },
+                at: location)
         }
         let combination: LintedPolicy.Combination =
             switch combination {
@@ -30,7 +55,47 @@ extension CanonicalPolicy {
         return LintedPolicy(rules: linted, combination: combination, marksBackups: false)
             .findings(
                 at: time, in: path, allowances: LintAllowance.all(in: bytes), settings: settings,
-                publicSuffixes: publicSuffixes)
+                publicSuffixes: publicSuffixes, besides: others)
+    }
+}
+
+/// Rules by the names that they are for, where all rules that reach a host count together.
+private struct UnitedRules {
+    /// Of many rules for one name only the first are asked.
+    private static let limit = 32
+    private var rules: [String: [CanonicalRule]] = [:]
+
+    init(_ all: [CanonicalRule]) {
+        for rule in all where rule.mode == .enforce {
+            for host in Set(rule.patterns.map(\.host)) where rules[host, default: []].count < Self.limit {
+                rules[host, default: []].append(rule)
+            }
+        }
+    }
+
+    /// The pins of other rules that count for every host and port of this one.
+    func pins(besides rule: CanonicalRule) -> [CanonicalPin] {
+        let shared = rule.patterns.map { pattern in
+            around(pattern.host).filter { other in
+                let reachesPorts = other.ports.map { rule.ports?.isSubset(of: $0) ?? false } ?? true
+                return reachesPorts
+                    && other.patterns.contains { $0 == pattern || $0.covers(pattern) && $0.holdsWhole(pattern) }
+            }
+            .flatMap(\.pins)
+        }
+        let common = shared.dropFirst().reduce(Set(shared.first ?? [])) { $0.intersection($1) }
+        return common.filter { !rule.pins.contains($0) }
+    }
+
+    private func around(_ host: String) -> [CanonicalRule] {
+        var found = rules[host] ?? []
+        guard host.utf8.count <= 253 else { return found }
+        var rest = host[...]
+        while let dot = rest.firstIndex(of: "."), found.count < Self.limit {
+            rest = rest[rest.index(after: dot)...]
+            found += rules[String(rest)] ?? []
+        }
+        return found
     }
 }
 

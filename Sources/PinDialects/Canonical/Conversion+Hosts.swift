@@ -249,7 +249,7 @@ extension CanonicalPolicy {
 
 extension HostPattern {
     /// Whether it holds for every host that another pattern holds for.
-    fileprivate func holdsWhole(_ other: HostPattern) -> Bool {
+    func holdsWhole(_ other: HostPattern) -> Bool {
         switch scope {
         case _ where self == other: true
         case .exactAndBelow, .every: other.host == host || other.host.hasSuffix("." + host)

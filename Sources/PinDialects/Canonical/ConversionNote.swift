@@ -10,15 +10,19 @@ public struct ConversionNote: Sendable, Hashable {
     public var message: String
     /// Where the cause stands.
     public var location: PolicyLocation?
+    /// The lint rule that reports it; `nil` for a note that is no finding.
+    public var rule: LintRule?
 
     /// Makes a note.
     public init(
-        _ change: ConversionChange, _ direction: SecurityDirection, _ message: String, at location: PolicyLocation?
+        _ change: ConversionChange, _ direction: SecurityDirection, _ message: String, at location: PolicyLocation?,
+        rule: LintRule? = nil
     ) {
         self.change = change
         self.direction = direction
         self.message = message
         self.location = location
+        self.rule = rule
     }
 }
 

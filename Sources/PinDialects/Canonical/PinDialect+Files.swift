@@ -2,8 +2,8 @@ public import CertificatePinning
 
 extension PinDialect {
     /// Reads a file of this dialect as its own system does. What that rejects is an error, all of it in one; what it
-    /// passes over or takes otherwise than it looks is a note. `host` is whom the pins are for, where the dialect says it
-    /// nowhere: Public-Key-Pins and curl.
+    /// passes over or takes otherwise than it looks is a note, and so is that the file pins nothing. `host` is whom the
+    /// pins are for, where the dialect says it nowhere: Public-Key-Pins and curl.
     public func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
         switch self {
         case .policy: DialectReading(CanonicalPolicy(try PolicyFile(bytes: bytes, path: path)))

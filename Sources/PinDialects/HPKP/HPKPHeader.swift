@@ -10,10 +10,12 @@ struct HPKPHeader {
     var includesSubdomains = false
     var reportURI: String?
     /// What clients pass over.
-    var passedOver: [(message: String, direction: SecurityDirection, position: SourcePosition)] = []
+    var passedOver: [(message: String, direction: SecurityDirection, position: SourcePosition, rule: LintRule?)] = []
 
     /// More seconds than this are held to be as many: a number that overflows means the largest (RFC 9111, 1.2.2).
     static let longestAge: Int64 = 1 << 31
+
+    private static let directives = ["pin-sha256", "max-age", "includeSubDomains", "report-uri"]
 
     private enum Value: Equatable {
         case token(String)
@@ -39,7 +41,7 @@ struct HPKPHeader {
         }
         if isReportOnly, reportURI == nil {
             let message = "clients pass over a header that reports to nobody: write report-uri=\"https://…\""
-            passedOver.append((message, .unchanged, start))
+            passedOver.append((message, .unchanged, start, .pinsNothing))
         }
         if !isReportOnly, maxAge == nil {
             problems.add("the header has no max-age: write max-age=5184000 for 60 days", at: start)
@@ -111,9 +113,15 @@ extension HPKPHeader {
             }
             reportURI = text
         case _ where name.hasPrefix("pin-"):
-            passedOver.append(("clients pass over \(quoted(spelling)): only pin-sha256 counts", .stricter, position))
+            passedOver.append(
+                ("clients pass over \(quoted(spelling)): only pin-sha256 counts", .stricter, position, .ignoredSetting))
         default:
-            passedOver.append(("clients pass over \(quoted(spelling))", .unchanged, position))
+            let meant = suggestion(for: name, among: Self.directives)
+            passedOver.append(
+                (
+                    "clients pass over \(quoted(spelling))" + (meant.map { ": did you mean \($0)?" } ?? ""),
+                    meant == nil ? .unchanged : .weaker, position, meant.map { _ in .ignoredSetting }
+                ))
         }
         return nil
     }

@@ -17,7 +17,9 @@ enum HPKPReader {
             let location = PolicyLocation(path: path, cursor.position)
             guard seen.insert(isReportOnly).inserted else {
                 reading.notes.append(
-                    ConversionNote(.quirk, .either, "clients read the first field of its name alone", at: location))
+                    ConversionNote(
+                        .quirk, .either, "clients read the first field of its name alone: remove this one",
+                        at: location, rule: .ignoredSetting))
                 continue
             }
             let header = HPKPHeader(&cursor, isReportOnly: isReportOnly, problems: &problems)
@@ -64,18 +66,18 @@ enum HPKPReader {
     }
 
     private static func notes(_ header: HPKPHeader, _ host: String?, _ location: PolicyLocation) -> [ConversionNote] {
-        var notes = header.passedOver.map { message, direction, position in
-            ConversionNote(.quirk, direction, message, at: PolicyLocation(path: location.path, position))
+        var notes = header.passedOver.map { message, direction, position, rule in
+            ConversionNote(.quirk, direction, message, at: PolicyLocation(path: location.path, position), rule: rule)
         }
-        func note(_ direction: SecurityDirection, _ message: String) {
-            notes.append(ConversionNote(.quirk, direction, message, at: location))
+        func note(_ direction: SecurityDirection, _ message: String, _ rule: LintRule? = nil) {
+            notes.append(ConversionNote(.quirk, direction, message, at: location, rule: rule))
         }
         if header.isReportOnly, header.maxAge != nil { note(.unchanged, "clients pass over the max-age of a report") }
         if !header.isReportOnly, header.maxAge == 0 {
-            note(.weaker, "max-age=0 tells clients to forget the pins: nothing is pinned")
+            note(.weaker, "max-age=0 tells clients to forget the pins: nothing is pinned", .pinsNothing)
         }
         if !header.isReportOnly, let age = header.maxAge, age > browsersAge {
-            note(.weaker, "browsers keep pins for \(browsersAge) seconds, not for \(age)")
+            note(.weaker, "browsers keep pins for \(browsersAge) seconds, not for \(age)", .misreadSetting)
         }
         if host == nil, header.includesSubdomains {
             note(.weaker, "includeSubDomains is lost, because the header does not name its host: give it with --host")

@@ -30,7 +30,7 @@ struct OkHttpReader {
         if reader.rules.isEmpty, reader.problems.isEmpty {
             reader.problems.add(
                 "nothing is pinned here: give CertificatePinner.Builder().add(…), or lines of a pattern and its pins",
-                at: SourcePosition(line: 1, column: 1))
+                at: SourcePosition(line: 1, column: 1), rule: .pinsNothing)
         }
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
         return DialectReading(CanonicalPolicy(rules: reader.rules, combination: .union), notes: reader.notes)
@@ -68,19 +68,26 @@ struct OkHttpReader {
         for (parts, position) in calls.strayPins {
             // A constant that a call names is read there.
             if case .success(let text) = constants.text(parts), read.contains(text) { continue }
-            note(.either, "a pin that stands in no call of add is not read: name it in a call", at: position)
+            note(
+                .either, "a pin that stands in no call of add is not read: name it in a call", at: position,
+                rule: .ignoredSetting)
         }
     }
 
     /// Notes that a program decides which pins count when it runs: what is read here accepts more than any of its clients.
     private mutating func noteAlternatives(_ message: String, at position: SourcePosition) {
         guard notes.count < TextLimits.notes else { return }
-        notes.append(ConversionNote(.combinationChanged, .weaker, message, at: PolicyLocation(path: path, position)))
+        notes.append(
+            ConversionNote(
+                .combinationChanged, .weaker, message, at: PolicyLocation(path: path, position), rule: .misreadSetting))
     }
 
-    private mutating func note(_ direction: SecurityDirection, _ message: String, at position: SourcePosition) {
+    private mutating func note(
+        _ direction: SecurityDirection, _ message: String, at position: SourcePosition,
+        rule: LintRule = .misreadSetting
+    ) {
         guard notes.count < TextLimits.notes else { return }
-        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position)))
+        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position), rule: rule))
     }
 
     private mutating func takeLines(_ cursor: TextCursor) {
@@ -131,8 +138,8 @@ struct OkHttpReader {
         }
         guard !pins.isEmpty else {
             note(
-                .weaker, "no pin is given for \(quoted(text)), so nothing is pinned by this: add its pins", at: position
-            )
+                .weaker, "no pin is given for \(quoted(text)), so nothing is pinned by this: add its pins",
+                at: position, rule: .pinsNothing)
             return
         }
         var values: [CanonicalPin] = []
@@ -145,7 +152,7 @@ struct OkHttpReader {
                 note(
                     .stricter,
                     "\(quoted(text)) holds \(pin.value.count) bytes where \(pin.digest.rawValue) has \(length): "
-                        + "OkHttp takes it, and no key ever matches it", at: position)
+                        + "OkHttp takes it, and no key ever matches it", at: position, rule: .malformedPin)
             }
             values.append(pin)
         }

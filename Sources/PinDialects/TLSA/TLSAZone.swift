@@ -15,12 +15,13 @@ enum TLSAZone {
         var reader = ZoneReader(try TextCursor(checking: bytes, path: path))
         let found = reader.records(ofType: ["TLSA", "TYPE52", "CNAME"], &problems)
         let records = TLSAAliases(found).applied(to: found, &problems)
-        if records.isEmpty, problems.isEmpty {
-            problems.add(
-                "no TLSA record stands here: write _443._tcp.HOST. IN TLSA 3 1 1 and the digest",
-                at: SourcePosition(line: 1, column: 1))
-        }
         var notes: [ConversionNote] = []
+        if records.isEmpty {
+            notes.append(
+                ConversionNote(
+                    .quirk, .unchanged, "no pins: the zone has no TLSA record: write _443._tcp.HOST. IN TLSA 3 1 1",
+                    at: PolicyLocation(path: path, line: 1, column: 1), rule: .pinsNothing))
+        }
         var services: [Service] = []
         var rules: [Service: CanonicalRule] = [:]
         for record in records {
@@ -43,7 +44,9 @@ enum TLSAZone {
             guard let pin = data.pin else {
                 let numbers = "\(data.usage) \(data.selector) \(data.matchingType)"
                 notes.append(
-                    ConversionNote(.quirk, .either, "clients pass over a record of kind \(numbers)", at: location))
+                    ConversionNote(
+                        .quirk, .either, "clients pass over a record of kind \(numbers): write 3 1 1 or 2 1 1",
+                        at: location, rule: .ignoredSetting))
                 continue
             }
             if let length = pin.digest.length, pin.value.count != length {
@@ -70,7 +73,7 @@ enum TLSAZone {
                     ConversionNote(
                         .quirk, .weaker,
                         "\(visibleText(rule.patterns[0].host)) has no record that clients can use: it is not pinned",
-                        at: rule.location))
+                        at: rule.location, rule: .pinsNothing))
                 continue
             }
             let key = [rule.patterns[0].host] + rule.pins.map { "\($0.role) \($0.trust) \($0)" }

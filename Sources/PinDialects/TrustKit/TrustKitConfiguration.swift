@@ -13,7 +13,7 @@ enum TrustKitConfiguration {
         let root = try PropertyList.read(bytes, path: path)
         var reader = TrustKitReader(path: path, publicSuffixes: publicSuffixes)
         let rules = reader.rules(root)
-        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        guard reader.problems.isEmpty else { throw PolicyFileError(reader.problems, besides: reader.notes) }
         return DialectReading(CanonicalPolicy(rules: rules, combination: .closest), notes: reader.notes.inOrder)
     }
 

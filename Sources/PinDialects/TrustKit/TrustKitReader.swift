@@ -17,9 +17,8 @@ struct TrustKitReader {
     private static let otherKeys = ["TSKPublicKeyAlgorithms"]
     private static let domainKeys =
         [hashesKey, enforceKey, subdomainsKey, reportsKey, defaultReportKey, expiryKey, meantExcludeKey] + otherKeys
-    private static let globalKeys = [
-        domainsKey, "TSKSwizzleNetworkDelegates", "TSKIgnorePinningForUserDefinedTrustAnchors",
-    ]
+    private static let userAnchorsKey = "TSKIgnorePinningForUserDefinedTrustAnchors"
+    private static let globalKeys = [domainsKey, "TSKSwizzleNetworkDelegates", userAnchorsKey]
 
     let path: String
     let publicSuffixes: PublicSuffixes
@@ -34,8 +33,14 @@ struct TrustKitReader {
 
     /// The rules; meaningless when there are problems.
     mutating func rules(_ root: PropertyList) -> [CanonicalRule] {
-        let configuration = member(Self.rootKey, in: root)?.value ?? root
-        guard let domains = member(Self.domainsKey, in: configuration)?.value else {
+        let isAlone = root[Self.rootKey] == nil && root[Self.domainsKey] != nil
+        if !isAlone { noteUnknown(root, [Self.rootKey] + Self.globalKeys, isWhole: false) }
+        guard let configuration = isAlone ? root : root[Self.rootKey] else {
+            note(.unchanged, "no pins: the list has no \(Self.rootKey): add it", root.position, .pinsNothing)
+            return []
+        }
+        noteUnknown(configuration, Self.globalKeys)
+        guard let domains = configuration[Self.domainsKey] else {
             problems.add("the list has no \(Self.domainsKey): add it", at: configuration.position)
             return []
         }
@@ -43,10 +48,12 @@ struct TrustKitReader {
             problems.add("\(Self.domainsKey) names no host: make it a dictionary of hosts", at: domains.position)
             return []
         }
-        if configuration["TSKIgnorePinningForUserDefinedTrustAnchors"]?.bool == true {
-            note(.weaker, "on macOS no pin counts for chains that end at a root the user added", configuration.position)
+        if configuration[Self.userAnchorsKey]?.bool == true {
+            note(
+                .weaker,
+                "on macOS no pin counts for chains that end at a root the user added: set \(Self.userAnchorsKey) to false",
+                configuration.position, .bypassedPins)
         }
-        noteUnknown(configuration, Self.globalKeys)
         let rules = members.compactMap { rule($0) }
         let parents = CanonicalPolicy(rules: rules, combination: .closest).pinnedParents
         let excluded = Set(rules.filter { $0.mode == .off }.map { $0.patterns[0].host })
@@ -101,7 +108,7 @@ extension TrustKitReader {
             if name.description != entry.key {
                 note(
                     .weaker, "\(quoted(entry.key)) is compared as it stands and reaches no host: write \(name)",
-                    entry.position)
+                    entry.position, .malformedHost)
             }
         } catch {
             problems.add(error.description, at: entry.position)
@@ -109,25 +116,12 @@ extension TrustKitReader {
     }
 
     private mutating func excludes(_ domain: PropertyList) -> Bool {
-        if domain[Self.excludeKey] != nil { return boolean(Self.excludeKey, in: domain, default: false) }
-        if let key = misspeltExclusion(in: domain) {
-            note(.stricter, "TrustKit passes over \(key): its key is \(Self.excludeKey)", domain.position)
-        }
-        return false
-    }
-
-    private func misspeltExclusion(in domain: PropertyList) -> String? {
-        [Self.meantExcludeKey, "k" + Self.meantExcludeKey].first { domain[$0] != nil }
+        boolean(Self.excludeKey, in: domain, default: false)
     }
 
     private mutating func pins(_ entry: PropertyList.Member, minimum: Int) -> [CanonicalPin] {
         guard let texts = strings(Self.hashesKey, in: entry.value) else {
-            let exclusion = misspeltExclusion(in: entry.value).map {
-                ", or write \(Self.excludeKey) where \($0) stands, which TrustKit passes over"
-            }
-            problems.add(
-                "\(quoted(entry.key)) has no \(Self.hashesKey): add \(minimum)" + (exclusion ?? ""),
-                at: entry.position)
+            problems.add("\(quoted(entry.key)) has no \(Self.hashesKey): add \(minimum)", at: entry.position)
             return []
         }
         var pins: [CanonicalPin] = []
@@ -152,14 +146,16 @@ extension TrustKitReader {
 
     /// The beginning of a day in UTC; behind it TrustKit does not pin.
     private mutating func expiry(_ domain: PropertyList) -> RuleExpiry? {
-        guard let member = member(Self.expiryKey, in: domain) else { return nil }
+        guard let member = domain.member(Self.expiryKey) else { return nil }
         guard let text = member.value.string else {
             problems.add(
                 "\(Self.expiryKey) is \(member.value.kindName): write it as the string 2026-12-31", at: member.position)
             return nil
         }
         guard let day = CivilTime(day: text) else {
-            note(.stricter, "\(quoted(text)) is no day, so the pins never end: write it as 2026-12-31", member.position)
+            note(
+                .stricter, "\(quoted(text)) is no day, so the pins never end: write it as 2026-12-31", member.position,
+                .ignoredSetting)
             return nil
         }
         return RuleExpiry(.instant(day.secondsSince1970), .stopPinning)
@@ -169,17 +165,9 @@ extension TrustKitReader {
 // MARK: - Values
 
 extension TrustKitReader {
-    /// The member of a key, also under the name of its constant, which people write by mistake.
-    private mutating func member(_ key: String, in list: PropertyList) -> PropertyList.Member? {
-        if let member = list.members?.first(where: { $0.key == key }) { return member }
-        guard let member = list.members?.first(where: { $0.key == "k" + key }) else { return nil }
-        note(.weaker, "TrustKit passes over k\(key), the constant's name: write \(key)", member.position)
-        return member
-    }
-
     /// A Boolean, or what Foundation's boolValue makes of a number or a string.
     private mutating func boolean(_ key: String, in domain: PropertyList, default usual: Bool) -> Bool {
-        guard let member = member(key, in: domain) else { return usual }
+        guard let member = domain.member(key) else { return usual }
         let bool: Bool
         switch member.value.kind {
         case .bool(let value): return value
@@ -191,14 +179,16 @@ extension TrustKitReader {
             problems.add("\(key) is \(member.value.kindName): make it a Boolean", at: member.position)
             return usual
         }
-        note(.unchanged, "\(key) is \(member.value.kindName) and counts as \(bool): make it a Boolean", member.position)
+        note(
+            .unchanged, "\(key) is \(member.value.kindName) and counts as \(bool): make it a Boolean", member.position,
+            .misreadSetting)
         return bool
     }
 
     private mutating func strings(
         _ key: String, in domain: PropertyList
     ) -> [(text: String, position: SourcePosition)]? {
-        guard let member = member(key, in: domain) else { return nil }
+        guard let member = domain.member(key) else { return nil }
         let elements = member.value.elements ?? []
         let strings = elements.compactMap { element in element.string.map { (text: $0, position: element.position) } }
         guard member.value.elements != nil, strings.count == elements.count else {
@@ -208,18 +198,39 @@ extension TrustKitReader {
         return strings
     }
 
-    private mutating func noteUnknown(_ list: PropertyList, _ known: [String]) {
-        for member in list.members ?? [] {
-            let isKnown = known.contains { member.key == $0 || member.key == "k" + $0 } || member.key == Self.excludeKey
-            guard !isKnown else { continue }
-            let meant = suggestion(for: member.key, among: known)
+    /// Notes keys that TrustKit ignores. Of a list that is only partly TrustKit's, `isWhole` is false, and only those
+    /// are noted that look like its own.
+    private mutating func noteUnknown(_ list: PropertyList, _ known: [String], isWhole: Bool = true) {
+        for member in list.members ?? [] where !known.contains(member.key) && member.key != Self.excludeKey {
+            if let meant = Self.meant(by: member.key, among: known) {
+                let isExclusion = meant == Self.meantExcludeKey
+                let what = member.key == "k" + meant ? "the name of the constant" : "a key that it does not know"
+                note(
+                    isExclusion ? .stricter : .weaker,
+                    "TrustKit ignores \(quoted(member.key)), \(what): write \(isExclusion ? Self.excludeKey : meant)",
+                    member.position, .ignoredSetting)
+            } else if isWhole {
+                note(.unchanged, "\(quoted(member.key)) is ignored", member.position, nil)
+            }
+        }
+        if known.contains(Self.meantExcludeKey), let member = list.member(Self.meantExcludeKey) {
             note(
-                meant == nil ? .unchanged : .weaker,
-                "\(quoted(member.key)) is passed over" + (meant.map { ": did you mean \($0)?" } ?? ""), member.position)
+                .stricter, "TrustKit ignores \(quoted(member.key)): write \(Self.excludeKey), the key that it reads",
+                member.position, .ignoredSetting)
         }
     }
 
-    private mutating func note(_ direction: SecurityDirection, _ message: String, _ position: SourcePosition) {
-        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position)))
+    private static func meant(by key: String, among known: [String]) -> String? {
+        known.first { key == "k" + $0 } ?? suggestion(for: key, among: known)
     }
+
+    private mutating func note(
+        _ direction: SecurityDirection, _ message: String, _ position: SourcePosition, _ rule: LintRule?
+    ) {
+        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position), rule: rule))
+    }
+}
+
+extension PropertyList {
+    fileprivate func member(_ key: String) -> Member? { members?.first { $0.key == key } }
 }

@@ -184,8 +184,11 @@ extension Arguments {
             return try PolicyFile(contentsOfFile: path)
         } catch {
             let bytes = (try? DialectInput.contents(path)) ?? []
-            if let dialect = PinDialect.recognized(in: bytes), dialect != .policy {
-                throw .unusable(["\(path) is \(dialect.title), no policy: make one of it with pinctl import \(path)"])
+            let dialects = PinDialect.allRecognized(in: bytes)
+            if let dialect = dialects.first, dialect != .policy {
+                let names = dialects.map(\.title).joined(separator: " and ")
+                let choice = dialects.count > 1 ? "--from \(dialects.map(\.rawValue).joined(separator: "|")) " : ""
+                throw .unusable(["\(path) is \(names), no policy: make one of it with pinctl import \(choice)\(path)"])
             }
             throw .unusable(error.problems.map(\.description))
         }

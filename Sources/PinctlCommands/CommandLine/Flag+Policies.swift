@@ -8,7 +8,7 @@ extension Flag {
         "rule", value: .text("RULE=LEVEL"), repeatable: true, "off, warning or error for what a rule finds: P011=off")
     static let from = Flag(
         "from", value: .choice("DIALECT", dialects),
-        "the dialect of FILE, where it is not to be guessed (pinctl help dialects)")
+        "the dialect of FILE, where it is not recognized or FILE holds two (pinctl help dialects)")
     static let to = Flag(
         "to", value: .choice("DIALECT", dialects), "write \(dialects.joined(separator: ", "))")
     static let importedHost = Flag(

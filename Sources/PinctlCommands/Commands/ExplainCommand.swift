@@ -8,7 +8,7 @@ extension CommandDefinition {
     static let explain = CommandDefinition(
         name: "explain", summary: "say what a pin is, or which pins hold for a host", operands: "PIN|HOST|-",
         operandCount: 1...1,
-        flags: [.among, .passwordDescriptor, .policy, .asDialect, .caFile, .profile, .at] + Flag.probing,
+        flags: [.among, .passwordDescriptor, .policy, .from, .asDialect, .caFile, .profile, .at] + Flag.probing,
         notes: [
             "A PIN, in any spelling, is looked for in the policy and among the keys of --in: as the",
             "digest of a key, of a certificate, and of what people hash by mistake. A server is asked",
@@ -33,7 +33,14 @@ extension CommandDefinition {
                             + "\"Certificate pinning failure!\" to its last pin")
                 }
                 var keys = try await KeyRing(arguments, environment)
-                let input = try keys.addPolicy(arguments, environment)
+                let inputs = try keys.addPolicies(arguments, environment)
+                guard inputs.count < 2 else {
+                    throw .unusable([
+                        "\(inputs.map(\.title).joined(separator: " and ")) are two policies: "
+                            + "choose one with \(Flag.from.dashed)"
+                    ])
+                }
+                let input = inputs.first
                 keys.tellUnseen(&console)
                 let time = try arguments.time(in: environment)
                 return keys.tell(
@@ -50,24 +57,24 @@ extension CommandDefinition {
                             ? "holds certificates or keys; for their pins: pinctl hash \(word)"
                             : "is a file: give it as pinctl explain - < \(word)")
                 }
-                let input = try arguments.policyInput(in: environment)
-                let dialect = try arguments.dialect(.asDialect)
-                return try HostExplanation(word, input, as: dialect, at: arguments.time(in: environment)).tell(&console)
+                let inputs = try arguments.policyInputs(in: environment)
+                return try HostExplanation.tell(
+                    word, inputs, as: arguments.dialect(.asDialect), at: arguments.time(in: environment), &console)
             }
             var keys = try await KeyRing(arguments, environment)
-            _ = try keys.addPolicy(arguments, environment)
+            _ = try keys.addPolicies(arguments, environment)
             keys.tellUnseen(&console)
             keys.tell(word, digest, &console)
         })
 }
 
 extension Arguments {
-    /// The file in which a host is looked up.
-    fileprivate func policyInput(in environment: CommandEnvironment) throws(UsageError) -> DialectInput {
-        if let path = self[.policy] { return try DialectInput(path, as: nil) }
+    /// The policies of the file in which a host is looked up.
+    fileprivate func policyInputs(in environment: CommandEnvironment) throws(UsageError) -> [DialectInput] {
+        if let path = self[.policy] { return try DialectInput.all(path, as: dialect(.from)) }
         let path = Self.usualPolicyPath(in: environment)
         do throws(UsageError) {
-            return try DialectInput(path, as: nil)
+            return try DialectInput.all(path, as: dialect(.from))
         } catch {
             throw .unusable(error.messages + [Self.advice(onUnnamedPolicy: path, "give --policy FILE")])
         }
@@ -164,25 +171,27 @@ private struct KeyRing {
     }
 
     /// The pins of the policy, with their names: of the usual one only if it is there.
-    mutating func addPolicy(
+    mutating func addPolicies(
         _ arguments: Arguments, _ environment: CommandEnvironment
-    ) throws(UsageError) -> DialectInput? {
+    ) throws(UsageError) -> [DialectInput] {
         let path = arguments[.policy] ?? Arguments.usualPolicyPath(in: environment)
-        guard arguments[.policy] != nil || (try? InputFile(path: path)) != nil else { return nil }
-        let input = try DialectInput(path, as: nil)
-        named += input.reading.policy.denied.map { ($0, "denied by the policy, wherever it stands", nil) }
-        for rule in input.reading.policy.rules {
-            for pin in rule.pins {
-                named.append(
-                    (
-                        pin,
-                        "\(pin.name.map { "\"\($0)\" of " } ?? "a pin of ")the rule for \(rule.title)"
-                            + (rule.location.map { "  \($0)" } ?? ""),
-                        rule
-                    ))
+        guard arguments[.policy] != nil || (try? InputFile(path: path)) != nil else { return [] }
+        let inputs = try DialectInput.all(path, as: arguments.dialect(.from))
+        for policy in inputs.map(\.reading.policy) {
+            named += policy.denied.map { ($0, "denied by the policy, wherever it stands", nil) }
+            for rule in policy.rules {
+                for pin in rule.pins {
+                    named.append(
+                        (
+                            pin,
+                            "\(pin.name.map { "\"\($0)\" of " } ?? "a pin of ")the rule for \(rule.title)"
+                                + (rule.location.map { "  \($0)" } ?? ""),
+                            rule
+                        ))
+                }
             }
         }
-        return input
+        return inputs
     }
 
     /// What a digest is, in lines.

@@ -33,6 +33,7 @@ extension CommandDefinition {
                 return try checkExports(of: input, arguments, time, &console)
             }
             guard let target = try arguments.dialect(.to) else { throw .missingFlag(.to) }
+            try input.requirePins()
             let job = try ExportJob(input, to: target, host: arguments[.exportedHost], at: time)
             if arguments.has(.check), let file = arguments[.into] {
                 return try job.check(file, accepting: arguments.acceptedFlags(), &console)

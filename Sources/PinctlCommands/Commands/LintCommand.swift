@@ -78,42 +78,58 @@ private struct LintJob {
             for message in error.messages { Self.refuse(message + advice, path, &report, &console) }
             return
         }
-        guard dialect(of: bytes, title) != nil || !InputReader.holdsKeys(bytes) else {
+        let dialects = dialects(of: bytes, title)
+        guard !dialects.isEmpty || !InputReader.holdsKeys(bytes) else {
             let advice = "lint reads policies and the pins of other systems; for its own: pinctl hash \(path)"
             return Self.refuse("\(title): holds certificates or keys: \(advice)", path, &report, &console)
         }
+        // What is nothing else is a broken policy.
+        for dialect in dialects.isEmpty ? [.policy] : dialects {
+            let part = dialects.count > 1 ? dialect : nil
+            lint(
+                bytes, path, dialect, named: dialect.title(ofPolicyIn: title, among: dialects), part, &report, &console)
+        }
+    }
+
+    /// Looks at one policy of a file. `part` is its dialect where the file holds several.
+    private func lint(
+        _ bytes: [UInt8], _ path: String, _ dialect: PinDialect, named subject: String, _ part: PinDialect?,
+        _ report: inout Report, _ console: inout Console
+    ) {
         let before = report.entries.count
+        let mark = part.map { "\($0.partName): " } ?? ""
         do throws(PolicyFileError) {
-            for finding in try findings(in: bytes, title, &console) {
+            for finding in try findings(in: bytes, DialectInput.title(path), dialect) {
+                let marked = LintFinding(finding.rule, finding.severity, at: finding.location, mark + finding.message)
                 let entry = ReportEntry(
-                    finding.location, finding.message, finding.rule,
-                    isError: finding.severity == .error)
+                    finding.location, marked.message, finding.rule, of: subject, isError: finding.severity == .error)
                 console.result(
-                    [finding.description], entry.json ?? .null, finding.severity == .error ? .finding : .good)
+                    [marked.description], entry.json ?? .null, finding.severity == .error ? .finding : .good)
                 report.entries.append(entry)
             }
         } catch {
-            if dialect == nil, !Self.isNamedAsPolicy(title) {
-                console.note("note: " + DialectInput.assumption(dialect(of: bytes, title) ?? .policy, path))
+            if self.dialect == nil, !Self.isNamedAsPolicy(DialectInput.title(path)) {
+                console.note("note: " + DialectInput.assumption(dialect, path))
             }
             for problem in error.problems {
-                // Without a line it is the file itself that cannot be read.
-                guard problem.location.line > 0 else {
-                    Self.refuse("\(path): \(problem.message)", path, &report, &console)
+                // Without a line and a rule it is the file itself that cannot be read.
+                guard problem.location.line > 0 || problem.rule != nil else {
+                    Self.refuse("\(path): \(mark)\(problem.message)", path, &report, &console)
                     continue
                 }
-                let mark = problem.rule.map { "error[\($0.rawValue)]" } ?? "error:"
-                let entry = ReportEntry(problem.location, problem.message, problem.rule, isError: true)
+                let word = problem.rule.map { "error[\($0.rawValue)]" } ?? "error:"
+                let message = mark + problem.message
+                let entry = ReportEntry(problem.location, message, problem.rule, of: subject, isError: true)
                 console.result(
-                    ["\(problem.location): \(mark) \(visibleText(problem.message))"], entry.json ?? .null, .finding)
+                    ["\(problem.location): \(word) \(visibleText(message))"], entry.json ?? .null, .finding)
                 report.entries.append(entry)
             }
         }
         guard report.entries.count == before else { return }
         report.entries.append(
             ReportEntry(
-                outcome: .ok, subject: title, verdict: "ok", finding: "nothing found",
-                location: PolicyLocation(path: title), json: nil))
+                outcome: .ok, subject: subject, verdict: "ok", finding: "nothing found",
+                location: PolicyLocation(path: DialectInput.title(path)), json: nil))
     }
 
     /// Tells of a file that cannot be read.
@@ -126,8 +142,9 @@ private struct LintJob {
                 json: .object([("file", .string(path)), ("error", .string(message))])))
     }
 
-    private func dialect(of bytes: [UInt8], _ title: String) -> PinDialect? {
-        dialect ?? (Self.isNamedAsPolicy(title) ? .policy : PinDialect.recognized(in: bytes))
+    private func dialects(of bytes: [UInt8], _ title: String) -> [PinDialect] {
+        if let dialect { return [dialect] }
+        return Self.isNamedAsPolicy(title) ? [.policy] : PinDialect.allRecognized(in: bytes)
     }
 
     private static func isNamedAsPolicy(_ title: String) -> Bool {
@@ -135,17 +152,12 @@ private struct LintJob {
     }
 
     private func findings(
-        in bytes: [UInt8], _ title: String, _ console: inout Console
+        in bytes: [UInt8], _ title: String, _ dialect: PinDialect
     ) throws(PolicyFileError) -> [LintFinding] {
-        // What is nothing else is a broken policy.
-        let dialect = dialect(of: bytes, title) ?? .policy
         guard dialect == .policy else {
-            let reading = try dialect.read(bytes, path: title)
-            // What its own system passes over is not among the rules, and no finding.
-            for note in reading.notes { console.note(note.description) }
-            return reading.policy.lint(bytes, path: title, at: time, settings: settings)
+            return try dialect.read(bytes, path: title).lint(bytes, path: title, at: time, settings: settings)
         }
-        let file = try PolicyFile(bytes: bytes, path: title)
+        let file = try PolicyFile(bytes: bytes, path: title, in: .current, allowsNamesAlone: true)
         return file.lint(at: time, settings: settings, besides: file.exports.compactMap { drift(of: $0, bytes, title) })
     }
 
@@ -181,9 +193,11 @@ private struct LintJob {
 
 extension ReportEntry {
     /// What lint found at a place; nil for what no rule is about, a file that cannot be understood.
-    fileprivate init(_ location: PolicyLocation, _ message: String, _ rule: LintRule?, isError: Bool) {
+    fileprivate init(
+        _ location: PolicyLocation, _ message: String, _ rule: LintRule?, of subject: String, isError: Bool
+    ) {
         self.init(
-            outcome: isError ? .failed : .warning, subject: location.path,
+            outcome: isError ? .failed : .warning, subject: subject,
             variant: "\(location.line):\(location.column)", verdict: rule?.rawValue ?? "syntax", finding: message,
             location: location,
             json: .object(

@@ -9,7 +9,7 @@ extension CommandDefinition {
         name: "plan", summary: "say whether shipped apps survive a new certificate", operands: "--new INPUT",
         operandCount: 0...0,
         flags: [
-            .newInput, .passwordFile, .passwordDescriptor, .against, .repository, .policy, .plannedHost, .caFile,
+            .newInput, .passwordFile, .passwordDescriptor, .against, .from, .repository, .policy, .plannedHost, .caFile,
             .store, .profile, .at, .failWithin, .currentInput, .timeline, .share, .verbose, .report, .annotations,
         ],
         notes: [
@@ -118,10 +118,12 @@ private struct PlanTally {
         var share: Double?
         var unshared: [String] = []
         if releases.contains(where: { $0.share != nil }) {
-            let sum = broken.compactMap { releases[$0].share }.reduce(0, +)
+            let sum = broken.map { releases[$0] }.share
             // Of a release without a share nobody knows how many have it.
-            unshared = broken.filter { releases[$0].share == nil && !releases[$0].isCurrent }.sorted()
-                .map { releases[$0].name }
+            for release in broken.sorted().map({ releases[$0] })
+            where release.share == nil && !release.isCurrent && unshared.last != release.source {
+                unshared.append(release.source)
+            }
             let users = "\(Self.text(sum)) % of users have a release that breaks"
             let more = unshared.count > 5 ? " and \(unshared.count - 5) more" : ""
             let names = unshared.prefix(5).joined(separator: ", ") + more
@@ -223,6 +225,7 @@ extension Arguments {
         let sources = all(.against)
         let hosts = Set(try plannedHosts().map(\.name.description))
         let host = hosts.count == 1 ? hosts.first : nil
+        let dialect = try self.dialect(.from)
         var reader: ReleaseReader
         if sources.isEmpty {
             let file = try plannedPolicy(in: environment)
@@ -230,7 +233,7 @@ extension Arguments {
             let folder = slash.map { String(file.path[..<$0]) } ?? "."
             reader = ReleaseReader(
                 repository: self[.repository] ?? (folder.isEmpty ? "/" : folder),
-                variables: environment.variables(), host: host)
+                variables: environment.variables(), host: host, dialect: dialect)
             for release in file.releases {
                 reader.read(release.hasPrefix("git:") ? release : resolvedPath(release, besides: file.path), &console)
             }
@@ -244,7 +247,8 @@ extension Arguments {
                 throw .unusable(["--policy and --against exclude each other: name the policy with --against too"])
             }
             reader = ReleaseReader(
-                repository: self[.repository] ?? ".", variables: environment.variables(), host: host)
+                repository: self[.repository] ?? ".", variables: environment.variables(), host: host,
+                dialect: dialect)
             for source in sources { reader.read(source, &console) }
         }
         try reader.assign(shares)

@@ -10,8 +10,10 @@ struct Release: Sendable {
         case dialect(PinDialect, CanonicalPolicy)
     }
 
-    /// The tag, or the path.
+    /// The tag or the path, and in brackets the part of a file that holds several policies.
     let name: String
+    /// The tag or the path. The users of a file with several policies have all of them.
+    let source: String
     let pins: Pins
     /// The place of the first release with the same pins in the same words; nil for that one.
     var original: Int?
@@ -26,8 +28,9 @@ struct Release: Sendable {
     /// The same by the places where they stand.
     private let rulesByPlace: [PolicyLocation?: CanonicalRule]
 
-    init(name: String, pins: Pins, isCurrent: Bool = false) {
+    init(name: String, of source: String? = nil, pins: Pins, isCurrent: Bool = false) {
         self.name = name
+        self.source = source ?? name
         self.pins = pins
         self.isCurrent = isCurrent
         rules =
@@ -39,8 +42,9 @@ struct Release: Sendable {
     }
 
     /// A release with the pins of another one, which stands at a place.
-    init(name: String, equal other: Release, at place: Int) {
+    init(name: String, of source: String, equal other: Release, at place: Int) {
         self.name = name
+        self.source = source
         pins = other.pins
         original = place
         isCurrent = false
@@ -92,6 +96,13 @@ extension CanonicalRule {
             guard let name = try? ServerName(pattern.host) else { return [] }
             return (ports?.sorted() ?? [443]).map { (PlannedHost(name: name, port: $0), reachesBelow) }
         }
+    }
+}
+
+extension Sequence<Release> {
+    /// The users who have one of these releases, of a hundred; nobody is counted twice.
+    var share: Double {
+        Dictionary(map { ($0.source, $0.share ?? 0) }) { first, _ in first }.values.reduce(0, +)
     }
 }
 

@@ -10,17 +10,20 @@ struct ReleaseReader {
     let variables: [String: String]
     /// For dialects that name none.
     let host: String?
+    /// Which policy counts of a file that holds several; nil for each of them.
+    let dialect: PinDialect?
     private var files: TaggedFiles?
     private(set) var releases: [Release] = []
     /// Releases at tags by the bytes of their file, as far as those are all there is to them.
-    private var releaseByBytes: [[[UInt8]]: Int] = [:]
+    private var releasesByBytes: [[[UInt8]]: Range<Int>] = [:]
     /// What could not be read, for reports.
     private(set) var unread: [ReportEntry] = []
 
-    init(repository: String, variables: [String: String], host: String?) {
+    init(repository: String, variables: [String: String], host: String?, dialect: PinDialect?) {
         self.repository = repository
         self.variables = variables
         self.host = host
+        self.dialect = dialect
     }
 
     /// Reads a source; what cannot be read is told, and counts as bad input.
@@ -52,7 +55,7 @@ struct ReleaseReader {
         releases.append(release)
     }
 
-    private func isTaken(_ name: String) -> Bool { releases.contains { $0.name == name } }
+    private func isTaken(_ name: String) -> Bool { releases.contains { $0.source == name } }
 
     /// The name, with a number behind it where a release before has the same: rows and shares go by names.
     private func untaken(_ name: String) -> String {
@@ -124,7 +127,7 @@ struct ReleaseReader {
         }
         var absent: [String] = []
         // Where rules stand is told with the path.
-        releaseByBytes = [:]
+        releasesByBytes = [:]
         for tag in tags {
             let bytes: [UInt8]
             do throws(InputFileError) {
@@ -139,10 +142,11 @@ struct ReleaseReader {
             }
             do throws(UsageError) {
                 let name = isTaken(tag.name) ? untaken("\(tag.name):\(path)") : tag.name
-                if let known = releaseByBytes[[bytes]] {
-                    releases.append(Release(name: name, equal: releases[known], at: known))
+                if let known = releasesByBytes[[bytes]] {
+                    append(equalTo: known, as: name)
                     continue
                 }
+                let first = releases.count
                 var isAlone = true
                 let folder = PolicyFolder(kept: { name, limit throws(InputFileError) in
                     isAlone = false
@@ -150,13 +154,14 @@ struct ReleaseReader {
                 })
                 let exported = try append(name, path, bytes, in: folder, tag: tag.name, &console) {
                     path throws(InputFileError) in
-                    try files.contents(plainPath(path), at: tag, limit: TaggedFiles.maximumSize)
+                    try files.contents(path, at: tag, limit: TaggedFiles.maximumSize)
                 }
                 let key = [bytes] + exported
-                if isAlone, let known = releaseByBytes[key] {
-                    releases[releases.count - 1] = Release(name: name, equal: releases[known], at: known)
+                if isAlone, let known = releasesByBytes[key] {
+                    releases.removeSubrange(first...)
+                    append(equalTo: known, as: name)
                 } else if isAlone {
-                    releaseByBytes[key] = releases.count - 1
+                    releasesByBytes[key] = first..<releases.count
                 }
             } catch {
                 for message in error.messages { complain("\(tag.name): \(message)", source, &console) }
@@ -200,6 +205,16 @@ struct ReleaseReader {
         guard count > 0 else { throw .unusable(["\(folder): no file in it is in a dialect that is recognized"]) }
     }
 
+    /// Adds the releases at these places once more, of another source.
+    private mutating func append(equalTo known: Range<Int>, as source: String) {
+        for place in known {
+            let other = releases[place]
+            releases.append(
+                Release(
+                    name: source + other.name.dropFirst(other.source.count), of: source, equal: other, at: place))
+        }
+    }
+
     /// Adds a release of the work tree.
     private mutating func append(
         _ name: String, _ path: String, _ bytes: [UInt8], _ console: inout Console
@@ -207,21 +222,28 @@ struct ReleaseReader {
         _ = try append(name, path, bytes, in: nil, tag: nil, &console, readFile)
     }
 
-    /// Adds a release; the files that a policy names are read from `folder`, those that it exports by `read`. Returns the
-    /// bytes of the exported files.
+    /// Adds a release, or one for each policy of its file; the files that a policy names are read from `folder`, those
+    /// that it exports by `read`. Returns the bytes of the exported files.
     private mutating func append(
         _ title: String, _ path: String, _ bytes: [UInt8], in folder: PolicyFolder?, tag: String?,
         _ console: inout Console, _ read: (String) throws(InputFileError) -> [UInt8]
     ) throws(UsageError) -> [[UInt8]] {
         let name = untaken(title)
-        guard let dialect = PinDialect.recognized(in: bytes) else {
+        var dialects = PinDialect.allRecognized(in: bytes)
+        if let dialect, dialects.isEmpty || dialects.contains(dialect) { dialects = [dialect] }
+        guard !dialects.isEmpty else {
             throw .unusable(["\(path): no dialect is recognized: see pinctl help dialects"])
         }
-        guard dialect == .policy else {
-            let reading = try DialectInput(path, bytes, dialect, host: host).reading
-            // Judging all alternatives of a program as one rule would accept what each of them refuses.
-            if let alternative = reading.notes.first(where: \.isLoss) { throw .unusable(["\(alternative)"]) }
-            releases.append(Release(name: name, pins: .dialect(dialect, reading.policy)))
+        guard dialects == [.policy] else {
+            var read: [Release] = []
+            for dialect in dialects {
+                let reading = try DialectInput(path, bytes, dialect, host: host).reading
+                // Judging all alternatives of a program as one rule would accept what each of them refuses.
+                if let alternative = reading.notes.first(where: \.isLoss) { throw .unusable(["\(alternative)"]) }
+                let title = dialect.title(ofPolicyIn: name, among: dialects)
+                read.append(Release(name: title, of: name, pins: .dialect(dialect, reading.policy)))
+            }
+            releases += read
             return []
         }
         do throws(PolicyFileError) {
@@ -249,13 +271,14 @@ struct ReleaseReader {
     /// Notes how many users have each release.
     mutating func assign(_ shares: [(name: String, share: Double)]) throws(UsageError) {
         for (name, share) in shares {
-            guard let index = releases.firstIndex(where: { $0.name == name }) else {
-                throw .unknownChoice(.share, name, known: releases.prefix(50).map(\.name))
+            let places = releases.indices.filter { releases[$0].source == name }
+            guard !places.isEmpty else {
+                throw .unknownChoice(.share, name, known: releases.prefix(50).map(\.source))
             }
-            releases[index].share = share
+            for place in places { releases[place].share = share }
         }
         // Of shares with decimals the sum is not exact.
-        let sum = releases.compactMap(\.share).reduce(0, +)
+        let sum = releases.share
         guard sum < 100.005 else {
             throw .invalidValue(
                 .share, reason: "the shares add up to over 100 %: give each release the part of all users that has it")

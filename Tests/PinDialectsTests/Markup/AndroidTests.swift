@@ -111,12 +111,32 @@ struct AndroidTests {
         ),
     ]
 
-    @Test("XI5: a config that is well-formed and pins nothing is no policy", arguments: ["", "<base-config/>", "  "])
+    @Test(
+        "XI5, PE12: a config that is well-formed and pins nothing says so, and lint reports an error",
+        arguments: [
+            "", "<base-config/>", "  ",
+            "<debug-overrides><trust-anchors><certificates src=\"system\"/></trust-anchors></debug-overrides>",
+        ])
     func pinsNothing(configs: String) throws {
-        let policy = try read(configs).policy
-        #expect(!policy.rules.contains { $0.mode != .off })
-        let notes = policy.converted(to: .policy, at: .distantPast).notes
-        #expect(notes.map(\.direction) == [.impossible])
+        let reading = try read(configs)
+        #expect(reading.policy.rules.isEmpty)
+        #expect(
+            reading.notes.filter { $0.rule == .pinsNothing }.map(\.description) == [
+                "f:1:1: quirk (unchanged): no pins: the config pins no host: give a domain-config a pin-set"
+            ])
+    }
+
+    @Test("An empty pin-set pins nothing, unless it takes its host out of a rule above it")
+    func emptyPinSets() throws {
+        func notes(_ configs: String) throws -> [String] {
+            try read(configs + domain("z.test", "<pin-set>\(Self.pinTag)</pin-set>")).notes
+                .filter { $0.rule == .pinsNothing }.map { "\($0.location?.column ?? 0)" }
+        }
+        #expect(try notes(domain("a.test", "<pin-set/>")) == ["64"])
+        let parent =
+            "<domain-config><domain includeSubdomains=\"true\">a.test</domain><pin-set>\(Self.pinTag)</pin-set>"
+        #expect(try notes(parent + "</domain-config>" + domain("b.a.test", "<pin-set/>")) == [])
+        #expect(try notes(parent + domain("b.test", "<pin-set/>") + "</domain-config>") == [])
     }
 
     @Test("All problems of a config are told in one run")
@@ -173,8 +193,8 @@ struct AndroidTests {
     @Test("XI3: what Android passes over is told", arguments: passedOverRows)
     func passedOver(configs: String, direction: SecurityDirection, note: String) throws {
         let reading = try read(configs + domain("z.test", "<pin-set>\(Self.pinTag)</pin-set>"))
-        #expect(reading.notes.map(\.message) == [note])
-        #expect(reading.notes.map(\.direction) == [direction])
+        #expect(reading.notes.map(\.message).joined(separator: "\n") == note)
+        #expect(reading.notes.allSatisfy { $0.direction == direction })
         #expect(reading.notes.allSatisfy { $0.change == .quirk && ($0.location?.line ?? 0) == 1 })
     }
 
@@ -197,7 +217,8 @@ struct AndroidTests {
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set>\(pin)</pin-set></domain-config>", .weaker,
-            "the text in this pin-set is passed over: put it into an element"
+            "the text in this pin-set is passed over: put it into an element\n"
+                + "this pin-set has no pin and pins nothing: add pins, or remove it"
         ),
         (
             "<domain-config><domain includeSubdomains=\"yes\">a.test</domain></domain-config>", .weaker,
@@ -217,13 +238,13 @@ struct AndroidTests {
         ),
         (
             "<domain-config><domain>a.test</domain><trust-anchors/></domain-config>", .stricter,
-            "trust-anchors names no roots, so every chain is refused"
+            "trust-anchors names no roots, so every chain is refused: add certificates, or remove it"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set>\(pinTag)</pin-set><trust-anchors>"
                 + "<certificates src=\"@raw/own\" overridePins=\"true\"/>"
                 + "<certificates src=\"system\" overridePins=\"true\"/></trust-anchors></domain-config>", .weaker,
-            "pins do not count for chains that end at \"system\": remove overridePins"
+            "pins do not count for chains that end at \"@raw/own\", \"system\": remove overridePins"
         ),
         (
             "<xi:include xmlns:xi=\"http://www.w3.org/2001/XInclude\" href=\"/etc/passwd\"/>", .unchanged,
@@ -247,7 +268,7 @@ struct AndroidTests {
                 "TrustKit-Android keeps the last domain of a domain-config, and this is not it: "
                     + "give it a domain-config of its own",
                 "TrustKit-Android keeps the white space in this domain: write it without",
-                "Android 7 and later refuse a mismatch, whatever trustkit-config says",
+                "Android 7 and later refuse a mismatch, whatever trustkit-config says: enforce it there too",
             ])
     }
 

@@ -1,4 +1,5 @@
 import CertificatePinning
+import FoundationEssentials
 import Testing
 
 @testable import PinDialects
@@ -72,7 +73,9 @@ struct AppleTests {
         #expect(rule.mode == .enforce)
     }
 
-    private static let refusesAll = "\"a.test\" has identities of which none counts, and refuses every server"
+    private static let refusesAll =
+        "\"a.test\" has identities of which none counts, and refuses every server: "
+        + "add valid identities, or remove the key"
     static let quirkRows: [(String, SecurityDirection, [String])] = [
         ("<key>NSPinnedLeafIdentities</key><array/>", .stricter, [refusesAll]),
         (
@@ -81,11 +84,11 @@ struct AppleTests {
         ),
         (
             "<key>NSPinnedLeafIdentities</key><array><string>\(pin)</string></array>", .stricter,
-            [refusesAll, "an identity without a SPKI-SHA256-BASE64 is passed over: give it one"]
+            [refusesAll, "an identity without a SPKI-SHA256-BASE64 is ignored: give it one"]
         ),
         (
             "<key>NSPinnedLeafIdentities</key><array>\(identity("pin?"))\(identity(pin))</array>", .stricter,
-            ["\"pin?\" is not base64 and is passed over: hash the key again"]
+            ["\"pin?\" is not base64 and is ignored: hash the key again"]
         ),
         (
             "<key>NSPinnedLeafIdentities</key><array>\(identity("AAAA"))\(identity(pin))</array>", .stricter,
@@ -102,11 +105,11 @@ struct AppleTests {
         ),
         (
             "\(leaf)<key>NSPinnedCAIdentites</key><array>\(identity(other))</array>", .weaker,
-            ["\"NSPinnedCAIdentites\" is passed over: did you mean NSPinnedCAIdentities?"]
+            ["\"NSPinnedCAIdentites\" is ignored: did you mean NSPinnedCAIdentities?"]
         ),
         (
             "\(leaf)<key>NSExceptionMinimumTLSVersion</key><string>TLSv1.2</string>", .unchanged,
-            ["\"NSExceptionMinimumTLSVersion\" is passed over"]
+            ["\"NSExceptionMinimumTLSVersion\" is ignored"]
         ),
     ]
 
@@ -117,13 +120,25 @@ struct AppleTests {
                 + "<key>c.test</key><dict/><key>d.test</key><string/>")
         #expect(
             reading.notes.map(\.message) == [
-                "\"a.test.\" is compared as it stands and reaches no host: write it lower case, no dot",
-                "\"B.test\" is compared as it stands and reaches no host: write it lower case, no dot",
+                "\"a.test.\" ends in a dot and matches no host: remove the dot",
                 "\"c.test\" has no identities and is not pinned: add NSPinnedLeafIdentities",
                 "\"d.test\" is a string and pins nothing: make it a dictionary",
             ])
         #expect(reading.notes.allSatisfy { $0.direction == .weaker })
         #expect(reading.policy.rules.count == 2)
+    }
+
+    @Test("Host names are compared without case, and lint finds nothing in capitals")
+    func capitals() throws {
+        let bytes = Self.info(
+            "<key>B.Test</key><dict><key>NSPinnedLeafIdentities</key><array>\(Self.identity(Self.pin))"
+                + "\(Self.identity(Self.other))</array></dict>")
+        let reading = try ApplePinnedDomains.read(bytes, path: "f")
+        for host in ["b.test", "B.TEST"] {
+            #expect(PinDialect.apple.rules(for: host, in: reading.policy).count == 1)
+        }
+        #expect(PinDialect.apple.rules(for: "c.test", in: reading.policy).isEmpty)
+        #expect(reading.lint(bytes, path: "f", at: Date(timeIntervalSince1970: 0)) == [])
     }
 
     @Test("SecTrustPinningRequired refuses unlisted hosts and drops the pins of listed ones")
@@ -143,34 +158,39 @@ struct AppleTests {
         #expect(reading.notes.allSatisfy { $0.direction == .weaker })
     }
 
-    @Test("XI5: a list that pins no host is no policy", arguments: emptyRows)
-    func empty(bytes: [UInt8], problem: String) {
-        let found = problems { () throws(PolicyFileError) in _ = try ApplePinnedDomains.read(bytes, path: "f") }
-        #expect(found == ["f:\(problem)"])
+    @Test("XI5, PE12: a list that pins no host says so, and lint reports an error", arguments: emptyRows)
+    func empty(bytes: [UInt8], position: String, message: String) throws {
+        let reading = try ApplePinnedDomains.read(bytes, path: "f")
+        #expect(reading.policy.rules.isEmpty)
+        #expect(reading.notes.map(\.message) == ["no pins: " + message])
+        #expect(reading.notes.map { "\($0.location?.line ?? 0):\($0.location?.column ?? 0)" } == [position])
+        let findings = reading.lint(bytes, path: "f", at: Date(timeIntervalSince1970: 0))
+        #expect(findings.map { "\($0.rule.rawValue) \($0.severity)" } == ["P024 error"])
     }
 
-    static let emptyRows: [([UInt8], String)] = [
+    private static let noDomains = "the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
+    static let emptyRows: [([UInt8], String, String)] = [
         (
             Array("<plist><dict/></plist>".utf8),
-            "1:8: error: the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
+            "1:8", noDomains
         ),
         (
             Array("<plist><dict><key>NSAppTransportSecurity</key><dict/></dict></plist>".utf8),
-            "1:47: error: the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
+            "1:47", noDomains
         ),
-        (info(""), "2:1: error: NSPinnedDomains pins no host: give it one with identities"),
+        (info(""), "2:1", "NSPinnedDomains pins no host: give it one with identities"),
         (
             Array(
                 "<plist><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><array/></dict></dict></plist>"
-                    .utf8), "1:79: error: NSPinnedDomains is an array: make it a dictionary"
+                    .utf8), "1:79", "NSPinnedDomains is an array, which the system ignores: make it a dictionary"
         ),
         (
             Array("<plist><true/></plist>".utf8),
-            "1:8: error: the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
+            "1:8", noDomains
         ),
         (
             PropertyListTests.binary([[0xD0]]),
-            " error: the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
+            "0:0", noDomains
         ),
     ]
 

@@ -78,7 +78,7 @@ struct TrustKitTests {
 
     @Test("XI3: what TrustKit raises an exception for is an error", arguments: rejectedRows)
     func rejected(domains: String, problem: String) {
-        #expect(problems(Self.list(domains)) == ["f:2:7: error: \(problem)"])
+        #expect(problems(Self.list(domains)).joined(separator: "\n") == "f:2:7: error: \(problem)")
     }
 
     private static let parent = domain("z.test", hashes + "<key>TSKIncludeSubdomains</key><true/>")
@@ -87,8 +87,13 @@ struct TrustKitTests {
         (domain("a.test", ""), "\"a.test\" has no TSKPublicKeyHashes: add 2"),
         (
             domain("a.z.test", "<key>TSKExcludeSubdomainFromParentPolicy</key><true/>") + parent,
-            "\"a.z.test\" has no TSKPublicKeyHashes: add 2, or write kSKExcludeSubdomainFromParentPolicy where "
-                + "TSKExcludeSubdomainFromParentPolicy stands, which TrustKit passes over"
+            "\"a.z.test\" has no TSKPublicKeyHashes: add 2\nf:2:32: error: TrustKit ignores "
+                + "\"TSKExcludeSubdomainFromParentPolicy\": write kSKExcludeSubdomainFromParentPolicy, the key that it reads"
+        ),
+        (
+            domain("a.test", hashes.replacing("TSKPublic", with: "kTSKPublic")),
+            "\"a.test\" has no TSKPublicKeyHashes: add 2\nf:2:30: error: TrustKit ignores "
+                + "\"kTSKPublicKeyHashes\", the name of the constant: write TSKPublicKeyHashes"
         ),
         (
             domain("a.test", "<key>TSKPublicKeyHashes</key><array><string>\(pins[0])</string></array>"),
@@ -140,10 +145,18 @@ struct TrustKitTests {
     }
 
     @Test(
-        "XI5: a list that pins no host is no policy",
-        arguments: ["<dict/>", "<true/>", "<dict><key>TSKConfiguration</key><dict/></dict>"])
-    func empty(body: String) {
-        #expect(problems(Array("<plist>\(body)</plist>".utf8)).count == 1)
+        "XI5, PE12: a list without TrustKit's configuration says so",
+        arguments: ["<dict/>", "<true/>", "<dict><key>kTSKConfiguration</key><dict/></dict>"])
+    func empty(body: String) throws {
+        let reading = try TrustKitConfiguration.read(Array("<plist>\(body)</plist>".utf8), path: "f")
+        #expect(reading.policy.rules.isEmpty)
+        #expect(reading.notes.contains { $0.rule == .pinsNothing && $0.message.hasPrefix("no pins: ") })
+        #expect(reading.notes.contains { $0.rule == .ignoredSetting } == body.contains("kTSK"))
+    }
+
+    @Test("XI5: a configuration without hosts, for which TrustKit raises an exception, is an error")
+    func hostless() {
+        #expect(problems(Array("<plist><dict><key>TSKConfiguration</key><dict/></dict></plist>".utf8)).count == 1)
         #expect(
             problems(Self.list("")) == ["f:2:1: error: TSKPinnedDomains names no host: make it a dictionary of hosts"])
     }
@@ -154,20 +167,36 @@ struct TrustKitTests {
         #expect(reading.notes.map(\.message) == [note])
         #expect(reading.notes.map(\.direction) == [direction])
         #expect(reading.policy.rules[0].pins.count == (reading.policy.rules[0].mode == .off ? 0 : 2))
+        // What TrustKit ignores does not hold.
+        if note.contains("the name of the constant") {
+            #expect(reading.policy.rules[0].mode == .enforce && reading.policy.rules[0].expiry == nil)
+            #expect(reading.policy.rules[0].patterns[0].scope == .exact)
+            #expect(reading.notes.map(\.rule) == [.ignoredSetting])
+        }
     }
 
     static let quirkRows: [(String, SecurityDirection, String)] = [
         (
-            domain("a.test", hashes.replacing("TSKPublic", with: "kTSKPublic")), .weaker,
-            "TrustKit passes over kTSKPublicKeyHashes, the constant's name: write TSKPublicKeyHashes"
+            domain("a.test", hashes + "<key>kTSKIncludeSubdomains</key><true/>"), .weaker,
+            "TrustKit ignores \"kTSKIncludeSubdomains\", the name of the constant: write TSKIncludeSubdomains"
+        ),
+        (
+            domain("a.test", hashes + "<key>kTSKEnforcePinning</key><false/>"), .weaker,
+            "TrustKit ignores \"kTSKEnforcePinning\", the name of the constant: write TSKEnforcePinning"
+        ),
+        (
+            domain("a.test", hashes + "<key>kTSKExpirationDate</key><string>2020-01-31</string>"), .weaker,
+            "TrustKit ignores \"kTSKExpirationDate\", the name of the constant: write TSKExpirationDate"
         ),
         (
             domain("a.z.test", hashes + "<key>kTSKExcludeSubdomainFromParentPolicy</key><true/>") + parent, .stricter,
-            "TrustKit passes over kTSKExcludeSubdomainFromParentPolicy: its key is kSKExcludeSubdomainFromParentPolicy"
+            "TrustKit ignores \"kTSKExcludeSubdomainFromParentPolicy\", the name of the constant: "
+                + "write kSKExcludeSubdomainFromParentPolicy"
         ),
         (
             domain("a.z.test", hashes + "<key>TSKExcludeSubdomainFromParentPolicy</key><true/>") + parent, .stricter,
-            "TrustKit passes over TSKExcludeSubdomainFromParentPolicy: its key is kSKExcludeSubdomainFromParentPolicy"
+            "TrustKit ignores \"TSKExcludeSubdomainFromParentPolicy\": "
+                + "write kSKExcludeSubdomainFromParentPolicy, the key that it reads"
         ),
         (
             domain("a.test", hashes + "<key>TSKIncludeSubdomains</key><string>YES</string>"), .unchanged,
@@ -183,7 +212,7 @@ struct TrustKitTests {
         ),
         (
             domain("a.test", hashes + "<key>TSKIncludeSubdomain</key><true/>"), .weaker,
-            "\"TSKIncludeSubdomain\" is passed over: did you mean TSKIncludeSubdomains?"
+            "TrustKit ignores \"TSKIncludeSubdomain\", a key that it does not know: write TSKIncludeSubdomains"
         ),
         (
             domain("A.test", hashes), .weaker, "\"A.test\" is compared as it stands and reaches no host: write a.test"
@@ -200,7 +229,8 @@ struct TrustKitTests {
             path: "f", publicSuffixes: Self.suffixes)
         #expect(
             reading.notes.map(\.message) == [
-                "on macOS no pin counts for chains that end at a root the user added", "\"Other\" is passed over",
+                "on macOS no pin counts for chains that end at a root the user added: "
+                    + "set TSKIgnorePinningForUserDefinedTrustAnchors to false", "\"Other\" is ignored",
             ])
     }
 

@@ -178,7 +178,7 @@ struct OkHttpTests {
                     .combinationChanged, .weaker,
                     "the builders on lines 1 and 4 are alternatives, and are read as one rule that accepts the pins of "
                         + "both: give each builder a file of its own",
-                    at: PolicyLocation(path: "Pins.kt", line: 4, column: 9))
+                    at: PolicyLocation(path: "Pins.kt", line: 4, column: 9), rule: .misreadSetting)
             ])
     }
 

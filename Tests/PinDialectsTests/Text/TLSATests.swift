@@ -87,7 +87,6 @@ struct TLSATests {
             (" IN TLSA 3 1 1 \(digits)", "1:5: error: the record has no owner"),
             ("_443._tcp.a.example. IN TLSA ( 3 1 1 \(digits)", "1:30: error: this parenthesis has no end"),
             ("$INCLUDE other", "1:1: error: \"$INCLUDE\" is not known here"),
-            ("example. IN A 192.0.2.1", "1:1: error: no TLSA record stands here"),
         ])
     func rejected(_ text: String, _ expected: String) {
         do throws(PolicyFileError) {
@@ -96,6 +95,14 @@ struct TLSATests {
         } catch {
             #expect(error.problems.contains { $0.description.hasPrefix("zone:" + expected) }, "\(error)")
         }
+    }
+
+    @Test("PE12: a zone without TLSA records says so, and lint reports an error")
+    func noRecords() throws {
+        let text = Array("example. IN A 192.0.2.1".utf8)
+        let reading = try TLSAZone.read(text, path: "zone")
+        #expect(reading.policy.rules.isEmpty)
+        #expect(reading.notes.map(\.rule) == [.pinsNothing])
     }
 
     @Test("records that no client can use are told, and pin nothing")

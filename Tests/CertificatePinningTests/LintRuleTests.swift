@@ -1,0 +1,234 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinDialects
+import TestPKI
+import Testing
+
+/// What lint finds in rules that can be read, and cannot be met, or hold nothing.
+@Suite("Lint: anchors, denied pins, roles, backups")
+struct LintRuleTests {
+    private let server: TestServer
+    private let folder: TestFolder
+
+    init() throws {
+        server = try TestServer()
+        folder = try TestFolder()
+        _ = try folder.add(server.leaf.pemText + server.intermediate.pemText, name: "chain.pem")
+        _ = try folder.add(server.root.pemText, name: "root.pem")
+    }
+
+    private static let other = PolicyFileTests.pinA
+
+    /// The findings for one rule of a policy, each as `P024 error`; P003 and P021 only when they are asked for.
+    private func lint(
+        _ pins: [String], rule: String = "", top: String = "", only rules: [LintRule]? = nil
+    ) throws -> [String] {
+        let text = """
+            { "version": 1, \(top) "domains": [
+            { "host": "a.test", \(rule) "pins": [\(pins.joined(separator: ", "))] } ] }
+            """
+        let file = try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
+        return file.lint(at: TestServer.time)
+            .filter { rules?.contains($0.rule) ?? ![.noBackup, .onlyRoots, .onlyIntermediates].contains($0.rule) }
+            .map { "\($0.rule.rawValue) \($0.severity)" }
+    }
+
+    private func pin(_ certificate: TestCertificate, _ more: String = "") throws -> String {
+        #"{ "pin": "\#(try certificate.key.pin)"\#(more.isEmpty ? "" : ", \(more)") }"#
+    }
+
+    private func deny(_ pins: String...) -> String { #""deny": [\#(pins.joined(separator: ", "))],"# }
+
+    @Test("P025: a rule whose pins are all denied refuses every server")
+    func allDenied() throws {
+        let pins = [try pin(server.leaf), try pin(server.root)]
+        let leaf = #""\#(try server.leaf.key.pin)""#
+        let root = #""\#(try server.root.key.pin)""#
+        #expect(try lint(pins, top: deny(leaf, root)) == ["P025 error"])
+        #expect(try lint(pins, top: deny(#""\#(Self.other)""#)) == [])
+        // Of a required role each pin is denied.
+        let roles = [try pin(server.leaf, #""role": "leaf""#), try pin(server.root, #""role": "root""#)]
+        #expect(try lint(roles, rule: #""require": ["leaf", "root"],"#, top: deny(root)) == ["P025 error"])
+        #expect(try lint(roles, top: deny(root)) == ["P029 warning"])
+        // What is denied at another position of the chain can still match.
+        let elsewhere = #"{ "pin": \#(root), "role": "leaf" }"#
+        #expect(try lint(roles, rule: #""require": ["leaf", "root"],"#, top: deny(elsewhere)) == [])
+    }
+
+    @Test("P029: a denied backup is an error, another denied pin a warning")
+    func deniedPin() throws {
+        let pins = [try pin(server.leaf), try pin(server.root, #""backup": true"#)]
+        #expect(try lint(pins, top: deny(#""\#(try server.root.key.pin)""#)) == ["P029 error"])
+        #expect(try lint(pins, top: deny(#""\#(try server.leaf.key.pin)""#)) == ["P029 warning"])
+        #expect(try lint(pins, top: deny(#""\#(Self.other)""#)) == [])
+    }
+
+    @Test("P003: each required role has a backup of its own")
+    func backupOfEachRole() throws {
+        let required = #""require": ["leaf", "root"],"#
+        func found(_ more: String..., rule: String = required) throws -> [String] {
+            let pins = [try pin(server.leaf, #""role": "leaf""#), try pin(server.root, #""role": "root""#)]
+            return try lint(pins + more, rule: rule, only: [.noBackup])
+        }
+        let leaf = #"{ "pin": "\#(Self.other)", "role": "leaf", "backup": true }"#
+        let root = #"{ "pin": "\#(PolicyFileTests.pinB)", "role": "root", "backup": true }"#
+        #expect(try found() == ["P003 warning", "P003 warning"])
+        #expect(try found(leaf) == ["P003 warning"])
+        #expect(try found(root) == ["P003 warning"])
+        #expect(try found(leaf, root) == [])
+        #expect(try found(leaf, rule: "") == [])
+    }
+
+    @Test("P016: anchors that have expired or expire within 180 days, an error when no other is left")
+    func anchors() throws {
+        let now = Int64(TestServer.time.timeIntervalSince1970)
+        for (name, days) in [("past", Int64(-1)), ("soon", 179), ("later", 181)] {
+            let root = try TestCertificate.root("Root \(name)") { $0.notAfter = now + days * 86_400 }
+            _ = try folder.add(root.pemText, name: name + ".pem")
+        }
+        func found(_ anchors: String) throws -> [String] {
+            try lint([pin(server.leaf)], rule: #""anchors": \#(anchors),"#)
+        }
+        #expect(try found(#"{ "files": ["past.pem"] }"#) == ["P016 error"])
+        #expect(try found(#"{ "files": ["soon.pem"] }"#) == ["P016 error"])
+        #expect(try found(#"{ "files": ["past.pem", "soon.pem"] }"#) == ["P016 error", "P016 error"])
+        #expect(try found(#"{ "files": ["past.pem", "later.pem"] }"#) == ["P016 warning"])
+        #expect(try found(#"{ "files": ["past.pem"], "system": true }"#) == ["P016 warning"])
+        #expect(try found(#"{ "files": ["later.pem"] }"#) == [])
+    }
+
+    @Test("P030: a pinned root that is not among the rule's own anchors never matches")
+    func unanchoredRoot() throws {
+        let stranger = try TestCertificate.root("Stranger")
+        _ = try folder.add(stranger.pemText, name: "stranger.pem")
+        func found(_ certificate: TestCertificate, _ more: String, _ anchors: String) throws -> [String] {
+            try lint([pin(server.leaf), pin(certificate, more)], rule: anchors)
+        }
+        let own = #""anchors": { "files": ["root.pem"] },"#
+        let both = #""anchors": { "files": ["root.pem"], "system": true },"#
+        #expect(try found(stranger, #""role": "root""#, own) == ["P030 error"])
+        #expect(try found(stranger, #""from": "stranger.pem""#, own) == ["P030 warning"])
+        #expect(try found(server.root, #""role": "root""#, own) == [])
+        #expect(try found(stranger, #""role": "root""#, both) == [])
+        #expect(try found(stranger, #""role": "root""#, "") == [])
+        let whole = SPKIFingerprint(hashing: server.root.derBytes.span).description.replacing(
+            "sha256/", with: "cert-sha256/")
+        #expect(
+            try lint(
+                [pin(server.leaf), #"{ "pin": "\#(whole)", "role": "root" }"#], rule: own, only: [.unanchoredRoot])
+                == [])
+    }
+
+    @Test("P024: localAnchorsBypassPins with private anchors alone pins nothing")
+    func bypass() throws {
+        func found(_ rule: String) throws -> [String] { try lint([pin(server.leaf)], rule: rule) }
+        let own = #""anchors": { "files": ["root.pem"] },"#
+        let bypass = #""localAnchorsBypassPins": true,"#
+        #expect(try found(own + bypass) == ["P024 error"])
+        #expect(try found(own) == [])
+        #expect(try found(own + #""localAnchorsBypassPins": false,"#) == [])
+        #expect(try found(#""anchors": { "files": ["root.pem"], "system": true },"# + bypass) == [])
+        #expect(try found(bypass) == [])
+        #expect(try found(own + bypass + #""mode": "off","#) == ["P024 error"])
+    }
+
+    @Test("P024: a policy whose rules are all off pins nothing")
+    func allOff() throws {
+        let off = #""mode": "off","#
+        #expect(try lint([pin(server.leaf)], rule: off) == ["P024 error"])
+        #expect(try lint([pin(server.leaf)]) == [])
+        #expect(try lint([pin(server.leaf)], rule: off, top: deny(#""\#(Self.other)""#)) == [])
+        #expect(try lint([pin(server.leaf)], rule: off, top: #""unlisted": "refuse","#) == [])
+        let text = """
+            { "version": 1, "domains": [ { "host": "a.test", "mode": "off", "pins": ["\(Self.other)"] },
+            { "host": "b.test", "pins": ["\(Self.other)"] } ] }
+            """
+        #expect(try PolicyFileTests.read(text).lint(at: TestServer.time).allSatisfy { $0.rule != .pinsNothing })
+    }
+
+    @Test("P031: a pin whose certificate cannot have the pin's role")
+    func role() throws {
+        func found(_ certificate: TestCertificate, _ role: String) throws -> [String] {
+            let file = try folder.add(certificate.pemText)
+            return try lint(
+                [pin(certificate, #""role": "\#(role)", "from": "\#(file)""#), #""\#(Self.other)""#],
+                only: [.impossibleRole])
+        }
+        for role in ["root", "intermediate", "ca"] {
+            #expect(try found(server.leaf, role) == ["P031 error"])
+            #expect(try found(server.root, role) == [])
+        }
+        #expect(try found(server.leaf, "leaf") == [])
+        #expect(try found(server.leaf, "any") == [])
+        #expect(try found(server.root, "leaf") == ["P031 error"])
+        #expect(try found(server.intermediate, "leaf") == ["P031 error"])
+        // A server that signed its own certificate with the default settings of OpenSSL, and a root of version 1.
+        var own = TestCertificate.Settings.authority("a.test")
+        own.alternativeNames = [.dns("a.test")]
+        #expect(try found(TestCertificate.selfSigned(own), "leaf") == [])
+        var old = TestCertificate.Settings.authority("Old Root")
+        old.version = 1
+        #expect(try found(TestCertificate.selfSigned(old), "root") == [])
+    }
+
+    @Test(
+        "P011: a certificate that lives 90 or 99 days is short-lived, one of 100 days is not",
+        arguments: [(90, 0, true), (99, 0, true), (100, -1, true), (100, 0, false), (100, 1, false)])
+    func shortLived(days: Int64, seconds: Int64, isShort: Bool) throws {
+        let start = Int64(TestServer.time.timeIntervalSince1970) - 86_400
+        let leaf = try server.intermediate.leaf("a.test") { settings in
+            settings.notBefore = start
+            // Both ends are part of the validity (RFC 5280, section 4.1.2.5).
+            settings.notAfter = start + days * 86_400 + seconds - 1
+        }
+        _ = try folder.add(leaf.pemText, name: "leaf.pem")
+        let found = try lint([pin(leaf, #""role": "leaf", "from": "leaf.pem""#)], only: [.shortLivedLeaf])
+        #expect(found == (isShort ? ["P011 error"] : []))
+    }
+
+    @Test("P003: rules whose pins count together have a backup together")
+    func united() throws {
+        func lint(_ rules: [(String, HostPattern.Scope, [UInt8])], _ combination: RuleCombination) -> [String] {
+            let rules = rules.enumerated().map { index, rule in
+                CanonicalRule(
+                    patterns: [HostPattern(rule.0, rule.1)],
+                    pins: rule.2.map { CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 31) + [1]) },
+                    location: PolicyLocation(path: "x", line: index + 1, column: 1))
+            }
+            return CanonicalPolicy(rules: rules, combination: combination).lint([], path: "x", at: TestServer.time)
+                .filter { $0.rule == .noBackup }.map { "\($0.location.line)" }
+        }
+        let rules: [(String, HostPattern.Scope, [UInt8])] = [("a.test", .exact, [1]), ("a.test", .exactAndBelow, [2])]
+        // For hosts below a.test there is one pin, for a.test there are two.
+        #expect(lint(rules, .union) == ["2"])
+        #expect(lint(rules, .closest) == ["1", "2"])
+        #expect(lint([("a.test", .exact, [1]), ("a.test", .exact, [2])], .union) == [])
+        #expect(lint([("a.test", .exact, [1]), ("a.test", .exactAndBelow, [1])], .union) == ["1", "2"])
+        #expect(lint([("b.a.test", .exact, [1]), ("a.test", .oneLabelBelow, [2, 3])], .union) == [])
+        #expect(lint([("c.b.a.test", .exact, [1]), ("a.test", .oneLabelBelow, [2, 3])], .union) == ["1"])
+    }
+
+    @Test("A file of names alone is valid for lint, and its pins are looked at")
+    func names() throws {
+        func read(_ text: String, allowsNamesAlone: Bool = true) throws -> [String] {
+            do throws(PolicyFileError) {
+                let file = try PolicyFile(
+                    bytes: Array(text.utf8), path: folder.path + "/names.jsonc", in: .current,
+                    allowsNamesAlone: allowsNamesAlone)
+                return file.lint(at: TestServer.time).map(\.rule.rawValue)
+            } catch {
+                return error.problems.map(\.message)
+            }
+        }
+        let good =
+            #"{ "version": 1, "pins": { "leaf": { "pin": "\#(try server.leaf.key.pin)", "from": "chain.pem" } } }"#
+        #expect(try read(good) == [])
+        let missing = ["the policy has no \"domains\": add it"]
+        #expect(try read(good, allowsNamesAlone: false) == missing)
+        #expect(try read(good.replacing("chain.pem", with: "root.pem")) == ["P013"])
+        for empty in [#"{ "version": 1 }"#, #"{ "version": 1, "pins": {} }"#] { #expect(try read(empty) == missing) }
+        #expect(
+            try read(#"{ "version": 1, "pins": { "leaf": "sha256/AAAA" } }"#).first?.contains("sha256/AAAA") == true)
+    }
+}

@@ -1,0 +1,134 @@
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+/// An Info.plist with TrustKit's configuration and NSPinnedDomains is two policies, and the app enforces both.
+@Suite("pinctl reads both policies of an Info.plist")
+struct TwoPoliciesTests {
+    let site: Site
+    let file: String
+
+    init() throws {
+        site = try Site()
+        file = try site.folder.add(
+            Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [site.leaf.key.pin]), name: "Info.plist")
+    }
+
+    /// Pins for `api.test` by TrustKit, and by NSPinnedDomains as the leaf's.
+    private static func infoPlist(trustKit: [String], apple: [String]) -> String {
+        let hashes = trustKit.map { "<string>\($0.dropFirst(7))</string>" }.joined()
+        let identities = apple.map { pin in
+            "<dict><key>SPKI-SHA256-BASE64</key><string>\(pin.dropFirst(7))</string></dict>"
+        }
+        return """
+            <plist version="1.0"><dict>
+            <key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict>
+            <key>api.test</key><dict><key>TSKPublicKeyHashes</key><array>\(hashes)</array></dict></dict></dict>
+            <key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict>
+            <key>api.test</key><dict><key>NSPinnedLeafIdentities</key><array>\(identities.joined())</array></dict></dict></dict>
+            </dict></plist>
+            """
+    }
+
+    @Test("lint looks at both and names the one of each finding")
+    func lint() async throws {
+        let run = await pinctl("lint", file)
+        try #require(run.lines.count == 2, "\(run.output)")
+        #expect(run.lines[0].hasPrefix("\(file):5:1: warning[P003] NSPinnedDomains: api.test has one pin"))
+        let trustKit = try site.folder.add(
+            Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [strangePin, site.leaf.key.pin])
+                .replacing(
+                    "TSKPublicKeyHashes</key>", with: "TSKEnforcePinning</key><false/><key>TSKPublicKeyHashes</key>"),
+            name: "Other.plist")
+        let other = await pinctl("lint", trustKit)
+        #expect(other.lines[0].hasPrefix("\(trustKit):3:1: warning[P019] TrustKit: api.test only reports"))
+        let one = await pinctl("lint", file, "--from", "trustkit")
+        #expect(one.lines == ["1 linted: errors 0, warnings 0"])
+        let report = await pinctl("lint", file, "--report", "junit=-")
+        #expect(report.output.contains("\(file) (TrustKit)") && report.output.contains("\(file) (NSPinnedDomains)"))
+    }
+
+    @Test("explain tells what holds by each, or by the one of --from")
+    func explain() async throws {
+        let run = await pinctl("explain", "api.test", "--policy", file)
+        #expect(run.lines.contains("\(file) (TrustKit): api.test: one rule holds, as TrustKit matches hosts"))
+        #expect(run.lines.contains { $0.hasPrefix("\(file) (NSPinnedDomains): api.test: one rule holds, as ") })
+        #expect(run.status == 0)
+        let one = await pinctl("explain", "api.test", "--policy", file, "--from", "apple")
+        #expect(one.lines[0].hasPrefix("api.test: one rule holds") && !one.output.contains(strangePin))
+        for pin in [strangePin, try site.leaf.key.pin] {
+            #expect(await pinctl("explain", pin, "--policy", file).lines[1].hasPrefix("  pinned: "))
+        }
+        let other = await pinctl("explain", strangePin, "--policy", file, "--from", "apple")
+        #expect(!other.output.contains("pinned: ") && other.status == 1)
+        let none = await pinctl("explain", "b.test", "--policy", file)
+        #expect(none.lines.count { $0.contains("b.test: no rule reaches it") } == 2 && none.status == 1)
+    }
+
+    @Test("import and export ask for one of them, since neither stands for the other")
+    func oneByOne() async throws {
+        for command in [["import"], ["export", "--to", "okhttp"]] {
+            let run = await pinctl(command + [file])
+            #expect(
+                run.errors == "pinctl: \(file): holds 2 policies, of which neither stands for the other, "
+                    + "\(file) (TrustKit) and \(file) (NSPinnedDomains): "
+                    + "choose one with --from trustkit or --from apple\n")
+            #expect(run.output == "" && run.status == 2)
+        }
+        let trustKit = await pinctl("import", file, "--from", "trustkit")
+        #expect(trustKit.output.contains(strangePin) && trustKit.status == 0)
+        let apple = await pinctl("import", file, "--from", "apple", "--lossy")
+        #expect(!apple.output.contains(strangePin))
+        #expect(apple.output.contains(try site.leaf.key.pin) && apple.status == 0)
+        let checked = await pinctl("check", "--policy", file, "api.test")
+        #expect(checked.errors.contains("TrustKit and ") && checked.errors.contains("NSPinnedDomains"))
+        #expect(checked.errors.contains("pinctl import --from trustkit|apple \(file)") && checked.status == 2)
+    }
+
+    @Test("plan judges a chain by both: what one of them refuses breaks the release")
+    func plan() async throws {
+        func verdicts(_ words: String...) async throws -> [String] {
+            let run = await pinctl(
+                ["plan", "--ca-file", site.anchors, "--new", site.chain, "--against", file, "--json"] + words)
+            return try run.decoded(as: PlanDocument.self).results.map { "\($0.release ?? "") \($0.verdict ?? "")" }
+        }
+        #expect(
+            try await verdicts() == ["\(file) (TrustKit) survives_only", "\(file) (NSPinnedDomains) survives_only"])
+        #expect(try await verdicts("--from", "trustkit") == ["\(file) survives_only"])
+        let renewed = try site.intermediate.leaf("api.test")
+        let chain = try site.folder.add(renewed.pemText + site.intermediate.pemText)
+        let run = await pinctl(
+            "plan", "--ca-file", site.anchors, "--new", chain, "--against", file, "--share", "\(file)=40%")
+        #expect(run.lines.contains { $0.hasPrefix("BREAKS  ") && $0.contains("\(file) (NSPinnedDomains)") })
+        #expect(run.lines.contains { $0.contains("40 % of users have a release that breaks") }, "\(run.output)")
+        #expect(run.status == 1)
+        // The users of a file with two policies are counted once.
+        let stranger = try TestCertificate.root("Strange").leaf("api.test")
+        let both = await pinctl(
+            "plan", "--ca-file", site.anchors, "--new", try site.folder.add(stranger.pemText), "--against", file,
+            "--share", "\(file)=60%")
+        #expect(!both.output.contains("120 %"))
+    }
+
+    @Test("A misspelled NSPinnedDomains beside TrustKit's configuration is an error, and not passed over")
+    func misspelled() async throws {
+        let text = try String(contentsOfFile: file, encoding: .utf8).replacing(
+            "NSPinnedDomains", with: "NSPinnedDomain")
+        let run = await pinctl("lint", try site.folder.add(text))
+        #expect(run.lines.contains { $0.contains("error[P024] NSPinnedDomains: no pins: ") }, "\(run.output)")
+        #expect(run.lines.contains { $0.contains("error[P026] NSPinnedDomains: \"NSPinnedDomain\" is ignored") })
+        #expect(run.status == 1)
+    }
+
+    @Test("A property list with one of the two is one policy, whatever its comments say")
+    func one() async throws {
+        let apple =
+            "<plist version=\"1.0\"><!-- no TSKConfiguration --><dict><key>NSAppTransportSecurity</key><dict>"
+            + "<key>NSPinnedDomains</key><dict><key>api.test</key><dict><key>NSPinnedLeafIdentities</key><array><dict>"
+            + "<key>SPKI-SHA256-BASE64</key><string>\(strangePin.dropFirst(7))</string></dict></array></dict></dict>"
+            + "</dict></dict></plist>"
+        let run = await pinctl("import", "--lossy", try site.folder.add(apple))
+        #expect(run.output.contains(strangePin) && run.status == 0, "\(run.errors)")
+    }
+}
