@@ -10,6 +10,9 @@ struct AuthenticationExchange: Sendable {
     enum Step: Sendable {
         /// The response is the task's, with its body.
         case deliver(AuthenticationOutcome)
+        /// What is stored has to be known: set ``AuthenticationExchange/stored`` and call
+        /// ``AuthenticationExchange/lookedUp()``.
+        case lookUp
         /// The delegates are to be asked.
         case ask(AuthenticationQuestion)
         /// The same request goes out again, with what ``AuthenticationExchange/field(for:)`` now says.
@@ -40,9 +43,11 @@ struct AuthenticationExchange: Sendable {
     }
 
     private let cache: AuthenticationCache
-    /// Looks up the credential of a user, or the default one, that is kept for a space. It must not wait: whoever drives
-    /// the exchange reads files before, and sets this anew for each response and answer.
-    var stored: @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
+    typealias Lookup = @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
+
+    /// Looks up the credential of a user, or the default one, that is kept for a space; nil while nobody has read what is
+    /// kept, which can wait for a disk. Most responses do without.
+    var stored: Lookup?
 
     private var request: AuthenticationRequest?
     private var answer: Answer?
@@ -70,7 +75,7 @@ struct AuthenticationExchange: Sendable {
     /// `request` went out already, without a credential.
     init(
         cache: AuthenticationCache, after request: AuthenticationRequest? = nil,
-        stored: @escaping @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential? = { _, _ in nil }
+        stored: Lookup? = nil
     ) {
         self.cache = cache
         self.stored = stored
@@ -129,7 +134,7 @@ struct AuthenticationExchange: Sendable {
     }
 
     /// Takes the head of the response to the last request. `login` says where the login of its connection stood, when
-    /// one went with the request.
+    /// one went with the request. A request with ``ConnectionLogins/stored`` needs what is ``stored``.
     mutating func received(
         statusCode: Int, fields: [HTTPField], login: ConnectionLogin.Progress? = nil
     ) -> Step {
@@ -152,7 +157,10 @@ struct AuthenticationExchange: Sendable {
         return advance()
     }
 
-    /// Takes what the delegates answered to the last question.
+    /// Goes on where ``Step/lookUp`` left off.
+    mutating func lookedUp() -> Step { advance() }
+
+    /// Takes what the delegates answered to the last question. Default handling takes what is ``stored``.
     mutating func answered(_ answer: ChallengeAnswer) -> Step {
         guard let request, let offer = offers.first else { return .deliver(.plain) }
         switch answer.disposition {
@@ -161,7 +169,7 @@ struct AuthenticationExchange: Sendable {
         case .rejectProtectionSpace:
             break
         case .performDefaultHandling:
-            if let credential = stored(offer.space, request.user), uses(credential, unaskedFor: offer, request) {
+            if let credential = stored?(offer.space, request.user), uses(credential, unaskedFor: offer, request) {
                 return .retry
             }
         case .useCredential:
@@ -199,7 +207,7 @@ extension AuthenticationExchange {
         guard offer.scheme.connectionMechanism != nil else { return true }
         return switch request.connectionLogins {
         case .permitted: true
-        case .stored: stored(offer.space, nil) != nil
+        case .stored: stored?(offer.space, nil) != nil
         case .refused: false
         }
     }
@@ -301,6 +309,7 @@ extension AuthenticationExchange {
         if unaskedCredentials(for: offer, request).contains(where: { uses($0, unaskedFor: offer, request) }) {
             return .retry
         }
+        guard stored != nil else { return .lookUp }
         return .ask(
             AuthenticationQuestion(
                 space: offer.space, proposedCredential: proposal(for: offer, request),
@@ -322,7 +331,7 @@ extension AuthenticationExchange {
 
     private func proposal(for offer: AuthenticationOffer, _ request: AuthenticationRequest) -> URLCredential? {
         if let last = refused.last(where: { $0.realm == offer.space.realm }) { return last.credential }
-        if let credential = stored(offer.space, request.user) { return credential }
+        if let credential = stored?(offer.space, request.user) { return credential }
         return request.user.map {
             URLCredential(kind: .password(user: $0, password: nil), persistence: .none)
         }

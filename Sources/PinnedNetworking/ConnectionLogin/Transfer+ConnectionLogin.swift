@@ -55,7 +55,7 @@ extension Transfer {
             let value = mechanism.rawValue + " " + Base64.encode(message.span)
             return .field(HTTPField(name: known.place.credentialField, value: value), current)
         case .failure:
-            await noteStored(for: way)
+            await lookUp(way, false)
             _ = try await proceed(way, self[keyPath: way]?.cannotLogIn())
             return .impossible
         }

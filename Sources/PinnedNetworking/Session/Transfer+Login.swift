@@ -41,7 +41,8 @@ extension Transfer {
             try await check(connection, request, head)
         }
         lastRefusal = response
-        if head.statusCode == request.place.statusCode { await noteStored(for: login) }
+        let mayNeedStored = request.connectionLogins == .stored && head.statusCode == request.place.statusCode
+        await lookUp(login, mayNeedStored)
         let step = self[keyPath: login]?.received(
             statusCode: head.statusCode, fields: head.fields, login: connection?.progress)
         return try await proceed(login, step)
@@ -62,6 +63,9 @@ extension Transfer {
                 return true
             case .refused(let error):
                 throw error
+            case .lookUp:
+                await lookUp(login, true)
+                step = self[keyPath: login]?.lookedUp()
             case .ask(let question):
                 try await holdBody()
                 task.limit.progress(to: .login)
@@ -70,14 +74,16 @@ extension Transfer {
                     previousFailureCount: question.previousFailureCount, failureResponse: lastRefusal)
                 let answer = try await session.answer(to: challenge, of: task)
                 // The delegate may have stored one.
-                await noteStored(for: login)
+                await lookUp(login, answer.disposition == .performDefaultHandling)
                 step = self[keyPath: login]?.answered(answer)
             }
         }
     }
 
-    /// Lets a login go on with what is stored now.
-    func noteStored(for login: Login) async {
+    /// Forgets what was stored when the login asked last, and reads it now if it is needed.
+    func lookUp(_ login: Login, _ isNeeded: Bool) async {
+        self[keyPath: login]?.stored = nil
+        guard isNeeded else { return }
         let stored = await session.storedCredentials()
         self[keyPath: login]?.stored = { stored.credential(for: $0, user: $1) }
     }

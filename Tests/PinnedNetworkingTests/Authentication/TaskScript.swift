@@ -48,7 +48,7 @@ struct TaskScript {
                 self.outcome = outcome
                 return .delivered(reply.status)
             case .refused(let error): return .refused(error)
-            case .retry, .ask: continue
+            case .retry, .ask, .lookUp: continue
             }
         }
         return nil
