@@ -1,10 +1,10 @@
 import CertificateTrust
 
-/// A resolver that blocks, or calls back from elsewhere; ``NameLookup`` is the system's.
+/// A resolver that calls back from elsewhere, and returns a function that withdraws the question; ``NameLookup/shared``
+/// is the system's.
 typealias LookUp = (
-    _ host: ServerName, _ port: UInt16, _ family: DialOptions.AddressFamily,
-    _ answer: @escaping @Sendable (Result<[SocketAddress], NameLookup.Failure>) -> Void
-) throws(SystemError) -> Void
+    _ host: ServerName, _ port: UInt16, _ family: DialOptions.AddressFamily, _ answer: @escaping NameLookup.Answer
+) throws(SystemError) -> @Sendable () -> Void
 
 /// The addresses of a host, in the order in which to try them. An IP address is its own; a name is looked up.
 func resolve(
@@ -20,13 +20,15 @@ func resolve(
     let answer = OneShot<[SocketAddress]>()
     let timer = loop.schedule(at: deadline.instant) { answer.give(.failure(deadline.error)) }
     defer { loop.cancel(timer) }
+    let withdraw: @Sendable () -> Void
     do throws(SystemError) {
-        try lookUp(host, port, family) { result in
+        withdraw = try lookUp(host, port, family) { result in
             answer.give(result.mapError { .unresolvable(host: host, reason: $0.reason) })
         }
     } catch {
         throw .exhausted(what: "a thread for name resolution", reason: error.description)
     }
+    defer { withdraw() }
     return interleaved(try await answer.value())
 }
 

@@ -1,4 +1,5 @@
 import CertificateTrust
+import Glibc
 import TestPKI
 import Testing
 
@@ -44,6 +45,11 @@ import Testing
         line.append(1, .writing)
         #expect(line.take(1).first?.readiness == [.reading, .writing])
     }
+}
+
+extension ServerName {
+    /// An address for documentation (RFC 5737).
+    fileprivate static let documented = try? ServerName("192.0.2.1")
 }
 
 @Suite struct EventLoopTests {
@@ -116,7 +122,7 @@ import Testing
     func hung() async throws {
         let deadline = Deadline(for: .resolve, peer: "peer", limit: .milliseconds(20))
         await expectFailure(.timedOut(.resolve, peer: "peer", limit: .milliseconds(20))) {
-            _ = try await resolve(name, port: 443, family: .any, until: deadline, on: loop) { _, _, _, _ in }
+            _ = try await resolve(name, port: 443, family: .any, until: deadline, on: loop) { _, _, _, _ in {} }
         }
     }
 
@@ -127,6 +133,7 @@ import Testing
         let task = Task {
             try await resolve(name, port: 443, family: .any, until: deadline, on: loop) { _, _, _, give in
                 answer.withLock { $0 = give }
+                return {}
             }
         }
         while answer.withLock({ $0 == nil }) { await Task.yield() }
@@ -143,6 +150,87 @@ import Testing
                 _, _, _, _ throws(SystemError) in throw SystemError(code: 11)
             }
         }
+    }
+
+    /// A resolver whose servers for some names are silent.
+    private final class SilentServers: Sendable {
+        private let state = Locked((isSilent: true, asked: [String]()))
+
+        var asked: [String] { state.withLock { $0.asked } }
+
+        /// Silent names then have an address too.
+        func end() { state.withLock { $0.isSilent = false } }
+
+        @Sendable func find(
+            _ host: ServerName, _: DialOptions.AddressFamily
+        ) -> Result<[SocketAddress], NameLookup.Failure> {
+            state.withLock { $0.asked.append(host.description) }
+            while host.description.hasPrefix("silent"), state.withLock({ $0.isSilent }) { usleep(1000) }
+            return .success([ServerName.documented.flatMap { SocketAddress($0, port: 0) }].compactMap(\.self))
+        }
+    }
+
+    @Test("200 names whose servers are silent keep no other name waiting, wanted or withdrawn")
+    func silentNames() async throws {
+        let servers = SilentServers()
+        defer { servers.end() }
+        let lookup = NameLookup(find: servers.find)
+        let silent = try (0..<200).map { index in
+            try lookup.lookUp(try ServerName("silent\(index).example.test"), port: 443, family: .any) { _ in }
+        }
+        func resolved() async throws -> [SocketAddress] {
+            try await resolve(
+                name, port: 443, family: .any, until: Deadline(for: .resolve, peer: "peer", limit: .seconds(20)),
+                on: loop, lookUp: lookup.lookUp)
+        }
+        #expect(try await resolved() == [address("192.0.2.1")])
+        for withdraw in silent { withdraw() }
+        #expect(try await resolved() == [address("192.0.2.1")])
+    }
+
+    @Test("A name that many ask for is looked up once, also when some of them or all have gone")
+    func joined() async throws {
+        let servers = SilentServers()
+        defer { servers.end() }
+        let lookup = NameLookup(find: servers.find)
+        let ports = Locked<[UInt16]>([])
+        func ask(_ port: UInt16) throws -> @Sendable () -> Void {
+            try lookup.lookUp(try ServerName("silent.example.test"), port: port, family: .any) { result in
+                ports.withLock { $0 += (try? result.get().map(\.port)) ?? [] }
+            }
+        }
+        for withdraw in try (0..<100).map({ try ask($0) }) { withdraw() }
+        let later = try (100..<200).map { try ask($0) }
+        later[0]()
+        servers.end()
+        while ports.withLock({ $0.count }) < 99 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(ports.withLock { $0 } == Array(101..<200))
+        #expect(servers.asked == ["silent.example.test"])
+    }
+
+    @Test("A lookup that waits for a thread is left out when nobody wants it any longer")
+    func withdrawn() async throws {
+        let servers = SilentServers()
+        defer { servers.end() }
+        let lookup = NameLookup(threadLimit: 1, find: servers.find)
+        let answers = Locked<[String]>([])
+        func ask(_ name: String) throws -> @Sendable () -> Void {
+            try lookup.lookUp(try ServerName(name), port: 443, family: .any) { _ in
+                answers.withLock { $0.append(name) }
+            }
+        }
+        _ = try ask("silent.example.test")
+        let withdraw = try ask("one.example.test")
+        let withdrawOne = try ask("two.example.test")
+        _ = try ask("two.example.test")
+        _ = try ask("three.example.test")
+        withdraw()
+        withdrawOne()
+        withdraw()
+        servers.end()
+        while answers.withLock({ $0.count }) < 3 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(answers.withLock { $0 } == ["silent.example.test", "two.example.test", "three.example.test"])
+        #expect(servers.asked == ["silent.example.test", "two.example.test", "three.example.test"])
     }
 
     @Test("localhost is looked up")

@@ -118,7 +118,7 @@ import Testing
         let site = try Site()
         try await LoopbackServer(plain: .proxy(to: [:]) { _ in .respond(response) }).run { proxy in
             let bare = try await reach(proxy)
-            let answer = try await bare.requestTunnel(try request(for: site), limit: .seconds(60))
+            let answer = try await bare.requestTunnel(try request(for: site), limit: .seconds(20))
             let line = String(decoding: response.bytes.prefix(16), as: UTF8.self)
             #expect(line.contains(" \(answer.head.statusCode) ") && answer.isReusable == isReusable)
         }
@@ -146,7 +146,7 @@ import Testing
                     let path = try house.path(pending.presented)
                     bare = try await pending.acceptProxy(path)
                 }
-                let answer = try await bare.requestTunnel(try request(for: site), limit: .seconds(60))
+                let answer = try await bare.requestTunnel(try request(for: site), limit: .seconds(20))
                 #expect(answer.head.statusCode / 100 == 2)
                 let pending = try await bare.secure(as: site.name, options: .patient)
                 let path = try site.path(pending.presented)
@@ -160,6 +160,37 @@ import Testing
                 #expect(record.requests.map(\.method) == ["CONNECT"])
                 #expect(!String(decoding: record.applicationBytes, as: UTF8.self).contains("GET / "))
                 #expect(record.tunnelled.toTarget > 0 && record.failure == nil)
+            }
+        }
+    }
+
+    @Test(
+        "A dial goes through a tunnel that any 2xx opened, and fails behind another status (RFC 9110, section 9.3.6)",
+        arguments: [
+            ("200 Fine", true), ("204 No Content", true), ("299 Fine", true), ("300 Choose", false),
+            ("304 Not Modified", false), ("404 Not Found", false),
+        ])
+    func status(_ status: String, isOpen: Bool) async throws {
+        let site = try Site()
+        try await LoopbackServer(chain: site.chain).run { origin in
+            let script = LoopbackServer.Script.proxy(to: ["api.example.test:443": origin.port]) { _ in
+                .tunnel(after: .headOnly(status, fields: ["Content-Length: 0"]))
+            }
+            try await LoopbackServer(plain: script).run { server in
+                let proxy = CleartextProxy(.http, host: try ServerName(server.address), port: server.port)
+                func dial() async throws {
+                    let pending = try await Transport.shared.dial(
+                        Endpoint(name: site.name, port: 443), through: proxy,
+                        options: .with { $0.handshakeTimeout = .seconds(20) })
+                    #expect(pending.presented.leaf.derBytes == site.chain[0].derBytes)
+                    await pending.refuse()
+                }
+                if isOpen {
+                    try await dial()
+                } else {
+                    await expectFailure(Self.refused("it answers \(status.prefix(3))"), dial)
+                    #expect(origin.records.isEmpty || origin.records[0].protocolVersion == nil)
+                }
             }
         }
     }

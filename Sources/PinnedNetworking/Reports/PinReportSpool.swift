@@ -1,4 +1,5 @@
 import CertificateTrust
+import TLSTransport
 
 /// Keeps reports of pin failures in a directory and sends them from there, beside the requests that failed.
 ///
@@ -109,8 +110,8 @@ public final class PinReportSpool: PinReportSink {
             guard state.worker == nil else { return }
             state.worker = Task { [weak self] in
                 // One pass a time, so that the spool can go.
-                while let pause = await self?.pass() {
-                    do { try await Task.sleep(for: pause) } catch { return }
+                while let pause = await self?.pass(), !Task.isCancelled {
+                    await Transport.shared.pause(for: pause)
                 }
             }
         }

@@ -24,6 +24,8 @@ final class Transfer: TaskTransfer {
     private var hasAnswered = false
     private var isReading = false
     private var sending: Task<Void, any Error>?
+    /// Ends the wait for the server's word before a long body.
+    private var goAhead: OnceOnlyAnswer<Void>?
     /// The body as it goes with the next request; nil without one.
     private var body: RequestBodyReader?
     /// Why the body could not be read to its end.
@@ -403,10 +405,13 @@ final class Transfer: TaskTransfer {
     }
 
     private func waitForGoAhead() async throws {
-        let deadline = ContinuousClock.now + Self.expectationLimit
-        while exchange?.awaitsGoAhead == true, ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        guard exchange?.awaitsGoAhead == true else { return }
+        let goAhead = OnceOnlyAnswer<Void>()
+        self.goAhead = goAhead
+        let timer = TransportTimer(at: .now + Self.expectationLimit) { goAhead.answer(()) }
+        defer { timer.cancel() }
+        // Another request may have the exchange by now.
+        guard await goAhead.value != nil else { throw CancellationError() }
         exchange?.stopWaiting()
     }
 
@@ -425,9 +430,10 @@ final class Transfer: TaskTransfer {
             switch event {
             case .head(let head):
                 self.head = head
+                goAhead?.answer(())
                 task.note { $0.responseStart = Date() }
             case .body(let part): parts.append(part)
-            case .goAhead: break
+            case .goAhead: goAhead?.answer(())
             case .end(let isReusable): return await end(lease.connection, lease.place, isReusable)
             }
         }

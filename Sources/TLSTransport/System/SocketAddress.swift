@@ -5,7 +5,7 @@ import Glibc
 package struct SocketAddress: Hashable, Sendable {
     /// 4 or 16 bytes, network order.
     let bytes: [UInt8]
-    let port: UInt16
+    private(set) var port: UInt16
     /// The interface of a link-local IPv6 address (`sin6_scope_id`), else 0.
     let scope: UInt32
 
@@ -34,6 +34,13 @@ package struct SocketAddress: Hashable, Sendable {
         default: return nil
         }
         self.port = port
+    }
+
+    /// The same address with another port.
+    func at(port: UInt16) -> SocketAddress {
+        var address = self
+        address.port = port
+        return address
     }
 
     var isIPv6: Bool { bytes.count == 16 }

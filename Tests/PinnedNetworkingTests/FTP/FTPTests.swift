@@ -37,12 +37,14 @@ struct FTPTests {
         replies: [String: String] = [:], greeting: String = "220 hello\r\n", policy: PinningPolicy? = nil,
         delegate: (any URLSessionDelegate)? = nil, log: Collected<String> = Collected(),
         fileChain: [TestCertificate]? = nil, storage: URLCredentialStorage = URLCredentialStorage(),
-        clients: LoopbackServer.ClientAuthentication? = nil
+        clients: LoopbackServer.ClientAuthentication? = nil, fileHasCloseNotify: Bool = true
     ) async throws -> (body: String, response: URLResponse) {
         let site = try TestSite.shared.get()
         let files =
             isSecure
-            ? try LoopbackServer(chain: fileChain ?? site.chain, Self.file(text))
+            ? try LoopbackServer(chain: fileChain ?? site.chain, Self.file(text)) {
+                $0.sendsCloseNotify = fileHasCloseNotify
+            }
             : try LoopbackServer(plain: Self.file(text))
         return try await files.run { files in
             var all = [
@@ -250,6 +252,24 @@ struct FTPTests {
         }
         #expect(error.code == .serverCertificateUntrusted)
         #expect(silent.values.isEmpty)
+    }
+
+    @Test(
+        "TC16: a file over TLS that ends without close_notify is whole only when it has the size that SIZE said",
+        arguments: [
+            (true, "213 5", true), (true, "500 what", true), (true, "213 6", false), (true, "213 4", false),
+            (false, "213 5", true), (false, "500 what", false), (false, "213 6", false), (false, "213 4", false),
+        ])
+    func cutFile(hasCloseNotify: Bool, size: String, isWhole: Bool) async throws {
+        func fetched() async throws -> (body: String, response: URLResponse) {
+            try await fetch(
+                "ftps://pinned.test/a", isSecure: true, replies: ["SIZE": size], fileHasCloseNotify: hasCloseNotify)
+        }
+        if isWhole {
+            #expect(try await fetched().body == "hello")
+        } else {
+            #expect(try await failure(fetched).code == .networkConnectionLost)
+        }
     }
 
     @Test("A file's connection with another certificate is judged anew: by the pins, and by its name")

@@ -29,6 +29,8 @@ struct ProxyTests {
                 var way = try proxy.configuration(usesTLS: usesTLS)
                 let session = try site.session(server, delegate: delegate) {
                     $0.urlCredentialStorage = URLCredentialStorage()
+                    // A tunnel that never opens ends with this message, not with the suite's time limit.
+                    $0.timeoutIntervalForRequest = 30
                     adjust($0, &way)
                     $0.proxyConfigurations = [way]
                 }
@@ -280,6 +282,25 @@ struct ProxyTests {
             #expect(error.code == row.code)
             #expect(server.applicationBytes.isEmpty)
             #expect(proxy.records.flatMap(\.requests).allSatisfy { $0.values(of: "Authorization").isEmpty })
+        }
+    }
+
+    @Test(
+        "A tunnel is open behind any 2xx and behind no other status (RFC 9110, section 9.3.6)",
+        arguments: [
+            ("200 Fine", true), ("204 No Content", true), ("299 Fine", true), ("300 Choose", false),
+            ("304 Not Modified", false), ("404 Not Found", false), ("599 No", false),
+        ])
+    func tunnelStatus(status: String, isOpen: Bool) async throws {
+        try await withProxy { _ in
+            .tunnel(after: LoopbackServer.Response.headOnly(status, fields: ["Content-Length: 0"]))
+        } _: { (server, _, session) async throws in
+            if isOpen {
+                #expect(try await session.get().body == "hello")
+            } else {
+                #expect(try await session.failure().code == .cannotConnectToHost)
+                #expect(server.applicationBytes.isEmpty)
+            }
         }
     }
 
