@@ -240,6 +240,11 @@ extension KeyMaterial {
         do throws(OpenSSLError) {
             key = try OpenSSLBridge.subjectPublicKeyInfo(ofPrivateKey: der)
         } catch {
+            if let algorithm = PostQuantumAlgorithm(privateKey: der), !algorithm.isVerifiable {
+                throw .foreign(
+                    "a private key of \(algorithm.name), which this OpenSSL cannot read",
+                    advice: "give its public key or certificate, or use OpenSSL 3.5 or later")
+            }
             throw .unreadablePrivateKey(error.reason)
         }
         self.init(kind: .privateKey, key: key.span, certificate: nil, subject: nil)

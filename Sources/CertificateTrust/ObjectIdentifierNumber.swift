@@ -25,6 +25,9 @@ extension ObjectIdentifierNumber {
     static let ed448 = Self(0x03_2B65_71)
     static let dsa = Self(0x07_2A86_48CE_3804_01)
 
+    /// The arc above NIST's signature algorithms, `2.16.840.1.101.3.4.3`.
+    static let signatureAlgorithms = Self(0x08_6086_4801_6503_0403)
+
     // Curves (RFC 5480, SEC 2, RFC 5639).
     static let p192 = Self(0x08_2A86_48CE_3D03_0101)
     static let p224 = Self(0x05_2B81_0400_21)

@@ -1,5 +1,5 @@
-/// The signatures that certificates and statements on revocation may bear: RSA and ECDSA with SHA-256 or better, and the
-/// Edwards curves (RFC 4055, RFC 5758, RFC 8410). SHA-1, SHA-224, MD5 and DSA are not among them.
+/// The signatures that certificates and statements on revocation may bear: RSA and ECDSA with SHA-256 or better, the
+/// Edwards curves (RFC 4055, RFC 5758, RFC 8410), and ML-DSA and SLH-DSA where OpenSSL has them. SHA-1, SHA-224, MD5 and DSA are not among them.
 enum SignatureAlgorithms {
     /// Whether a DER AlgorithmIdentifier is one of the list.
     static func accept(_ algorithm: Span<UInt8>) -> Bool {
@@ -7,6 +7,7 @@ enum SignatureAlgorithms {
         guard let fields = try? outer.next(DERTag.sequence, algorithm).contents else { return false }
         let contents = algorithm.extracting(fields)
         if whole.contains(where: { $0.span.elementsEqual(contents) }) { return true }
+        if let postQuantum = PostQuantumAlgorithm(algorithmIdentifier: algorithm) { return postQuantum.isVerifiable }
         // The salt of RSASSA-PSS may have any length, which OpenSSL reads.
         var parts = DERCursor(fields)
         guard let identifier = try? parts.next(DERTag.objectIdentifier, algorithm).whole,

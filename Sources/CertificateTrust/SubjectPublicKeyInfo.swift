@@ -53,6 +53,15 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
         return Array(derBytes[modulus.contents].drop { $0 == 0 })
     }
 
+    /// The algorithm of FIPS 204 or FIPS 205; nil for other keys.
+    var postQuantumAlgorithm: PostQuantumAlgorithm? {
+        let bytes = derBytes.span
+        guard let fields = try? Fields(bytes) else { return nil }
+        var algorithm = DERCursor(fields.algorithm)
+        guard let identifier = try? algorithm.next(DERTag.objectIdentifier, bytes).contents else { return nil }
+        return PostQuantumAlgorithm(bytes, identifier)
+    }
+
     /// The algorithm and size; an algorithm nobody here knows keeps its identifier.
     public var keyKind: PublicKeyKind {
         (try? PublicKeyKind(subjectPublicKeyInfo: derBytes.span)) ?? .malformed
@@ -77,6 +86,8 @@ public enum PublicKeyKind: Sendable, Hashable {
     case ed448
     /// DSA, size of the prime in bits (RFC 3279).
     case dsa(bits: Int)
+    /// ML-DSA (FIPS 204, RFC 9881) or SLH-DSA (FIPS 205, RFC 9909), by its name there: `ML-DSA-44`.
+    case postQuantum(String)
     /// Any other algorithm: its identifier in dotted decimal.
     case other(identifier: String)
 }
@@ -91,6 +102,7 @@ extension PublicKeyKind: CustomStringConvertible {
         case .ed25519: "Ed25519"
         case .ed448: "Ed448"
         case .dsa(let bits): "DSA \(bits)"
+        case .postQuantum(let name): name
         case .other(let identifier): "key \(identifier)"
         }
     }
@@ -127,7 +139,13 @@ extension PublicKeyKind {
             try algorithm.finish()
             self = .ed448
         case .dsa: self = .dsa(bits: Self.firstIntegerBits(bytes, algorithm))
-        default: self = .other(identifier: ObjectIdentifierText.dotted(bytes, identifier))
+        default:
+            guard let postQuantum = PostQuantumAlgorithm(bytes, identifier) else {
+                self = .other(identifier: ObjectIdentifierText.dotted(bytes, identifier))
+                return
+            }
+            try algorithm.finish()
+            self = .postQuantum(postQuantum.name)
         }
     }
 

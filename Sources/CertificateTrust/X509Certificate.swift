@@ -76,6 +76,11 @@ public struct X509Certificate: Sendable {
     var hasExtensions: Bool { layout.extensions != nil }
     /// Whether it bears a signature of ``SignatureAlgorithms``.
     var hasAcceptedSignature: Bool { storage.contents.hasAcceptedSignature }
+    /// The signature's algorithm, if it is one of FIPS 204 or FIPS 205.
+    var postQuantumSignature: PostQuantumAlgorithm? {
+        let der = storage.derBytes
+        return PostQuantumAlgorithm(algorithmIdentifier: der.span.extracting(layout.signatureAlgorithms.inner))
+    }
     /// How the two algorithms of its signature go together.
     var signatureAlgorithms: SignatureAlgorithmPair { storage.contents.signatureAlgorithms }
 

@@ -44,6 +44,26 @@ struct HostileNameTests {
         #expect(try claim.verdict() == "accepted")
     }
 
+    @Test("HM5, HM9: KELVIN SIGN in a certificate is no k")
+    func kelvinSign() throws {
+        let root = try TestCertificate.root("Root")
+        for (name, expected) in [("\u{212A}.test", "name-mismatch"), ("K.test", "accepted")] {
+            let leaf = try root.leaf("server") {
+                $0.subject = TestName(.organization("Example"))
+                $0.alternativeNames = [.dns(name)]
+            }
+            for policy in [TrustPolicy.default, .strict] {
+                let claim = Claim(leaf: leaf, anchors: [root], name: "k.test", policy: policy)
+                #expect(try claim.verdict() == expected)
+            }
+        }
+        // Under constraints it is malformed, and neither a permitted nor an unknown name.
+        let issuer = try root.intermediate("Intermediate") { $0.permittedSubtrees = [.dns("k.test")] }
+        let leaf = try issuer.leaf("k.test") { $0.alternativeNames.append(.dns("\u{212A}.test")) }
+        let claim = Claim(leaf: leaf, presented: [issuer], anchors: [root], name: "k.test")
+        #expect(try claim.finding()?.detail.contains("is malformed, and names of its kind are constrained") == true)
+    }
+
     @Test("CB19: a malformed inhibitAnyPolicy is seen where no other extension asks for policies")
     func malformedInhibitAnyPolicy() throws {
         let root = try TestCertificate.root("Root")

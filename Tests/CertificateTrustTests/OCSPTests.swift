@@ -131,6 +131,9 @@ struct OCSPTests {
         .init("by a certificate for servers", "revocation-signer") {
             try delegated($0) { $0.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.serverAuth] }
         },
+        .init("by a certificate without extendedKeyUsage", "revocation-signer") {
+            try delegated($0) { $0.extendedKeyUsages = [] }
+        },
         .init("by a certificate for any purpose", "revocation-signer") {
             try delegated($0) { $0.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.any] }
         },
@@ -180,6 +183,71 @@ struct OCSPTests {
         for (mode, expected) in [(RevocationMode.use, row.expected), (.require, row.expected), (.ignore, "accepted")] {
             claim.mode = mode
             #expect(try claim.verdict() == expected)
+        }
+    }
+
+    /// What two single responses of one response say, and the verdict, whichever is first.
+    struct PairRow: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let expected: String
+        let first: @Sendable (inout TestOCSPResponse, RevocationSite) throws -> Void
+        let second: @Sendable (inout TestOCSPResponse, RevocationSite) throws -> Void
+
+        init(
+            _ sentence: String, _ expected: String,
+            _ first: @escaping @Sendable (inout TestOCSPResponse, RevocationSite) throws -> Void = { _, _ in },
+            _ second: @escaping @Sendable (inout TestOCSPResponse, RevocationSite) throws -> Void
+        ) {
+            testDescription = sentence
+            self.expected = expected
+            self.first = first
+            self.second = second
+        }
+    }
+
+    static let pairs: [PairRow] = [
+        .init("good twice", "accepted") { _, _ in },
+        .init("good and revoked", "revoked") { response, _ in response.status = .revoked(reason: 1) },
+        .init("good by SHA-1 and revoked by SHA-256", "revoked") { response, _ in
+            response.status = .revoked(reason: 1)
+            response.usesSHA256 = true
+        },
+        .init("good and unknown", "revocation-unknown") { response, _ in response.status = .unknown },
+        .init("good twice, one stale", "revocation-stale") { response, _ in response.nextUpdate = 1_799_999_999 },
+        .init("good twice, one of the future", "revocation-stale") { response, _ in
+            response.thisUpdate = 1_800_000_001
+        },
+        .init("good twice, one without an end", "revocation-stale") { response, _ in response.nextUpdate = nil },
+        .init("good, and another certificate revoked", "accepted") { response, site in
+            response.certificate = try site.issuer.leaf("api.example.test")
+            response.status = .revoked(reason: 1)
+        },
+        .init("good, and another certificate stale", "accepted") { response, site in
+            response.certificate = try site.issuer.leaf("api.example.test")
+            response.nextUpdate = 1_799_999_999
+        },
+        .init(
+            "revoked, and another certificate good", "revoked",
+            { response, _ in
+                response.status = .revoked(reason: nil)
+            },
+            { response, site in
+                response.certificate = try site.issuer.leaf("api.example.test")
+            }),
+    ]
+
+    @Test("CB24: every single response about the leaf counts, in any order", arguments: pairs)
+    func singleResponses(_ row: PairRow) throws {
+        let site = try RevocationSite()
+        var (first, second) = (Self.response(site), Self.response(site))
+        try row.first(&first, site)
+        try row.second(&second, site)
+        for (leading, following) in [(first, second), (second, first)] {
+            var response = leading
+            response.others = [following]
+            var claim = try site.claim([])
+            claim.staple = try response.signed(by: site.issuer)
+            #expect(try claim.verdict() == row.expected)
         }
     }
 

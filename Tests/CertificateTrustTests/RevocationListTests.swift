@@ -135,6 +135,21 @@ struct RevocationListTests {
         .init("a delta that lifts a hold") {
             [try $0.issuer.revocationList(.init($0.leaf, reason: 6)), try delta($0, .init($0.leaf, reason: 8))]
         },
+        .init("a delta that revokes, and lifts what it revokes", use: "revoked") {
+            [
+                try $0.issuer.revocationList(),
+                try delta($0, .init($0.leaf, reason: 1), .init([0x41]), .init($0.leaf, reason: 8)),
+            ]
+        },
+        .init("a delta that lifts what it then revokes", use: "revoked") {
+            [try $0.issuer.revocationList(), try delta($0, .init($0.leaf, reason: 8), .init($0.leaf, reason: 1))]
+        },
+        .init("a hold that a delta lifts and turns into a revocation", use: "revoked") {
+            [
+                try $0.issuer.revocationList(.init($0.leaf, reason: 6)),
+                try delta($0, .init($0.leaf, reason: 8), .init($0.leaf, reason: 1)),
+            ]
+        },
         .init("a delta that says nothing of what the base revokes", use: "revoked") {
             [try $0.issuer.revocationList(.init($0.leaf)), try delta($0)]
         },
@@ -220,6 +235,30 @@ struct RevocationListTests {
         #expect(try site.claim(lists, .use).verdict() == row.use)
         #expect(try site.claim(lists, .require).verdict() == row.require)
         #expect(try site.claim(lists, .ignore).verdict() == "accepted")
+    }
+
+    @Test(
+        "CB25: a signature that OpenSSL cannot judge is a bad one",
+        arguments: [(.p256, "ecdsa"), (.rsa2048, "rsa"), (.ed25519, "ed25519")] as [(TestKey.Kind, String)])
+    func unjudgedSignatures(kind: TestKey.Kind, own: String) throws {
+        let algorithms = [
+            "ecdsa": TestDER.sequence(TestDER.objectIdentifier("1.2.840.10045.4.3.2")),
+            "rsa": TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.11"), [0x05, 0x00]),
+            "ed25519": TestDER.sequence(TestDER.objectIdentifier("1.3.101.112")),
+        ]
+        let garbage = [[], [0], [0x30, 0x00], [UInt8](repeating: 0x5A, count: 71), TestDER.sequence([1, 2, 3])]
+        let root = try TestCertificate.root("Root", key: .shared(kind))
+        let leaf = try root.leaf("api.example.test")
+        func verdict(_ algorithm: String, _ signature: [UInt8]?) throws -> String {
+            let list = try root.revocationList {
+                $0.signatureAlgorithm = algorithms[algorithm]
+                $0.signature = signature
+            }
+            return try RevocationClaim(path: [leaf, root], lists: [list]).verdict()
+        }
+        #expect(try verdict(own, nil) == "accepted")
+        for signature in garbage { #expect(try verdict(own, signature) == "revocation-signer") }
+        for other in algorithms.keys where other != own { #expect(try verdict(other, nil) == "revocation-signer") }
     }
 
     @Test("CB24: a list holds from its first second to its last")

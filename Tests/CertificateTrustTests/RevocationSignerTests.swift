@@ -233,6 +233,44 @@ struct RevocationSignerTests {
         #expect(result.budget.signatures == 2 + 8)
     }
 
+    @Test("CB18: the search for a signer's path is paid from the evaluation's budget")
+    func nestedSearch() throws {
+        let authority = try root.intermediate("List Authority")
+        let signer = try authority.issue(Self.signerSettings("Signer"), key: signer.key)
+        let result = try claim([try indirect()], signers: [authority, signer]).evaluation()
+        #expect(result.accepted != nil)
+        // The path, the list of the signer, its own path, the root's list.
+        #expect(result.budget.signatures == 2 + 1 + 2 + 1)
+        #expect(result.budget.candidates == 1 + 1)
+        #expect(result.budget.steps == 2 + 2)
+    }
+
+    @Test("CB18: searches for signers' paths share fifty candidates")
+    func nestedCandidates() throws {
+        // Each signer's certificates bear the root's name and not its signature, so each costs a candidate.
+        let impostor = try TestCertificate.root("Root")
+        var points: [UInt8] = []
+        var lists = [try root.revocationList()]
+        var certificates: [TestCertificate] = []
+        for number in 0..<7 {
+            let name = "Signer \(number)"
+            let key = try TestKey()
+            certificates += try (0..<8).map { _ in try impostor.issue(Self.signerSettings(name), key: key) }
+            var list = TestRevocationList(issuer: TestName(.commonName(name)))
+            list.scope = TestRevocationList.scope(flags: [4])
+            lists.append(try list.signed(by: key))
+            let directory = TestCertificate.GeneralName.directory(TestName(.commonName(name)))
+            points += TestDER.sequence(TestDER.constructed(2, directory.derBytes))
+        }
+        let leaf = try issuer.leaf("api.example.test") {
+            $0.extensions = [.init("2.5.29.31", TestDER.element(0x30, points))]
+        }
+        let result = try RevocationClaim(path: [leaf, issuer, root], lists: lists, certificates: certificates)
+            .evaluation()
+        #expect(result.accepted == nil)
+        #expect(result.budget.candidates == TrustBudget.maximumCandidates)
+    }
+
     @Test("a signer is found among any number of certificates at hand, and over an intermediate of its own")
     func manyCertificates() throws {
         let authority = try root.intermediate("List Authority")

@@ -54,6 +54,9 @@ struct ServerNameTests {
             ("example.com", "*.com", false), ("com", "*", false), ("xn--a.example", "xn--*.example", false),
             ("good.com", "good.com\0.evil.com", false), ("example.com", "", false), ("example.com", ".", false),
             ("192.0.2.1", "192.0.2.1", false), ("192.0.2.1", "*.0.2.1", false), ("localhost", "localhost", true),
+            // KELVIN SIGN and LATIN SMALL LETTER LONG S, which Unicode folds to ASCII letters.
+            ("k.test", "\u{212A}.test", false), ("k.test", "K.test", true), ("a.k.test", "*.\u{212A}.test", false),
+            ("s.test", "\u{17F}.test", false), ("i.test", "\u{130}.test", false), ("k.test", "ｋ.test", false),
         ])
     func matching(_ name: String, _ entry: String, _ expected: Bool) throws {
         #expect(try ServerName(name).matches(.dns(Array(entry.utf8))) == expected)

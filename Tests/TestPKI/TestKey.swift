@@ -12,6 +12,8 @@ import COpenSSL
         case ed25519
         case ed448
         case dsa(bits: Int)
+        /// ML-DSA or SLH-DSA by OpenSSL's name, such as `ML-DSA-44`; OpenSSL 3.5 and later have them.
+        case postQuantum(String)
 
         package static let p256 = Kind.curve("prime256v1")
         package static let p384 = Kind.curve("secp384r1")
@@ -40,6 +42,7 @@ import COpenSSL
             case .curve(let name): try unsafe Self.generate("EC") { unsafe EVP_PKEY_CTX_set_group_name($0, name) }
             case .ed25519: try unsafe Self.generate("ED25519") { _ in 1 }
             case .ed448: try unsafe Self.generate("ED448") { _ in 1 }
+            case .postQuantum(let name): try unsafe Self.generate(name) { _ in 1 }
             case .dsa(let bits): try unsafe Self.generateDSA(bits: bits)
             }
         unsafe self.init(kind: kind, owning: pointer)

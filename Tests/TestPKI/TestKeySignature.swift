@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The digest under a signature. Ed25519 and Ed448 have their own and ignore it.
+/// The digest under a signature. Ed25519, Ed448, ML-DSA and SLH-DSA have their own and ignore it.
 package enum TestDigest: String, Sendable {
     case md5 = "MD5"
     case sha1 = "SHA1"
@@ -21,7 +21,7 @@ extension TestKey {
             var parameters: OpaquePointer?
             let name: String? =
                 switch key.kind {
-                case .ed25519, .ed448: nil
+                case .ed25519, .ed448, .postQuantum: nil
                 default: digest.rawValue
                 }
             do {

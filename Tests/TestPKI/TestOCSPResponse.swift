@@ -22,6 +22,8 @@ package struct TestOCSPResponse: Sendable {
     package var namesKey = false
     /// OCSPResponseStatus; what is not 0 has no response in it.
     package var responseStatus: UInt8 = 0
+    /// Whose single responses stand behind this one's, under one signature.
+    package var others: [TestOCSPResponse] = []
     /// Of the single response.
     package var extensions: [TestCertificate.Extension] = []
     package var digest = TestDigest.sha256
@@ -41,8 +43,9 @@ package struct TestOCSPResponse: Sendable {
             namesKey
             ? TestDER.constructed(2, TestDER.octetString(Self.sha1(try Self.keyOctets(responder.key))))
             : TestDER.constructed(1, responder.subject.derBytes)
-        let data = TestDER.sequence(
-            responderID, try Self.time(thisUpdate), TestDER.sequence(try single))
+        var singles = try single
+        for other in others { singles += try other.single }
+        let data = TestDER.sequence(responderID, try Self.time(thisUpdate), TestDER.element(0x30, singles))
         let basic = TestDER.sequence(
             data, signer.algorithmIdentifier, TestDER.bitString(try signer.sign(data)),
             included.isEmpty ? [] : TestDER.constructed(0, TestDER.element(0x30, included.flatMap(\.derBytes))))

@@ -40,6 +40,10 @@ package struct TestRevocationList: Sendable {
     package var extensions: [TestCertificate.Extension] = []
     package var digest = TestDigest.sha256
     package var authorityKeyIdentifier: [UInt8]?
+    /// Stands in for the AlgorithmIdentifier in both places.
+    package var signatureAlgorithm: [UInt8]?
+    /// Stands in for the signature.
+    package var signature: [UInt8]?
 
     package init(issuer: TestName) { self.issuer = issuer }
 
@@ -67,9 +71,9 @@ package struct TestRevocationList: Sendable {
         var revoked: [UInt8] = []
         for entry in entries { revoked += try entry.derBytes }
         let all = extensionList
-        return try key.signed(digest) { algorithm in
+        return try key.signed(digest, algorithm: signatureAlgorithm, signature: signature) { algorithm in
             TestDER.sequence(
-                TestDER.integer(1), algorithm, issuer.derBytes, times,
+                TestDER.integer(1), signatureAlgorithm ?? algorithm, issuer.derBytes, times,
                 revoked.isEmpty ? [] : TestDER.element(0x30, revoked),
                 all.isEmpty ? [] : TestDER.constructed(0, TestDER.element(0x30, all.flatMap(\.derBytes))))
         }

@@ -71,8 +71,9 @@ extension CertificateRule {
             rule: .weakCryptography, places: .belowAnchor, source: "RFC 4055, RFC 5758 and RFC 8410",
             isBase: true
         ) { certificate, _ in
-            certificate.hasAcceptedSignature
-                ? nil : "its signature is by an algorithm that is not accepted: reissue it with SHA-256"
+            guard !certificate.hasAcceptedSignature else { return nil }
+            if let refusal = certificate.postQuantumSignature?.refusal { return "its signature is by \(refusal)" }
+            return "its signature is by an algorithm that is not accepted: reissue it with SHA-256"
         },
         CertificateRule(
             rule: .criticalExtension, places: .everywhere, source: "RFC 5280, section 4.2", isBase: true

@@ -24,6 +24,10 @@ extension X509Certificate {
             bits = known
         case .ed25519: bits = 128
         case .ed448: bits = 224
+        case .postQuantum:
+            let algorithm = subjectPublicKeyInfo.postQuantumAlgorithm
+            if let refusal = algorithm?.refusal { return "its key is \(refusal)" }
+            bits = algorithm?.securityBits ?? 0
         default: return "its key is \(keyKind), which TLS does not use: reissue it with P-256 or RSA"
         }
         guard bits < strength.bits else { return nil }
