@@ -33,7 +33,7 @@ extension CertificateRule {
             certificate.issuer.isEmpty ? "names no issuer: reissue it under an authority with a name" : nil
         },
         CertificateRule(
-            rule: .authorityKeyIdentifier, places: .everywhere, source: "RFC 5280, section 4.2.1.1", isBase: false
+            rule: .authorityKeyIdentifier, places: .belowAnchor, source: "RFC 5280, section 4.2.1.1", isBase: false
         ) { certificate, context in
             // A self-signed certificate may leave the identifier out. A self-issued intermediate isn't one: a path in
             // which it is signed by its own key would have that key twice.
