@@ -3,9 +3,13 @@ import OpenSSLBridge
 /// Base64 (RFC 4648, section 4), with the two strictnesses this project needs.
 package enum Base64 {
     /// Encodes with padding, on one line.
-    package static func encode(_ bytes: Span<UInt8>) -> String {
+    package static func encode(_ bytes: Span<UInt8>) -> String { encode(bytes, behind: "") }
+
+    /// Encodes behind a prefix.
+    static func encode(_ bytes: Span<UInt8>, behind prefix: String) -> String {
         var output: [UInt8] = []
-        output.reserveCapacity((bytes.count + 2) / 3 * 4)
+        output.reserveCapacity(prefix.utf8.count + (bytes.count + 2) / 3 * 4)
+        output += prefix.utf8
         var index = 0
         while index < bytes.count {
             let left = bytes.count - index

@@ -127,7 +127,7 @@ struct CertificateExtensions: Sendable {
         var outer = DERCursor(value)
         switch kind {
         case .subjectKeyIdentifier:
-            subjectKeyIdentifier = try outer.next(DERTag.octetString, bytes).contents.map { bytes[$0] }
+            subjectKeyIdentifier = Array(copying: bytes.extracting(try outer.next(DERTag.octetString, bytes).contents))
         case .keyUsage: keyUsage = try Self.keyUsage(bytes, try outer.next(DERTag.bitString, bytes).contents)
         case .subjectAlternativeName:
             subjectAlternativeNames = try SubjectAlternativeName.list(bytes, value)
@@ -138,7 +138,9 @@ struct CertificateExtensions: Sendable {
         case .authorityKeyIdentifier:
             var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
             var identifier = AuthorityKeyIdentifier()
-            identifier.keyIdentifier = try fields.nextIfPresent(DERTag.context(0), bytes)?.contents.map { bytes[$0] }
+            if let key = try fields.nextIfPresent(DERTag.context(0), bytes) {
+                identifier.keyIdentifier = Array(copying: bytes.extracting(key.contents))
+            }
             identifier.namesCertificate = !fields.isAtEnd
             authorityKeyIdentifier = identifier
         case .extendedKeyUsage:

@@ -14,19 +14,20 @@ enum DERTime {
         let invalid = DERError.invalidValue(what: "time", offset: range.lowerBound)
         let start = element.contents.lowerBound
         guard element.contents.count == digits + 1, bytes[start + digits] == UInt8(ascii: "Z") else { throw invalid }
-        var number = 0
         for index in start..<start + digits {
             guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[index] else { throw invalid }
-            number = number * 10 + Int(bytes[index] - UInt8(ascii: "0"))
         }
-        func field(_ unit: Int) -> Int { number / unit % 100 }
-        var year = number / 10_000_000_000
+        /// Two digits, counted from the last two, the seconds.
+        func field(_ number: Int) -> Int {
+            let first = start + digits - 2 * number
+            return 10 * Int(bytes[first] - UInt8(ascii: "0")) + Int(bytes[first + 1] - UInt8(ascii: "0"))
+        }
+        var year = field(6)
         // Two digits are 1950 to 2049.
-        if digits == 12 { year += year < 50 ? 2000 : 1900 }
+        if digits == 12 { year += year < 50 ? 2000 : 1900 } else { year += 100 * field(7) }
         guard
             let seconds = CivilTime(
-                year: year, month: field(100_000_000), day: field(1_000_000), hour: field(10_000), minute: field(100),
-                second: field(1)
+                year: year, month: field(5), day: field(4), hour: field(3), minute: field(2), second: field(1)
             )?.secondsSince1970
         else { throw invalid }
         return seconds
@@ -94,14 +95,30 @@ package struct CivilTime: Sendable, Hashable {
 extension CivilTime: CustomStringConvertible {
     /// RFC 3339 in UTC: `2026-11-20T18:48:48Z`.
     package var description: String {
-        "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
-            + "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))Z"
+        String(decoding: dayDigits + timeDigits, as: UTF8.self)
     }
 
-    private func padded(_ number: Int, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    /// The day alone: `2026-11-20`.
+    var dayText: String { String(decoding: dayDigits, as: UTF8.self) }
+
+    private var dayDigits: [UInt8] {
+        let dash = UInt8(ascii: "-")
+        return [
+            digit(year / 1000), digit(year / 100), digit(year / 10), digit(year), dash, digit(month / 10), digit(month),
+            dash, digit(day / 10), digit(day),
+        ]
     }
+
+    private var timeDigits: [UInt8] {
+        let colon = UInt8(ascii: ":")
+        return [
+            UInt8(ascii: "T"), digit(hour / 10), digit(hour), colon, digit(minute / 10), digit(minute), colon,
+            digit(second / 10), digit(second), UInt8(ascii: "Z"),
+        ]
+    }
+
+    /// The last digit of a number.
+    private func digit(_ number: Int) -> UInt8 { UInt8(ascii: "0") + UInt8(number % 10) }
 }
 
 extension BinaryInteger {

@@ -32,12 +32,12 @@ extension Date {
     }
 
     /// RFC 3339 in UTC, to the second.
-    package var rfc3339: String {
-        CivilTime(secondsSince1970: Int64(timeIntervalSince1970.rounded(.down)))?.description ?? "out of range"
-    }
+    package var rfc3339: String { civilTime?.description ?? "out of range" }
 
     /// The day alone, in UTC.
-    package var day: String { String(rfc3339.prefix(10)) }
+    package var day: String { civilTime?.dayText ?? "out of range" }
+
+    private var civilTime: CivilTime? { CivilTime(secondsSince1970: Int64(timeIntervalSince1970.rounded(.down))) }
 }
 
 /// Fixed-width numbers from the front of an ASCII text.

@@ -15,17 +15,64 @@ package struct KeyMaterial: Sendable {
     package let kind: Kind
     /// The pin of the key.
     package let fingerprint: SPKIFingerprint
+    private let holder: Holder
+
+    /// What holds the key. One reference, as these are handed on many times.
+    private enum Holder {
+        case certificate(X509Certificate)
+        indirect case other(Parts)
+    }
+
+    /// What is known of something that is no certificate, or one with a flaw beside its key.
+    private struct Parts {
+        /// DER SubjectPublicKeyInfo.
+        let key: [UInt8]
+        let subject: X509Name?
+        var requestedNames: [SubjectAlternativeName] = []
+        var flaw: DERError?
+    }
+
+    /// The certificate read whole; nil for the other kinds, and for one with a key but a flaw elsewhere.
+    package var parsedCertificate: X509Certificate? {
+        if case .certificate(let certificate) = holder { certificate } else { nil }
+    }
+
+    /// The certificate, or what is wrong with a part of it beside the key; nil for the other kinds.
+    package var certificate: Result<X509Certificate, DERError>? {
+        switch holder {
+        case .certificate(let certificate): .success(certificate)
+        case .other(let parts): parts.flaw.map { .failure($0) }
+        }
+    }
+
     /// DER SubjectPublicKeyInfo.
-    package let subjectPublicKeyInfo: [UInt8]
-    /// The DER certificate; nil for the other kinds.
-    package let certificate: [UInt8]?
+    package var subjectPublicKeyInfo: [UInt8] {
+        switch holder {
+        case .certificate(let certificate): certificate.subjectPublicKeyInfo.derBytes
+        case .other(let parts): parts.key
+        }
+    }
+
     /// Whom a certificate or request names.
-    package let subject: X509Name?
+    package var subject: X509Name? {
+        switch holder {
+        case .certificate(let certificate): certificate.subject
+        case .other(let parts): parts.subject
+        }
+    }
+
     /// The alternative names that a request asks for.
-    package private(set) var requestedNames: [SubjectAlternativeName] = []
+    package var requestedNames: [SubjectAlternativeName] {
+        if case .other(let parts) = holder { parts.requestedNames } else { [] }
+    }
 
     /// The kind and size of the key; nil when its SubjectPublicKeyInfo cannot be read that far.
-    package var keyKind: PublicKeyKind? { try? PublicKeyKind(subjectPublicKeyInfo: subjectPublicKeyInfo.span) }
+    package var keyKind: PublicKeyKind? {
+        switch holder {
+        case .certificate(let certificate): certificate.keyKind == .malformed ? nil : certificate.keyKind
+        case .other(let parts): try? PublicKeyKind(subjectPublicKeyInfo: parts.key.span)
+        }
+    }
 }
 
 /// Why an object holds no key that can be pinned.
@@ -136,12 +183,16 @@ extension KeyMaterial {
     }
 
     init(certificate der: Span<UInt8>) throws(KeyMaterialError) {
-        let layout: CertificateLayout
-        do throws(DERError) { layout = try CertificateLayout(der) } catch { throw .der(error) }
-        self.init(
-            kind: .certificate, key: der.extracting(layout.subjectPublicKeyInfo),
-            certificate: Array(copying: der),
-            subject: X509Name(derBytes: layout.subject.map { der[$0] }))
+        do throws(DERError) {
+            self.init(try X509Certificate(derBytes: Array(copying: der)))
+        } catch {
+            let flaw = error
+            let layout: CertificateLayout
+            do throws(DERError) { layout = try CertificateLayout(der) } catch { throw .der(error) }
+            self.init(
+                kind: .certificate, key: der.extracting(layout.subjectPublicKeyInfo),
+                subject: X509Name(derBytes: Array(copying: der.extracting(layout.subject))), flaw: flaw)
+        }
     }
 
     /// PKCS#10 (RFC 2986, section 4.2).
@@ -166,14 +217,14 @@ extension KeyMaterial {
             throw .der(error)
         }
         self.init(
-            kind: .certificateRequest, key: der.extracting(key.whole), certificate: nil,
-            subject: X509Name(derBytes: subject.whole.map { der[$0] }))
-        requestedNames = (try? Self.requestedNames(ofRequest: der)) ?? []
+            kind: .certificateRequest, key: der.extracting(key.whole),
+            subject: X509Name(derBytes: Array(copying: der.extracting(subject.whole))),
+            requestedNames: (try? Self.requestedNames(ofRequest: der)) ?? [])
     }
 
     private init(publicKey der: Span<UInt8>) throws(KeyMaterialError) {
         do throws(DERError) { try SubjectPublicKeyInfo.check(der) } catch { throw .der(error) }
-        self.init(kind: .publicKey, key: der, certificate: nil, subject: nil)
+        self.init(kind: .publicKey, key: der)
     }
 
     private init(rsaPublicKey der: Span<UInt8>) throws(KeyMaterialError) {
@@ -183,7 +234,7 @@ extension KeyMaterial {
         } catch {
             throw .unsupported("an RSA public key that OpenSSL cannot read (\(error.reason))")
         }
-        self.init(kind: .publicKey, key: key.span, certificate: nil, subject: nil)
+        self.init(kind: .publicKey, key: key.span)
     }
 
     /// The public half of a private key.
@@ -194,7 +245,7 @@ extension KeyMaterial {
         } catch {
             throw .unreadablePrivateKey(error.reason)
         }
-        self.init(kind: .privateKey, key: encoded.span, certificate: nil, subject: nil)
+        self.init(kind: .privateKey, key: encoded.span)
     }
 
     private init(encryptedPrivateKey der: Span<UInt8>, _ password: KeyPassword) throws(KeyMaterialError) {
@@ -247,15 +298,23 @@ extension KeyMaterial {
             }
             throw .unreadablePrivateKey(error.reason)
         }
-        self.init(kind: .privateKey, key: key.span, certificate: nil, subject: nil)
+        self.init(kind: .privateKey, key: key.span)
     }
 
-    private init(kind: Kind, key: Span<UInt8>, certificate: [UInt8]?, subject: X509Name?) {
+    private init(_ certificate: X509Certificate) {
+        kind = .certificate
+        fingerprint = certificate.spkiFingerprint
+        holder = .certificate(certificate)
+    }
+
+    private init(
+        kind: Kind, key: Span<UInt8>, subject: X509Name? = nil, requestedNames: [SubjectAlternativeName] = [],
+        flaw: DERError? = nil
+    ) {
         self.kind = kind
         fingerprint = SPKIFingerprint(hashing: key)
-        subjectPublicKeyInfo = Array(copying: key)
-        self.certificate = certificate
-        self.subject = subject
+        holder = .other(
+            Parts(key: Array(copying: key), subject: subject, requestedNames: requestedNames, flaw: flaw))
     }
 
     /// What a DER object is, by its first members.

@@ -45,7 +45,7 @@ extension SPKIFingerprint: Hashable {
 
 extension SPKIFingerprint: CustomStringConvertible {
     /// `sha256/` and the digest in base64, 51 characters.
-    public var description: String { "sha256/" + Base64.encode(bytes.span) }
+    public var description: String { Base64.encode(bytes.span, behind: "sha256/") }
 }
 
 /// The SHA-256 of a whole DER certificate, 32 bytes; written `cert-sha256/` and base64.
@@ -84,7 +84,7 @@ extension CertificateFingerprint: Hashable {
 
 extension CertificateFingerprint: CustomStringConvertible {
     /// `cert-sha256/` and the digest in base64.
-    public var description: String { "cert-sha256/" + Base64.encode(bytes.span) }
+    public var description: String { Base64.encode(bytes.span, behind: "cert-sha256/") }
 }
 
 /// The 32 bytes behind `prefix`, or nil: 44 characters of canonical base64, no other length.

@@ -96,7 +96,7 @@ extension PublicKeyKind: CustomStringConvertible {
     /// `RSA 2048`, `EC P-256`, `Ed25519`.
     public var description: String {
         switch self {
-        case .rsa(let bits): "RSA \(bits)"
+        case .rsa(let bits): "RSA " + String(bits)
         case .rsaPSS(let bits): "RSA-PSS \(bits)"
         case .ellipticCurve(let curve): "EC \(curve)"
         case .ed25519: "Ed25519"

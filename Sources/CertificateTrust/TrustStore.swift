@@ -39,11 +39,10 @@ public final class TrustStore: Sendable {
                 switch item.content {
                 case .failure(let error): failure = failure ?? error.description
                 case .success(let material):
-                    guard let der = material.certificate else { return }
-                    do throws(DERError) {
-                        certificates.append(try X509Certificate(derBytes: der))
-                    } catch {
-                        failure = failure ?? "is malformed: \(error)"
+                    switch material.certificate {
+                    case .success(let certificate): certificates.append(certificate)
+                    case .failure(let error): failure = failure ?? "is malformed: \(error)"
+                    case nil: break
                     }
                 }
             }

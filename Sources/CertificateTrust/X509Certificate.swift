@@ -1,5 +1,6 @@
 public import FoundationEssentials
 package import OpenSSLBridge
+import Synchronization
 
 /// An X.509 certificate: parsed, nothing verified.
 ///
@@ -68,8 +69,8 @@ public struct X509Certificate: Sendable {
     /// Seconds since 1970, both inclusive.
     package var validity: ClosedRange<Int64> { storage.contents.validity }
 
-    var canonicalSubject: CanonicalName { storage.contents.canonicalSubject }
-    var canonicalIssuer: CanonicalName { storage.contents.canonicalIssuer }
+    var canonicalSubject: CanonicalName { storage.canonicalNames.subject }
+    var canonicalIssuer: CanonicalName { storage.canonicalNames.issuer }
     var extensions: CertificateExtensions { storage.contents.extensions }
     /// 1 to 3.
     package var version: Int { layout.version }
@@ -122,8 +123,6 @@ extension X509Certificate {
     struct Contents: Sendable {
         let layout: CertificateLayout
         let validity: ClosedRange<Int64>
-        let canonicalSubject: CanonicalName
-        let canonicalIssuer: CanonicalName
         let extensions: CertificateExtensions
         let keyKind: PublicKeyKind
         /// Nil for other keys, and for one over 64 bits.
@@ -140,8 +139,8 @@ extension X509Certificate {
                 throw .invalidValue(what: "validity, which ends before it starts,", offset: layout.notAfter.lowerBound)
             }
             validity = notBefore...notAfter
-            canonicalSubject = try CanonicalName(bytes, layout.subject)
-            canonicalIssuer = try CanonicalName(bytes, layout.issuer)
+            try NameWalk.forEachAttribute(bytes, layout.subject) { _, _, _ in }
+            try NameWalk.forEachAttribute(bytes, layout.issuer) { _, _, _ in }
             let key = bytes.extracting(layout.subjectPublicKeyInfo)
             try SubjectPublicKeyInfo.check(key)
             keyKind = (try? PublicKeyKind(subjectPublicKeyInfo: key)) ?? .malformed
@@ -152,10 +151,22 @@ extension X509Certificate {
         }
     }
 
+    /// Subject and issuer in the form in which they are compared.
+    private final class CanonicalNames: Sendable {
+        let subject: CanonicalName
+        let issuer: CanonicalName
+
+        init(_ derBytes: [UInt8], _ layout: CertificateLayout) {
+            subject = CanonicalName(checked: derBytes.span, layout.subject)
+            issuer = CanonicalName(checked: derBytes.span, layout.issuer)
+        }
+    }
+
     private final class Storage: Sendable {
         let derBytes: [UInt8]
         let contents: Contents
         private let parsed: Locked<OpenSSLCertificate?>
+        private let names = AtomicLazyReference<CanonicalNames>()
 
         init(derBytes: [UInt8], contents: Contents, parsed: OpenSSLCertificate? = nil) {
             self.derBytes = derBytes
@@ -166,6 +177,11 @@ extension X509Certificate {
             } else {
                 self.parsed = Locked(parsed)
             }
+        }
+
+        /// Made on first use: whoever reads a certificate for its key asks for no issuer.
+        var canonicalNames: CanonicalNames {
+            names.load() ?? names.storeIfNil(CanonicalNames(derBytes, contents.layout))
         }
 
         func openSSLCertificate() throws(OpenSSLError) -> OpenSSLCertificate {

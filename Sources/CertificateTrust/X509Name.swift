@@ -45,6 +45,19 @@ public struct X509Name: Sendable, Hashable {
             .map { DirectoryString.text(derBytes.span, $0.value, limit: shownOctets) }
     }
 
+    /// What messages call a type of attribute: its short name, else its identifier in dotted decimal.
+    private func typeName(_ identifier: Range<Int>) -> String {
+        let start = identifier.lowerBound
+        if identifier.count == 3, derBytes[start] == 0x55, derBytes[start + 1] == 0x04, derBytes[start + 2] < 0x80 {
+            return Self.standardNames[Int(derBytes[start + 2])]
+        }
+        let dotted = ObjectIdentifierText.dotted(derBytes.span, identifier)
+        return Self.shortNames[dotted] ?? dotted
+    }
+
+    /// The names of the types below 2.5.4, which are most of those that names have.
+    private static let standardNames = (0..<128).map { shortNames["2.5.4.\($0)"] ?? "2.5.4.\($0)" }
+
     private static let shortNames = [
         "2.5.4.3": "CN", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.9": "STREET", "2.5.4.10": "O",
         "2.5.4.11": "OU", "2.5.4.5": "serialNumber", "2.5.4.97": "organizationIdentifier",
@@ -63,30 +76,62 @@ extension X509Name: CustomStringConvertible {
     /// over 256 octets.
     public var description: String {
         let attributes = attributes
-        var parts: [String] = []
-        for attribute in attributes.suffix(Self.shownAttributes).reversed() {
-            let identifier = ObjectIdentifierText.dotted(derBytes.span, attribute.identifier)
-            let text = DirectoryString.text(derBytes.span, attribute.value, limit: shownOctets)
-            let end = attribute.value.contents.count > shownOctets ? "…" : ""
-            parts.append("\(Self.shortNames[identifier] ?? identifier)=\(Self.escaped(text))\(end)")
-            parts.append(attribute.isJoined ? "+" : ",")
+        var text: [UInt8] = []
+        text.reserveCapacity(derBytes.count)
+        let shown = attributes.suffix(Self.shownAttributes)
+        for index in shown.indices.reversed() {
+            let attribute = shown[index]
+            text += typeName(attribute.identifier).utf8
+            text.append(UInt8(ascii: "="))
+            append(attribute.value, to: &text)
+            if attribute.value.contents.count > shownOctets { text += "…".utf8 }
+            if index > shown.startIndex { text.append(attribute.isJoined ? UInt8(ascii: "+") : UInt8(ascii: ",")) }
         }
-        let isCut = attributes.count > Self.shownAttributes
-        return visibleText(parts.dropLast().joined()) + (isCut ? ",…" : "")
+        if attributes.count > Self.shownAttributes { text += ",…".utf8 }
+        return String(decoding: text, as: UTF8.self)
     }
 
-    /// RFC 4514, section 2.4.
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        let scalars = Array(text.unicodeScalars)
-        for (index, scalar) in scalars.enumerated() {
-            let isEdgeSpace = scalar == " " && (index == 0 || index == scalars.count - 1)
-            if isEdgeSpace || (scalar == "#" && index == 0) || "\"+,;<>\\".unicodeScalars.contains(scalar) {
-                result += "\\"
-            }
-            result.unicodeScalars.append(scalar)
+    private func append(_ value: DERElement, to text: inout [UInt8]) {
+        let bytes = derBytes.span
+        let contents = value.contents.prefix(shownOctets)
+        // Nearly every value is ASCII that shows as itself, and needs no string of its own.
+        guard DirectoryString.isUTF8(value.tag), isPlainASCII(bytes.extracting(contents)) else {
+            var escaped: [UInt8] = []
+            Self.append(DirectoryString.text(bytes, value, limit: shownOctets).utf8.span, to: &escaped)
+            text += visibleText(String(decoding: escaped, as: UTF8.self)).utf8
+            return
         }
-        return result
+        Self.append(bytes.extracting(contents), to: &text)
+    }
+
+    /// Escapes what RFC 4514, section 2.4, has a meaning for.
+    private static func append(_ value: Span<UInt8>, to text: inout [UInt8]) {
+        guard hasEscaped(value) else {
+            text.append(copying: value)
+            return
+        }
+        for index in value.indices {
+            let byte = value[index]
+            let isEscaped =
+                isSpecial(byte) || index == 0 && byte == UInt8(ascii: "#")
+                || (index == 0 || index == value.count - 1) && byte == UInt8(ascii: " ")
+            if isEscaped { text.append(UInt8(ascii: "\\")) }
+            text.append(byte)
+        }
+    }
+
+    /// Whether something may have to be escaped; seldom is there anything.
+    private static func hasEscaped(_ value: Span<UInt8>) -> Bool {
+        guard value.count > 0 else { return false }
+        var hasSpecial = value[0] <= UInt8(ascii: "#") || value[value.count - 1] == UInt8(ascii: " ")
+        for index in value.indices { hasSpecial = isSpecial(value[index]) || hasSpecial }
+        return hasSpecial
+    }
+
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ",")
+            || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">")
+            || byte == UInt8(ascii: "\\")
     }
 }
 
@@ -98,16 +143,27 @@ let shownOctets = 256
 /// and zero-width marks (`\u{202E}`). What a certificate says must not move a cursor or reorder a verdict.
 package func visibleText(_ text: String) -> String {
     // Plain ASCII is the rule, and asks for no look at each character's properties.
-    if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
-    var result = ""
+    if isPlainASCII(text.utf8.span) { return text }
+    var result: [UInt8] = []
+    result.reserveCapacity(text.utf8.count)
     for scalar in text.unicodeScalars {
-        if isInvisible(scalar) {
-            result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+        if (0x20...0x7E).contains(scalar.value) {
+            result.append(UInt8(scalar.value))
+        } else if isInvisible(scalar) {
+            result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".utf8
         } else {
-            result.unicodeScalars.append(scalar)
+            result += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
         }
     }
-    return result
+    return String(decoding: result, as: UTF8.self)
+}
+
+/// Whether all bytes are ASCII that shows as itself.
+package func isPlainASCII(_ text: Span<UInt8>) -> Bool {
+    // Without a way out in between the compiler takes many at a time.
+    var isPlain = true
+    for index in text.indices { isPlain = (0x20...0x7E).contains(text[index]) && isPlain }
+    return isPlain
 }
 
 private func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
@@ -152,13 +208,20 @@ enum DirectoryString {
         }
     }
 
+    /// Whether the contents of a type are read as UTF-8, of which ASCII is a part.
+    static func isUTF8(_ tag: UInt8) -> Bool {
+        switch tag {
+        case DERTag.utf8String, DERTag.printableString, DERTag.ia5String, DERTag.visibleString: true
+        default: false
+        }
+    }
+
     /// The value as text, or the first `limit` octets of it, a multiple of 4; what is no string is shown as `#` and
     /// hexadecimal (RFC 4514, section 2.4).
     static func text(_ bytes: Span<UInt8>, _ value: DERElement, limit: Int = .max) -> String {
         let contents = value.contents.prefix(limit).map { bytes[$0] }
         switch value.tag {
-        case DERTag.utf8String, DERTag.printableString, DERTag.ia5String, DERTag.visibleString:
-            return String(decoding: contents, as: UTF8.self)
+        case _ where isUTF8(value.tag): return String(decoding: contents, as: UTF8.self)
         case DERTag.teletexString:
             // T.61 in name, Latin-1 in practice.
             return String(String.UnicodeScalarView(contents.map { Unicode.Scalar($0) }))
@@ -186,6 +249,13 @@ struct CanonicalName: Sendable {
     private let bytes: [UInt8]
     /// FNV-1a over the bytes: a dictionary would otherwise hash them one by one.
     private let hash: UInt64
+
+    /// A name that was walked before, when its certificate was parsed.
+    init(checked input: Span<UInt8>, _ name: Range<Int>) {
+        self = (try? CanonicalName(input, name)) ?? CanonicalName()
+    }
+
+    private init() { (bytes, hash) = ([], 0) }
 
     init(_ input: Span<UInt8>, _ name: Range<Int>) throws(DERError) {
         var output: [UInt8] = []

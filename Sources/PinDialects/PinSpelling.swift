@@ -27,7 +27,7 @@ public enum PinSpelling: String, Sendable, Hashable, CaseIterable {
 
     /// Writes a pin; `isAuthority` says whose key it is, which only TLSA tells apart.
     public func text(_ fingerprint: SPKIFingerprint, isAuthority: Bool = false) -> String {
-        let base64 = Base64.encode(fingerprint.bytes.span)
+        var base64: String { Base64.encode(fingerprint.bytes.span) }
         return switch self {
         case .base64: base64
         case .hex: Self.pairs(fingerprint).joined()

@@ -20,6 +20,19 @@ struct X509NameTests {
                 #"CN=a\u{1B}[2Jb\u{A}c\u{202E}d\u{200B}e\u{9B}f\u{0}g"#
             ),
             (TestName(TestName.Attribute("1.2.3.4", "x")), "1.2.3.4=x"),
+            (TestName(.commonName(" ü, #")), #"CN=\ ü\, #"#), (TestName(.commonName("#ü ")), ##"CN=\#ü\ "##),
+            (TestName(.commonName("a\\\u{202E}")), #"CN=a\\\u{202E}"#), (TestName(.commonName(" ")), #"CN=\ "#),
+            (TestName(.commonName("")), "CN="),
+            (
+                TestName(
+                    TestName.Attribute("2.5.4.97", "x"), TestName.Attribute("2.5.4.42", "y"),
+                    TestName.Attribute("1.2.840.113549.1.9.1", "a@b")),
+                "emailAddress=a@b,2.5.4.42=y,organizationIdentifier=x"
+            ),
+            (
+                TestName(.commonName(String(repeating: "a", count: 255) + ", b")),
+                "CN=" + String(repeating: "a", count: 255) + "\\,…"
+            ),
             (TestName(), ""),
         ])
     func text(_ name: TestName, _ expected: String) throws {

@@ -275,6 +275,20 @@ struct GateTests {
         }
     }
 
+    @Test("One unreachable target of three is more than 33 % of them, and not more than 34 %")
+    func shareOfThree() async throws {
+        let closed = try closed()
+        try await site.serve { server in
+            let list = try site.folder.add("\(server.target())\n\(server.target())\n\(closed.target())\n")
+            for (share, code) in [("33%", 3), ("34%", 0), ("0%", 3)] as [(String, Int32)] {
+                let run = await check(
+                    ["--max-unreachable", share, "--pin", try site.leaf.key.pin, "--targets", list])
+                #expect(run.lines.last == "3 checked: 2 ok, 1 unreachable")
+                #expect(run.status == code, "\(share)")
+            }
+        }
+    }
+
     @Test("reads targets from files: remarks and blanks pass, a bad line is told with its number, the others count")
     func lists() async throws {
         try await site.serve { server in

@@ -68,6 +68,42 @@ struct HashTests {
         #expect(expired.lines.allSatisfy { $0.hasSuffix("expired 2036-01-01") })
     }
 
+    @Test("The labelled lines of a bundle and its JSON say the same of each object, and a broken one is named in both")
+    func linesAndJSON() async throws {
+        struct Document: Decodable {
+            struct Result: Decodable {
+                let index: Int
+                let pin: String?
+                let key: String?
+                let subject: String?
+                let notAfter: String?
+                let error: String?
+            }
+            let results: [Result]
+        }
+        let foreign = try root.leaf("zurich.test") {
+            $0.subject = TestName(.organization("Zürich, AG"), .commonName("z"))
+        }
+        let broken = leaf.pemText.replacing("-----BEGIN CERTIFICATE-----\n", with: "-----BEGIN CERTIFICATE-----\n!")
+        let request = try TestSigningRequest("csr.test", key: leaf.key)
+        let bundle = try folder.add(
+            leaf.pemText + broken + foreign.pemText + request.pemText + root.pemText, name: "bundle.pem")
+        let text = await pinctl("hash", bundle)
+        let json = await pinctl("hash", "--json", bundle)
+        let results = try json.decoded(as: Document.self).results
+        #expect(results.map(\.index) == [0, 1, 2, 3, 4])
+        #expect(results[1].error?.hasPrefix("\(bundle)[1], line ") == true)
+        #expect(results[2].subject == #"CN=z,O=Zürich\, AG"#)
+        #expect(text.lines.count == 4)
+        for (line, result) in zip(text.lines, results.filter { $0.error == nil }) {
+            #expect(line.hasPrefix("\(try #require(result.pin))  \(bundle)[\(result.index)]  "))
+            #expect(line.contains("  \(try #require(result.key))  \(try #require(result.subject))"))
+            #expect(line.contains("2036-01-01 (3329 d)") == (result.notAfter != nil))
+        }
+        #expect(text.errors == json.errors)
+        #expect(text.status == 2 && json.status == 2)
+    }
+
     @Test("calls standard input - in lists")
     func standardInput() async throws {
         _ = try folder.add(leaf.pemText, name: "a.pem")

@@ -41,10 +41,10 @@ package struct LintEvidence: Sendable {
 extension KeyHolder {
     /// What a file holds; nil when its certificate is malformed.
     init?(_ material: KeyMaterial) {
-        if let der = material.certificate {
-            guard let certificate = try? X509Certificate(derBytes: der) else { return nil }
-            self.init(certificate)
-        } else {
+        switch material.certificate {
+        case .success(let certificate): self.init(certificate)
+        case .failure: return nil
+        case nil:
             guard let key = try? SubjectPublicKeyInfo(derBytes: material.subjectPublicKeyInfo) else { return nil }
             self.init(key)
         }

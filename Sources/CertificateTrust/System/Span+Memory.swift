@@ -1,5 +1,17 @@
 import Glibc
 
+extension Array where Element == UInt8 {
+    /// A copy of the bytes of a span (`memcpy`).
+    package init(copying bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
+    /// Adds a copy of the bytes of a span (`memcpy`).
+    mutating func append(copying bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+}
+
 /// What the C library does over bytes many at a time. The pointers live as long as the call, and the counts are the
 /// spans' own.
 extension Span<UInt8> {

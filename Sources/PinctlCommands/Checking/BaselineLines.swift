@@ -20,11 +20,20 @@ struct BaselineLines: ~Copyable {
             if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
                 line += unread[..<end]
                 unread = unread[(end + 1)...]
+                try Self.check(line)
                 return line
             }
             line += unread
-            guard line.count <= Self.limit else { throw BaselineProblem("has a line of more than \(Self.limit) bytes") }
+            try Self.check(line)
             guard try fill() else { return line.isEmpty ? nil : line }
+        }
+    }
+
+    private static func check(_ line: [UInt8]) throws(BaselineProblem) {
+        guard line.count <= limit else {
+            throw BaselineProblem(
+                "has a line of more than \(limit) bytes, the most that is read of one: give what check --json or --ndjson "
+                    + "printed")
         }
     }
 

@@ -123,13 +123,10 @@ struct FileCheck: Sendable {
             try reader.read(path, isInFolder: !isNamed) { object in
                 switch object.content {
                 case .success(.key(let material)):
-                    guard let der = material.certificate else {
-                        return content.keys.append(Self.key(material, object.index))
-                    }
-                    do throws(DERError) {
-                        content.certificates.append((object.index, try X509Certificate(derBytes: der)))
-                    } catch {
-                        content.problems.append("\(title)[\(object.index)]: \(error)")
+                    switch material.certificate {
+                    case .success(let certificate): content.certificates.append((object.index, certificate))
+                    case .failure(let error): content.problems.append("\(title)[\(object.index)]: \(error)")
+                    case nil: content.keys.append(Self.key(material, object.index))
                     }
                 case .success(.pin(let fingerprint, let owner, let isAuthority)):
                     let host = try? ServerName(owner)

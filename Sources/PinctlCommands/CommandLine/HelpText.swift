@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 
 /// The help, made from the tables of commands and flags.
 enum HelpText {
@@ -99,5 +100,10 @@ extension Flag {
 
 /// `text` and spaces up to `width` characters.
 func padded(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
+    text + String(repeating: " ", count: max(0, width - text.width))
+}
+
+extension String {
+    /// Characters. Those of plain ASCII are its bytes, which are counted faster.
+    var width: Int { isPlainASCII(utf8.span) ? utf8.count : count }
 }

@@ -65,7 +65,7 @@ private struct PinListing {
         selection = try KeySelection(arguments)
         expected = try arguments.expectedPins()
         isLabelled = arguments.has(.long) || arguments.operands.count > 1
-        nameWidth = min(32, arguments.operands.map(\.count).max() ?? 0)
+        nameWidth = min(32, arguments.operands.map(\.width).max() ?? 0)
         printed = arguments.has(.unique) ? [] : nil
     }
 
@@ -147,7 +147,7 @@ private struct PinListing {
     private mutating func show(
         _ object: InputObject, of file: String, isAlone: Bool, _ console: inout Console
     ) -> Bool {
-        let index = isAlone ? "" : "[\(object.index)]"
+        let index = isAlone ? "" : "[" + String(object.index) + "]"
         let content: InputObject.Content
         switch object.content {
         case .success(let success): content = success
@@ -156,30 +156,47 @@ private struct PinListing {
             Self.complain(file, place, problem, &console, [("index", .integer(object.index))])
             return false
         }
-        let key = ShownKey(content, writing, now: now)
+        let key = ShownKey(content, writing)
         count += 1
         if found.count < 3 { found.append(key.fingerprint) }
         let isExpected = !expected.isEmpty && expected.contains { key.has($0) }
         if isExpected { isAsExpected = true }
         if printed?.insert(key.fingerprint).inserted == false { return true }
         let isBare = isAlone && !isLabelled
-        let text = isBare ? key.pin : line(key, file + index)
-        var place: [(String, JSON)] = [("input", .string(file)), ("index", .integer(object.index))]
-        if !expected.isEmpty { place.append(("expected", .bool(isExpected))) }
-        console.result([text], key.json(place))
+        let (writing, expectation) = (writing, expected.isEmpty ? nil : isExpected)
+        console.result(
+            [isBare ? key.pin : line(key, file + index)],
+            key.json(of: file, object.index, writing, isExpected: expectation))
         return true
     }
 
     private mutating func line(_ key: ShownKey, _ name: String) -> String {
-        nameWidth = max(nameWidth, name.count)
-        keyWidth = max(keyWidth, key.key.count)
-        subjectWidth = min(48, max(subjectWidth, key.subject.count))
-        let columns = [
-            key.pin, padded(name, nameWidth), padded(key.kind, 11), padded(key.key, keyWidth),
-            padded(key.subject, subjectWidth), key.expiry,
-        ]
-        let line = columns.joined(separator: "  ")
+        let (size, subject, expiry) = (key.size, key.subject, key.expiry(now))
+        nameWidth = max(nameWidth, name.width)
+        keyWidth = max(keyWidth, size.width)
+        let subjectCount = subject.width
+        subjectWidth = min(48, max(subjectWidth, subjectCount))
+        // A file may have a million of these: bytes are put together faster than strings.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(key.pin.utf8.count + nameWidth + keyWidth + subject.utf8.count + 96)
+        bytes += key.pin.utf8
+        Self.add(name, name.width, nameWidth, to: &bytes)
+        Self.add(key.kind, key.kind.utf8.count, 11, to: &bytes)
+        Self.add(size, size.width, keyWidth, to: &bytes)
+        Self.add(subject, subjectCount, subjectWidth, to: &bytes)
+        Self.add(expiry, 0, 0, to: &bytes)
+        let line = String(decoding: bytes, as: UTF8.self)
+        guard line.utf8.last == UInt8(ascii: " ") else { return line }
         return String(line[...(line.lastIndex { $0 != " " } ?? line.startIndex)])
+    }
+
+    /// Adds a column, two spaces in front, of so many characters and at least so wide.
+    private static func add(_ text: String, _ count: Int, _ width: Int, to bytes: inout [UInt8]) {
+        let space = UInt8(ascii: " ")
+        bytes.append(space)
+        bytes.append(space)
+        bytes += text.utf8
+        for _ in 0..<max(0, width - count) { bytes.append(space) }
     }
 
     /// With `--expect`, says when no key was as expected.
@@ -192,46 +209,70 @@ private struct PinListing {
     }
 }
 
-/// One key as it is printed.
+/// One key as it is printed. A text says less than JSON does, so what they say is made when it is asked for.
 private struct ShownKey {
     let fingerprint: SPKIFingerprint
     let pin: String
-    let kind: String
-    let key: String
-    let subject: String
-    let expiry: String
-    private let members: [(String, JSON)]
+    private let content: InputObject.Content
     private let certificate: X509Certificate?
 
-    init(_ content: InputObject.Content, _ writing: PinWriting, now: Date) {
-        var members: [(String, JSON)] = []
+    init(_ content: InputObject.Content, _ writing: PinWriting) {
+        self.content = content
         switch content {
         case .key(let material):
             let certificate = material.parsedCertificate
             self.certificate = certificate
             fingerprint = material.fingerprint
             pin = writing.text(fingerprint, isAuthority: certificate?.isCertificateAuthority == true)
-            kind = material.kindText(certificate)
-            key = material.keyKind?.description ?? ""
-            subject = material.subject?.description ?? ""
-            expiry = certificate.map { PinctlCommands.expiry($0, now: now) } ?? ""
-            members = [("kind", .string(material.kind.word))]
-        case .pin(let pinned, let owner, let isAuthority):
+        case .pin(let pinned, _, let isAuthority):
             certificate = nil
             fingerprint = pinned
             pin = writing.text(pinned, isAuthority: isAuthority)
-            (kind, key, subject, expiry) = ("TLSA", "", owner, "")
-            members = [("kind", "tlsa_record")]
+        }
+    }
+
+    var kind: String {
+        switch content {
+        case .key(let material): material.kindText(certificate)
+        case .pin: "TLSA"
+        }
+    }
+
+    /// The algorithm and size; empty where they are not known.
+    var size: String {
+        switch content {
+        case .key(let material): material.keyKind?.description ?? ""
+        case .pin: ""
+        }
+    }
+
+    /// Whom a certificate or request names, or whom a record is of.
+    var subject: String {
+        switch content {
+        case .key(let material): material.subject?.description ?? ""
+        case .pin(_, let owner, _): owner
+        }
+    }
+
+    func expiry(_ now: Date) -> String { certificate.map { PinctlCommands.expiry($0, now: now) } ?? "" }
+
+    func json(of file: String, _ index: Int, _ writing: PinWriting, isExpected: Bool?) -> JSON {
+        var members: [(String, JSON)] = [("input", .string(file)), ("index", .integer(index))]
+        if let isExpected { members.append(("expected", .bool(isExpected))) }
+        switch content {
+        case .key(let material): members.append(("kind", .string(material.kind.word)))
+        case .pin: members.append(("kind", "tlsa_record"))
         }
         members.append(("pin", .string(fingerprint.description)))
         if writing.spelling != .okhttp { members.append((writing.spelling.rawValue, .string(pin))) }
-        if !key.isEmpty { members.append(("key", .string(key))) }
-        if case .key(let material) = content, material.subject != nil { members.append(("subject", .string(subject))) }
-        if case .pin = content { members.append(("host", .string(subject))) }
-        self.members = members + (certificate.map(certificateMembers) ?? [])
+        let size = size
+        if !size.isEmpty { members.append(("key", .string(size))) }
+        switch content {
+        case .key(let material): if material.subject != nil { members.append(("subject", .string(subject))) }
+        case .pin: members.append(("host", .string(subject)))
+        }
+        return .object(members + (certificate.map(certificateMembers) ?? []))
     }
-
-    func json(_ place: [(String, JSON)]) -> JSON { .object(place + members) }
 
     func has(_ object: PinnedObject) -> Bool {
         switch object {

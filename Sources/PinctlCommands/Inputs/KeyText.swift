@@ -1,11 +1,6 @@
 import CertificateTrust
 
 extension KeyMaterial {
-    /// The certificate read whole; nil for the other kinds, and for one with a key but a flaw elsewhere.
-    var parsedCertificate: X509Certificate? {
-        certificate.flatMap { try? X509Certificate(derBytes: $0) }
-    }
-
     /// What a list calls it.
     func kindText(_ certificate: X509Certificate?) -> String {
         switch kind {

@@ -4,8 +4,9 @@ import FoundationEssentials
 
 /// `2027-11-20 (364 d)`, or since when it is over.
 func expiry(_ certificate: X509Certificate, now: Date) -> String {
-    let days = (certificate.notAfter.timeIntervalSince1970 - now.timeIntervalSince1970) / 86_400
-    return days < 0 ? "expired \(certificate.notAfter.day)" : "\(certificate.notAfter.day) (\(Int(days)) d)"
+    let end = certificate.notAfter
+    let days = (end.timeIntervalSince1970 - now.timeIntervalSince1970) / 86_400
+    return days < 0 ? "expired " + end.day : end.day + " (" + String(Int(days)) + " d)"
 }
 
 /// What JSON says of a certificate, besides its subject and key.

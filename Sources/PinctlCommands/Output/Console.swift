@@ -99,7 +99,8 @@ package struct Console {
         for (index, line) in lines.enumerated() {
             let line = visible(line)
             // The verdict stands in the first line.
-            output.write((isColored && index == 0 ? VerdictColor.colored(line) : line) + lineEnd)
+            output.write(isColored && index == 0 ? VerdictColor.colored(line) : line)
+            output.write(lineEnd)
         }
     }
 

@@ -61,16 +61,13 @@ extension NewChain {
                 case .success(.pin(let fingerprint, _, _)):
                     keys.append(NewChain(title: title, content: .key(fingerprint, isRequest: false), names: []))
                 case .success(.key(let material)):
-                    guard let der = material.certificate else {
+                    switch material.certificate {
+                    case .success(let certificate): certificates.append(certificate)
+                    case .failure(let error): problems.append("\(place): the certificate is malformed: \(error)")
+                    case nil:
                         let content = Content.key(
                             material.fingerprint, isRequest: material.kind == .certificateRequest)
                         keys.append(NewChain(title: title, content: content, names: material.requestedNames))
-                        return
-                    }
-                    do throws(DERError) {
-                        certificates.append(try X509Certificate(derBytes: der))
-                    } catch {
-                        problems.append("\(place): the certificate is malformed: \(error)")
                     }
                 }
             }

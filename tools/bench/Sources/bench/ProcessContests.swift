@@ -83,6 +83,28 @@ func startUp(_ tools: Tools, certificate: String, _ report: inout Report) throws
     report.row(times[3].name, time(times[3].median))
 }
 
+/// The labelled lines that `pinctl hash` prints of a bundle, beside the plain C loop, which hashes and prints none.
+func labelledLines(_ tools: Tools, bundle: String, _ report: inout Report) throws {
+    let count = Double(try swiftPins(bundle).count)
+    let names = ["chunks, table base64, walk, C", "pinctl hash, dynamic", "pinctl hash, static"]
+    let runs = try runInTurn(
+        tools.runner, rounds: 7,
+        [
+            [CommandLine.arguments[0], "pins-c", bundle], [tools.pinctl, "hash", "--long", bundle],
+            [tools.staticPinctl, "hash", "--long", bundle],
+        ])
+    let times = zip(names, runs).map { Times(name: $0, rounds: $1.map { $0.cpuTime / count }) }
+    report.heading("A labelled line for each certificate of a PEM file of \(Int(count)) (CPU time of the process)")
+    report.row(times[0].name, time(times[0].median))
+    for contender in times.dropFirst() {
+        report.row(
+            contender.name, time(contender.median), "\(decimal(contender.ratio(to: times[0]), 2)) times the C loop")
+    }
+    report.row(
+        "dynamic, certificates a second", decimal(1_000_000_000 / times[1].median, 0),
+        Target(measured: 1_000_000_000 / times[1].median, unit: "a second", bound: .atLeast, limit: 250_000))
+}
+
 /// Time and memory over a large PEM file: the growth of the peak over the same command on one certificate.
 func largeFile(_ tools: Tools, large: String, one: String, _ report: inout Report) throws {
     let commands = [

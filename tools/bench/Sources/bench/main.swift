@@ -16,6 +16,8 @@ do {
     switch arguments.dropFirst().first {
     case "pins" where arguments.count == 3:
         print(try swiftPins(arguments[2]))
+    case "pins-c" where arguments.count == 3:
+        print(plainLoopPins(arguments[2]))
     case "verify-c" where arguments.count == 6:
         try verify(CVerification.self)
     case "verify-swift" where arguments.count == 6:
@@ -84,6 +86,7 @@ private func measure(system: String, folder: String, _ tools: Tools) throws -> R
     try lookups(&report)
     try worstCases(folder + "/worst", ordinary: MeasuredChain("P-256", in: folder), &report)
     try startUp(tools, certificate: folder + "/one.pem", &report)
+    try labelledLines(tools, bundle: folder + "/roots-100k.pem", &report)
     try largeFile(tools, large: folder + "/roots-100k.pem", one: folder + "/one.pem", &report)
     return report
 }
