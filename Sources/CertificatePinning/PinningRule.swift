@@ -7,6 +7,9 @@ public struct PinningRule: Sendable {
     public let host: ServerName
     /// Whether names below the host are reached too, at any depth.
     public let includesSubdomains: Bool
+    /// Whether the host is a public suffix that the owner of the policy owns. Subdomains of a suffix in the private
+    /// section of the public suffix list (`github.io`) need it; those of a registry's suffix are refused all the same.
+    public let ownsPublicSuffix: Bool
     /// The ports that are reached, 1 to 65535; nil for all.
     public let ports: Set<Int>?
     /// What may stand on the path, at least one.
@@ -33,13 +36,15 @@ public struct PinningRule: Sendable {
 
     /// Makes a rule; ``PinningPolicy/init(rules:unlisted:deny:publicSuffixes:)`` says whether it can hold.
     public init(
-        host: ServerName, includesSubdomains: Bool = false, ports: Set<Int>? = nil, pins: [Pin],
+        host: ServerName, includesSubdomains: Bool = false, ownsPublicSuffix: Bool = false, ports: Set<Int>? = nil,
+        pins: [Pin],
         requirement: PinRequirement = .any, mode: PinningMode = .enforce,
         expiry: PinningExpiry? = nil, anchors: TrustStore? = nil, pinsBypassedOutside: TrustStore? = nil,
         reports: [URL] = [], note: String? = nil, location: PolicyLocation? = nil
     ) {
         self.host = host
         self.includesSubdomains = includesSubdomains
+        self.ownsPublicSuffix = ownsPublicSuffix
         self.ports = ports
         self.pins = pins
         self.requirement = requirement

@@ -18,8 +18,10 @@ public enum PolicyError: Error, Hashable, Sendable {
     case unmatchableRole(PinRole, host: ServerName)
     /// A rule that includes the subdomains of an address.
     case subdomainsOfAddress(host: ServerName)
-    /// A rule that includes the subdomains of a name under which strangers register theirs.
+    /// A rule that includes the subdomains of a registry's public suffix.
     case subdomainsOfPublicSuffix(host: ServerName)
+    /// A rule that includes the subdomains of a private public suffix and doesn't say that the suffix is the owner's.
+    case subdomainsOfPrivateSuffix(host: ServerName)
     /// A second rule for a host that reaches a port which the first one reaches, and where that one stands.
     case overlap(host: ServerName, earlier: PolicyLocation?)
     /// A place for reports that is no `https` URL.
@@ -45,6 +47,9 @@ extension PolicyError: CustomStringConvertible {
         case .subdomainsOfAddress(let host): "\(host) is an address and has no subdomains: leave them out"
         case .subdomainsOfPublicSuffix(let host):
             "\(host) is a public suffix, under which strangers have their names: give a rule to each host of yours"
+        case .subdomainsOfPrivateSuffix(let host):
+            "\(host) is a public suffix, under which strangers have their names: give a rule to each host of yours, or say "
+                + "\"ownsPublicSuffix\": true if the suffix is yours"
         case .overlap(let host, let earlier):
             "a rule for \(host)\(earlier.map { " stands at \($0) and" } ?? " already") reaches the same port: "
                 + "give each rule ports of its own, or make them one"
@@ -65,8 +70,12 @@ extension PinningRule {
         var problems: [PolicyError] = []
         if includesSubdomains, host.isIPAddress {
             problems.append(.subdomainsOfAddress(host: host))
-        } else if includesSubdomains, publicSuffixes.contains(host) {
-            problems.append(.subdomainsOfPublicSuffix(host: host))
+        } else if includesSubdomains {
+            switch publicSuffixes.section(of: host) {
+            case .icann: problems.append(.subdomainsOfPublicSuffix(host: host))
+            case .private where !ownsPublicSuffix: problems.append(.subdomainsOfPrivateSuffix(host: host))
+            case .private, nil: break
+            }
         }
         if pins.isEmpty { problems.append(.noPins(host: host)) }
         if let ports {

@@ -78,6 +78,7 @@ extension PolicyReader {
         var rule = PinningRule(
             host: host,
             includesSubdomains: value["subdomains"]?.bool ?? false,
+            ownsPublicSuffix: value["ownsPublicSuffix"]?.bool ?? false,
             ports: value["ports"]?.elements.map { Set($0.compactMap(\.integer)) },
             pins: pins,
             requirement: value["require"]?.elements.map {
@@ -143,7 +144,7 @@ extension PolicyReader {
         let key: String
         switch error {
         case .noRules, .noPins, .noPorts, .invalidPort, .noRequiredRoles: return
-        case .subdomainsOfAddress, .subdomainsOfPublicSuffix: key = "subdomains"
+        case .subdomainsOfAddress, .subdomainsOfPublicSuffix, .subdomainsOfPrivateSuffix: key = "subdomains"
         case .unmatchableRole: key = "require"
         case .overlap: key = "host"
         // Told where they stand.

@@ -46,6 +46,7 @@ package enum PolicySchema {
     private static let rule = PolicyShape.object([
         PolicyKey("host", .string, isRequired: true),
         PolicyKey("subdomains", .boolean),
+        PolicyKey("ownsPublicSuffix", .boolean),
         PolicyKey("ports", .array(of: .number(1...65535), minimum: 1)),
         PolicyKey("pins", .array(of: pin, minimum: 1), isRequired: true),
         PolicyKey("require", .either(.choice(["any"]), .array(of: role, minimum: 1))),

@@ -3,7 +3,7 @@
 /// A rule for all names below one of them would speak for people who do not know of it.
 public struct PublicSuffixes: Sendable {
     /// The two sections of the list.
-    enum Section: Sendable {
+    package enum Section: Sendable {
         /// Suffixes of registries: `com`, `co.uk`.
         case icann
         /// Suffixes of companies that give out names below their own: `github.io`.
@@ -40,7 +40,7 @@ public struct PublicSuffixes: Sendable {
     public func contains(_ name: ServerName) -> Bool { section(of: name) != nil }
 
     /// The section that has the name as a suffix, the registries' first; nil for a name that is no suffix.
-    func section(of name: ServerName) -> Section? { source.section(name) }
+    package func section(of name: ServerName) -> Section? { source.section(name) }
 }
 
 /// By source: two are equal when one is a copy of the other.

@@ -1,5 +1,7 @@
 import CertificatePinning
 import CertificateTrust
+import FoundationEssentials
+import PinDialects
 import Testing
 
 @Suite("Which rule applies")
@@ -129,6 +131,48 @@ struct RuleChoiceTests {
         }
         _ = try PinningPolicy(rules: [Self.rule(host)], publicSuffixes: suffixes)
         _ = try PinningPolicy(rules: [Self.rule("example.\(host)", subdomains: true)], publicSuffixes: suffixes)
+    }
+
+    @Test("Only the owner of a private public suffix can pin its subdomains, and nobody those of a registry's suffix")
+    func ownSuffix() throws {
+        let list = "// ===BEGIN ICANN DOMAINS===\nio\n// ===BEGIN PRIVATE DOMAINS===\npages.io\n"
+        let suffixes = PublicSuffixes(list: Array(list.utf8))
+        func policy(_ host: String, isOwned: Bool) throws -> PinningPolicy {
+            let name = try ServerName(host)
+            return try PinningPolicy(
+                rules: [
+                    PinningRule(host: name, includesSubdomains: true, ownsPublicSuffix: isOwned, pins: [Self.pin])
+                ], publicSuffixes: suffixes)
+        }
+        #expect(throws: PolicyError.subdomainsOfPrivateSuffix(host: try ServerName("pages.io"))) {
+            try policy("pages.io", isOwned: false)
+        }
+        let owned = try policy("pages.io", isOwned: true)
+        #expect(owned.rule(for: try ServerName("a.pages.io"), port: 443) != nil)
+        for isOwned in [false, true] {
+            #expect(throws: PolicyError.subdomainsOfPublicSuffix(host: try ServerName("io"))) {
+                try policy("io", isOwned: isOwned)
+            }
+        }
+        // The same in a file, for lint, and in what is written of it.
+        func file(_ setting: String) throws -> PolicyFile {
+            let text =
+                "{ \"version\": 1, \"domains\": [{ \"host\": \"pages.io\", \"subdomains\": true, \(setting) "
+                + "\"pins\": [\"sha256/AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\", "
+                + "{ \"pin\": \"sha256/AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=\", \"backup\": true }] }] }"
+            return try PolicyFile(bytes: Array(text.utf8), path: "p", publicSuffixes: suffixes)
+        }
+        let problems = try #require(throws: PolicyFileError.self) { try file("") }.problems
+        #expect(problems.map(\.message).joined().contains("say \"ownsPublicSuffix\": true if the suffix is yours"))
+        let read = try file("\"ownsPublicSuffix\": true,")
+        #expect(read.policy.rules.map(\.ownsPublicSuffix) == [true])
+        let findings = read.lint(at: Date(timeIntervalSince1970: 0), publicSuffixes: suffixes)
+        #expect(!findings.contains { $0.rule == .publicSuffix })
+        let canonical = CanonicalPolicy(read.policy)
+        for dialect in [PinDialect.policy, .swift] {
+            let text = String(decoding: try dialect.write(canonical), as: UTF8.self)
+            #expect(text.contains(/"?ownsPublicSuffix"?: true/), "\(text)")
+        }
     }
 
     @Test("PE24: the rule of one host in 100,000 is found by its name and its parents' alone")

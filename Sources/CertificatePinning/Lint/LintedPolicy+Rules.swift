@@ -144,9 +144,9 @@ extension LintedPolicy {
             if let problem = Self.problem(ofHost: host.text) {
                 return LintFinding(.malformedHost, at: rule.location, "host \(quoted(host.text)) \(problem)")
             }
-            guard host.includesSubdomains, let name = try? ServerName(host.text), publicSuffixes.contains(name) else {
-                return nil
-            }
+            guard host.includesSubdomains, let name = try? ServerName(host.text),
+                let section = publicSuffixes.section(of: name), section == .icann || !rule.ownsPublicSuffix
+            else { return nil }
             return LintFinding(
                 .publicSuffix, at: rule.location, PolicyError.subdomainsOfPublicSuffix(host: name).description)
         }

@@ -46,6 +46,8 @@ package struct LintedPolicy: Sendable {
 
     package struct Rule: Sendable {
         package var hosts: [Host]
+        /// Whether a private public suffix among the hosts is the owner's own.
+        package var ownsPublicSuffix: Bool
         package var ports: Set<Int>?
         package var pins: [Pin]
         package var requirement: PinRequirement
@@ -67,12 +69,13 @@ package struct LintedPolicy: Sendable {
         package var location: PolicyLocation
 
         package init(
-            hosts: [Host], ports: Set<Int>? = nil, pins: [Pin], requirement: PinRequirement, mode: PinningMode,
+            hosts: [Host], ownsPublicSuffix: Bool = false, ports: Set<Int>? = nil, pins: [Pin], requirement: PinRequirement, mode: PinningMode,
             end: Date?, endsSilently: Bool, reportsSince: Date? = nil, hasBackupSlot: Bool = false,
             unitedPins: [Pin] = [], anchors: [X509Certificate] = [], trustsSystem: Bool = true,
             at location: PolicyLocation
         ) {
             self.hosts = hosts
+            self.ownsPublicSuffix = ownsPublicSuffix
             self.ports = ports
             self.pins = pins
             self.requirement = requirement

@@ -25,6 +25,7 @@ extension PolicyFile {
             rules.append(
                 LintedPolicy.Rule(
                     hosts: [.init(rule.host.description, includesSubdomains: rule.includesSubdomains)],
+                    ownsPublicSuffix: rule.ownsPublicSuffix,
                     ports: rule.ports, pins: pins, requirement: rule.requirement, mode: rule.mode,
                     end: rule.expiry?.end, endsSilently: rule.expiry?.action == .stopPinning,
                     reportsSince: value["x-report-since"]?.string.flatMap { Date(rfc3339: $0) },

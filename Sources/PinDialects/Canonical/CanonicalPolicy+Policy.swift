@@ -35,6 +35,7 @@ extension CanonicalRule {
             expiry: rule.expiry.map { RuleExpiry(.instant(Int64($0.end.timeIntervalSince1970)), $0.action) },
             anchors: rule.anchors.map { _ in [AnchorSet("in code")] }, reports: rule.reports.map(\.absoluteString),
             note: rule.note, location: rule.location)
+        ownsPublicSuffix = rule.ownsPublicSuffix
     }
 }
 

@@ -57,6 +57,8 @@ public struct CanonicalRule: Sendable, Hashable {
     public var usesDefaultReport: Bool
     /// A remark for people.
     public var note: String?
+    /// Whether a private public suffix among its hosts is the owner's own; policies of this project say it.
+    package var ownsPublicSuffix = false
     /// Where it stands.
     public var location: PolicyLocation?
 

@@ -54,6 +54,7 @@ extension CanonicalRule {
     fileprivate func json(_ names: inout PinNames) -> JSON {
         var members: [(String, JSON)] = [("host", .string(patterns[0].host))]
         if patterns[0].scope == .exactAndBelow { members.append(("subdomains", .bool(true))) }
+        if ownsPublicSuffix { members.append(("ownsPublicSuffix", .bool(true))) }
         if let ports { members.append(("ports", .array(ports.sorted().map { .integer($0) }))) }
         let pins = pins.map { names.json($0) }
         members.append(("pins", .array(pins)))

@@ -36,6 +36,7 @@ enum SwiftWriter {
         guard !rule.pins.isEmpty else { throw refused("for \(visibleText(pattern.host)) has no pins") }
         var head = ["host: ServerName(\(literal(pattern.host)))"]
         if pattern.scope == .exactAndBelow { head.append("includesSubdomains: true") }
+        if rule.ownsPublicSuffix { head.append("ownsPublicSuffix: true") }
         if let ports = rule.ports { head.append("ports: [\(ports.sorted().map(String.init).joined(separator: ", "))]") }
         var lines = ["PinningRule(", "    \(head.joined(separator: ", ")),", "    pins: ["]
         for pin in rule.pins { lines.append("        \(try text(pin, rule.location)),") }
