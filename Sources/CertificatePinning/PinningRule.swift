@@ -65,6 +65,9 @@ public enum PinRequirement: Sendable, Hashable {
     case any
     /// One in each of these roles.
     case eachOf(Set<PinRole>)
+
+    /// The roles in which a match is required; empty where one anywhere is enough.
+    package var roles: Set<PinRole> { if case .eachOf(let roles) = self { roles } else { [] } }
 }
 
 /// What a mismatch leads to. The chain is verified in every mode.

@@ -53,7 +53,10 @@ public struct PolicyFile: Sendable {
             problems.add(problem.message, at: problem.position, rule: document.root == nil ? nil : .duplicate)
         }
         guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
-        let holdsNamesAlone = root["domains"] == nil && root["pins"]?.members?.isEmpty == false
+        let keys = (root.members ?? []).map(\.key)
+        let holdsNamesAlone =
+            root["pins"]?.members?.isEmpty == false
+            && keys.allSatisfy(["$schema", "version", "pins", "include"].contains)
         let schema = allowsNamesAlone && holdsNamesAlone ? PolicySchema.included : PolicySchema.file
         schema.check(root, "the policy", &problems)
         var reader = PolicyReader(path: path, folder: folder, publicSuffixes: publicSuffixes, problems: problems)

@@ -7,12 +7,13 @@ package struct SystemSuffixList: Sendable {
     /// of its source. Nil when there is no list.
     let date: Date?
 
+    private static let path = "/usr/share/publicsuffix/public_suffix_list.dat"
     private static let loaded = Locked<SystemSuffixList?>(nil)
 
     /// The list, read when it is first asked for.
     static var shared: SystemSuffixList {
         loaded.withLock { loaded in
-            let list = loaded ?? SystemSuffixList(contentsOfFile: "/usr/share/publicsuffix/public_suffix_list.dat")
+            let list = loaded ?? SystemSuffixList(contentsOfFile: path)
             loaded = list
             return list
         }
@@ -44,6 +45,7 @@ package struct SystemSuffixList: Sendable {
         }
         guard time.timeIntervalSince(date) > Self.longestAge else { return nil }
         return "the public suffix list is of \(date.day), and wildcards below newer suffixes are not recognized: "
-            + "install a newer version of the package publicsuffix"
+            + "install the package publicsuffix of a newer release of the system, or replace \(Self.path) with the list of "
+            + "publicsuffix.org"
     }
 }

@@ -149,7 +149,11 @@ extension Console {
                 self.note("note: \(note)")
             }
         }
-        if !losses.isEmpty, !losses.contains(where: { $0.direction == .impossible }) {
+        if losses.contains(where: { $0.direction == .impossible }) {
+            self.note(
+                "nothing is written: what is impossible can't be allowed, by \(Flag.lossy.dashed) neither: change the policy"
+            )
+        } else if !losses.isEmpty {
             let changes = Set(losses.map(\.change.rawValue)).sorted()
             self.note(
                 "nothing is written: look whether you can live with that, then give "
@@ -172,6 +176,11 @@ extension Arguments {
         }
         return allowed
     }
+}
+
+extension DialectReading {
+    /// Why the file can't be judged as its own system does: it is one of several alternatives, or refuses every server.
+    var obstacle: ConversionNote? { notes.first { $0.isLoss || $0.rule == .refusesEverything } }
 }
 
 extension ConversionNote {

@@ -56,21 +56,34 @@ struct ExportedPins: Sendable {
     let dialect: PinDialect
     let policy: CanonicalPolicy
 
-    /// Takes the bytes of an exported file. A format that names no host is about the one host of the policy.
-    init(_ file: ExportedFile, _ bytes: [UInt8], of policy: PinningPolicy) throws(UsageError) {
+    /// Reads the bytes of an exported file: every policy in them, since an app enforces both of an Info.plist.
+    static func all(
+        in bytes: [UInt8], of file: ExportedFile, for policy: PinningPolicy
+    ) throws(UsageError) -> [ExportedPins] {
+        let others = PinDialect.allRecognized(in: bytes).filter { $0 != file.dialect }
+        let dialects = [.apple, .trustkit].contains(file.dialect) ? [file.dialect] + others : [file.dialect]
+        var all: [ExportedPins] = []
+        for dialect in dialects { all.append(try ExportedPins(file, bytes, as: dialect, of: policy)) }
+        return all
+    }
+
+    /// A format that names no host is about the one host of the policy.
+    private init(
+        _ file: ExportedFile, _ bytes: [UInt8], as dialect: PinDialect, of policy: PinningPolicy
+    ) throws(UsageError) {
         let hosts = Set(policy.rules.map(\.host))
         let host = hosts.count == 1 ? hosts.first?.description : nil
-        var reading = try DialectInput(file.path, bytes, file.dialect, host: host).reading
+        var reading = try DialectInput(file.path, bytes, dialect, host: host).reading
         if let host { reading.policy.rename(host) }
         guard !reading.policy.rules.flatMap(\.patterns).contains(where: { $0.scope == .every }) else {
             throw .unusable([
-                "\(file.path): \(file.dialect.title) names no host, and the policy has \(hosts.count): export a policy of "
+                "\(file.path): \(dialect.title) names no host, and the policy has \(hosts.count): export a policy of "
                     + "one host"
             ])
         }
-        if let alternative = reading.notes.first(where: \.isLoss) { throw .unusable(["\(alternative)"]) }
+        if let obstacle = reading.obstacle { throw .unusable(["\(obstacle)"]) }
         path = file.path
-        dialect = file.dialect
+        self.dialect = dialect
         self.policy = reading.policy
     }
 }

@@ -49,7 +49,7 @@ struct HostExplanation {
 
     private func tell(_ outcome: ExitCode, _ console: inout Console) {
         let rules = rules
-        var lines = [(title.map { "\($0): " } ?? "") + headline(rules.count)]
+        var lines = [(title.map { "\($0): " } ?? "") + headline(rules)]
         for rule in rules {
             lines.append("  \(rule.title)\(rule.location.map { "  \($0)" } ?? "")  \(rule.conditions(at: time))")
             lines += rule.pins.map { pin in
@@ -69,8 +69,14 @@ struct HostExplanation {
             ]), outcome)
     }
 
-    private func headline(_ count: Int) -> String {
-        switch count {
+    private func headline(_ rules: [CanonicalRule]) -> String {
+        let count = rules.count
+        let roles = rules.reduce(into: Set<PinRole>()) { $0.formUnion($1.requirement.roles) }
+        let needed =
+            roles.count > 1
+            ? "a match as \(PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")) is required"
+            : "a pin of any is enough"
+        return switch count {
         case 0 where policy.unlisted == .refuse:
             "\(host): no rule reaches it, and \(dialect.title) refuses such hosts here"
         case 0 where policy.denied.isEmpty && policy.rules.allSatisfy { $0.mode == .off }:
@@ -81,7 +87,7 @@ struct HostExplanation {
         case 1: "\(host): one rule holds, as \(dialect.title) matches hosts"
         case _ where policy.combination != .union:
             "\(host): \(count) rules hold, each at its ports, as \(dialect.title) matches hosts"
-        default: "\(host): \(count) rules hold together, as \(dialect.title) matches hosts; a pin of any is enough"
+        default: "\(host): \(count) rules hold together, as \(dialect.title) matches hosts; \(needed)"
         }
     }
 }

@@ -227,6 +227,13 @@ struct LintRuleTests {
         let missing = ["the policy has no \"domains\": add it"]
         #expect(try read(good, allowsNamesAlone: false) == missing)
         #expect(try read(good.replacing("chain.pem", with: "root.pem")) == ["P013"])
+        // A file with anything else is a policy that lost its rules.
+        for other in [
+            #""unlisted": "refuse""#, #""deny": ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]"#,
+            #""x-domains": []"#,
+        ] {
+            #expect(try read(good.replacing("{ \"version\": 1,", with: "{ \"version\": 1, \(other),")) == missing)
+        }
         for empty in [#"{ "version": 1 }"#, #"{ "version": 1, "pins": {} }"#] { #expect(try read(empty) == missing) }
         #expect(
             try read(#"{ "version": 1, "pins": { "leaf": "sha256/AAAA" } }"#).first?.contains("sha256/AAAA") == true)

@@ -104,7 +104,8 @@ struct SystemSuffixListTests {
             #expect(Self.warning(list, after: Self.twoYears) == nil)
             #expect(
                 Self.warning(list, after: Self.twoYears + 1)
-                    == old + "install a newer version of the package publicsuffix")
+                    == old + "install the package publicsuffix of a newer release of the system, or replace "
+                    + "/usr/share/publicsuffix/public_suffix_list.dat with the list of publicsuffix.org")
         }
     }
 

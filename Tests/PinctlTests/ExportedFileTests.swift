@@ -96,6 +96,57 @@ struct ExportedFileTests {
         }
     }
 
+    @Test("A config whose trust-anchors are empty refuses every chain, and every command says so")
+    func emptyAnchors() async throws {
+        try await site.serve { server in
+            let pins = [try pin(site.leaf, ", \"role\": \"leaf\""), "{ \"pin\": \"\(strangePin)\", \"backup\": true }"]
+            let allow = "\"allow\": [\"role-lost\"]"
+            for (anchors, isGood) in [("<trust-anchors/>", false), ("", true)] {
+                let file = try write(
+                    """
+                    <network-security-config><domain-config><domain>api.test</domain>\(anchors)<pin-set>
+                    <pin digest="SHA-256">\(try site.leaf.key.pin.dropFirst(7))</pin>
+                    <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config>
+                    </network-security-config>
+                    """, name: "nsc.xml")
+                let policy = try policy(pins, exports: ["{ \"to\": \"android\", \"file\": \"nsc.xml\", \(allow) }"])
+                let runs = [
+                    await pinctl("lint", policy), await pinctl("export", "--check", policy),
+                    await pinctl("check", "--ca-file", site.anchors, "--policy", policy, server.target()),
+                    await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", policy),
+                    await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--against", file),
+                ]
+                #expect(runs.map { $0.status == 0 } == runs.map { _ in isGood }, "\(runs)")
+                #expect(
+                    isGood || runs.allSatisfy { ($0.output + $0.errors).contains("every chain is refused") }, "\(runs)")
+            }
+        }
+    }
+
+    @Test("Both policies of an exported Info.plist are judged")
+    func twoPolicies() async throws {
+        try await site.serve { server in
+            let leaf = try pin(site.leaf, ", \"role\": \"leaf\"")
+            let backup = "{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\", \"backup\": true }"
+            let policy = try policy([leaf, backup], exports: ["{ \"to\": \"apple\", \"file\": \"Info.plist\" }"])
+            for key in [try site.leaf.key.pin, "sha256/AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="] {
+                let trustKit =
+                    "<key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.test</key><dict>"
+                    + "<key>TSKPublicKeyHashes</key><array><string>\(key.dropFirst(7))</string><string>"
+                    + "\(strangePin.dropFirst(7))</string></array></dict></dict></dict></dict></plist>"
+                var text = plist([try site.leaf.key.pin, strangePin], [])
+                text = String(text.dropLast("</dict></plist>".count)) + trustKit
+                _ = try write(text, name: "Info.plist")
+                let isGood = key == (try site.leaf.key.pin)
+                let check = await pinctl("check", "--ca-file", site.anchors, "--policy", policy, server.target())
+                #expect((check.status == 0) == isGood, "\(check)")
+                #expect(isGood || check.output.contains("(TrustKit): no pin matches"), "\(check.output)")
+                let plan = await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", policy)
+                #expect((plan.status == 0) == isGood, "\(plan)")
+            }
+        }
+    }
+
     @Test("A file that accepts the server passes all of them")
     func good() async throws {
         try await site.serve { server in

@@ -227,6 +227,10 @@ extension LintQuirkTests {
                 "<debug-overrides><trust-anchors><certificates src=\"user\" overridePins=\"false\"/></trust-anchors>"
                     + "</debug-overrides>")),
         Row(
+            "a pinned host that may be reached in the clear", "P027", "warning",
+            android("").replacing("<domain-config>", with: "<domain-config cleartextTrafficPermitted=\"true\">"),
+            android("").replacing("<domain-config>", with: "<domain-config cleartextTrafficPermitted=\"false\">")),
+        Row(
             "trust-anchors without roots", "P025", android(anchors("")),
             android(anchors("<certificates src=\"system\"/>"))),
         Row(
@@ -281,6 +285,9 @@ extension LintQuirkTests {
                 host("api.test"),
                 security: "<key>NSExceptionDomains</key><dict>"
                     + host("b.test", "<key>NSExceptionAllowsInsecureHTTPLoads</key><true/>") + "</dict>")),
+        Row(
+            "two spellings of one host", "P005", "warning", apple(host("api.test") + host("API.test")),
+            apple(host("api.test") + host("b.test"))),
         Row(
             "NSAllowsArbitraryLoads", "P027", "warning",
             apple(host("api.test"), security: "<key>NSAllowsArbitraryLoads</key><true/>"),

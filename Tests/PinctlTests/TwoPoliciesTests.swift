@@ -49,6 +49,21 @@ struct TwoPoliciesTests {
         #expect(report.output.contains("\(file) (TrustKit)") && report.output.contains("\(file) (NSPinnedDomains)"))
     }
 
+    @Test("A dictionary of TrustKit alone, with or without TSKConfiguration around it, is one policy")
+    func trustKitAlone() async throws {
+        let hashes = [strangePin, try site.root.key.pin].map { "<string>\($0.dropFirst(7))</string>" }.joined()
+        let domains =
+            "<dict><key>TSKPinnedDomains</key><dict><key>api.test</key><dict><key>TSKPublicKeyHashes</key>"
+            + "<array>\(hashes)</array></dict></dict></dict>"
+        for content in [domains, "<dict><key>TSKConfiguration</key>\(domains)</dict>"] {
+            let file = try site.folder.add(
+                "<plist version=\"1.0\">\(content)</plist>", name: content == domains ? "Bare.plist" : "TrustKit.plist")
+            #expect(await pinctl("lint", file).lines == ["1 linted: errors 0, warnings 0"])
+            let rules = await pinctl("explain", "api.test", "--policy", file)
+            #expect(rules.status == 0 && rules.lines[0].hasPrefix("api.test: one rule holds, as TrustKit"), "\(rules)")
+        }
+    }
+
     @Test("explain tells what holds by each, or by the one of --from")
     func explain() async throws {
         let run = await pinctl("explain", "api.test", "--policy", file)

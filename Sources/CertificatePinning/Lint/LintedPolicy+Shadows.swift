@@ -60,6 +60,12 @@ extension LintedPolicy {
     private func conflict(_ rule: Rule, _ host: Host, _ parent: Rule, _ name: Host) -> String? {
         let place = "the rule for \(name.text) at \(parent.location)"
         if combination == .union {
+            let roles = rule.requirement.roles.union(parent.requirement.roles)
+            if roles.count > 1 {
+                let all = PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")
+                return
+                    "\(host.text) takes the pins of \(place) too, and a match as \(all) is required: name it in one of them"
+            }
             return "\(host.text) takes the pins of \(place) too, either will do: name it in one of them"
         }
         if parent.mode == .enforce, rule.mode != .enforce {

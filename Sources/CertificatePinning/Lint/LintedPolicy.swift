@@ -69,7 +69,8 @@ package struct LintedPolicy: Sendable {
         package var location: PolicyLocation
 
         package init(
-            hosts: [Host], ownsPublicSuffix: Bool = false, ports: Set<Int>? = nil, pins: [Pin], requirement: PinRequirement, mode: PinningMode,
+            hosts: [Host], ownsPublicSuffix: Bool = false, ports: Set<Int>? = nil, pins: [Pin],
+            requirement: PinRequirement, mode: PinningMode,
             end: Date?, endsSilently: Bool, reportsSince: Date? = nil, hasBackupSlot: Bool = false,
             unitedPins: [Pin] = [], anchors: [X509Certificate] = [], trustsSystem: Bool = true,
             at location: PolicyLocation

@@ -415,6 +415,13 @@ extension AndroidConfigReader {
                 element.position, .ignoredSetting)
         }
         for attribute in element.attributes where !known.contains(attribute.name) && !isPlumbing(attribute.name) {
+            if attribute.name == "cleartextTrafficPermitted", attribute.value == "true", Self.holdsPins(element) {
+                note(
+                    .weaker,
+                    "\(quoted(attribute.name)) lets requests go out in the clear, where no pin counts: set it to false",
+                    attribute.position, .bypassedPins)
+                continue
+            }
             let isOther = ["cleartextTrafficPermitted", "hstsEnforced"].contains(attribute.name)
             let meant = isOther ? nil : suggestion(for: attribute.name, among: known)
             let what = isOther ? "says nothing of pins" : "is passed over"

@@ -27,6 +27,13 @@ struct ApplePinReader {
                 .bypassedPins)
         }
         let domains = security?[Self.path[1]]
+        var hosts: Set<String> = []
+        for member in domains?.members ?? [] where !hosts.insert(member.key.lowercased()).inserted {
+            note(
+                .either,
+                "\(quoted(member.key)) is in the list twice, since names are compared without case: make it one",
+                member.position, .duplicate)
+        }
         let rules = (domains?.members ?? []).compactMap { rule($0, isRequired: isRequired) }
         notePlaintext(security, rules)
         if let domains, domains.members == nil {

@@ -14,11 +14,18 @@ extension PinDialect {
         return found.isEmpty ? [first] : found
     }
 
+    private static let trustKitKeys = [TrustKitReader.rootKey, TrustKitReader.domainsKey]
+    private static let rootKeys = trustKitKeys + [ApplePinReader.path[1]]
+
     private func isMeant(by list: PropertyList) -> Bool {
         func has(_ list: PropertyList?, _ keys: [String]) -> Bool {
-            (list?.members ?? []).contains { keys.contains($0.key) || suggestion(for: $0.key, among: keys) != nil }
+            (list?.members ?? []).contains { member in
+                // TSKPinnedDomains is no misspelled NSPinnedDomains.
+                keys.contains(member.key)
+                    || !Self.rootKeys.contains(member.key) && suggestion(for: member.key, among: keys) != nil
+            }
         }
-        guard self == .apple else { return has(list, [TrustKitReader.rootKey, TrustKitReader.domainsKey]) }
+        guard self == .apple else { return has(list, Self.trustKitKeys) }
         let security = list[ApplePinReader.path[0]]
         let exceptions = security?[ApplePinReader.exceptionsKey]?.members ?? []
         return list["SecTrustPinningRequired"] != nil || has(list, [ApplePinReader.path[1]])

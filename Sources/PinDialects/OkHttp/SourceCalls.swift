@@ -46,6 +46,8 @@ struct SourceCalls {
         let branch: Int
         /// How many brackets are open around it.
         let depth: Int
+        /// Whether it is behind a question mark, so that a colon begins the other branch.
+        var isTernary = false
     }
 
     private var lexer: SourceLexer
@@ -59,6 +61,8 @@ struct SourceCalls {
     private var expectsCondition = false
     private var expectsBranch = false
     private var branchCount = 0
+    /// What is behind each `return` on a branch: it runs when that branch was not taken.
+    private var returned: Set<Int> = []
     /// The last two tokens, to find the variable in `val pins = CertificatePinner…`.
     private var variable: String?
 
@@ -70,7 +74,7 @@ struct SourceCalls {
 
     private var isInBlock: Bool { brackets.last?.isBuilderBlock ?? false }
 
-    private var branches: Set<Int> { Set(brackets.compactMap(\.branch) + statements.map(\.branch)) }
+    private var branches: Set<Int> { returned.union(brackets.compactMap(\.branch) + statements.map(\.branch)) }
 
     /// The calls that run on one branch of the program alone, while their builder is made outside of that branch.
     var alternatives: [Call] {
@@ -88,7 +92,9 @@ struct SourceCalls {
         let isCondition = expectsCondition && token.isSign("(")
         expectsCondition = false
         if !expectsBranch {
-            let isEnd = token.isSign(";") || token.word == "else" || token.startsLine && !token.isSign(".")
+            let isEnd =
+                token.isSign(";") || token.word == "else"
+                || token.startsLine && ![".", ":", "?"].contains { token.isSign($0) }
             statements.removeAll { $0.depth > brackets.count || $0.depth == brackets.count && isEnd }
         }
         var branch: Int?
@@ -101,9 +107,40 @@ struct SourceCalls {
             }
         }
         let isOpen = lexer.peek()?.isSign("(") == true
-        expectsCondition = ["if", "when", "switch"].contains(token.word) && isOpen
-        expectsBranch = token.word == "else" || token.word == "when" && !isOpen
+        expectsCondition = ["if", "when", "switch", "catch"].contains(token.word) && isOpen
+        expectsBranch =
+            ["else", "try", "finally"].contains(token.word) && !token.isSign(".") || token.word == "when" && !isOpen
+        followChoices(token)
         return (isCondition, branch)
+    }
+
+    /// Notes the branches that have no block: cases of a switch, ternaries, and what is behind a `return`.
+    private mutating func followChoices(_ token: SourceToken) {
+        func begin() -> Int {
+            branchCount += 1
+            return branchCount
+        }
+        let next = lexer.peek()
+        let isLabel =
+            token.word == "case" || token.word == "default" && (next?.isSign(":") == true || next?.isSign("-") == true)
+        // Behind an arrow in a `when` is the next of its branches; a lambda's braces are no branch.
+        let isArm = token.isSign("-") && next?.isSign(">") == true && brackets.last?.branch != nil
+        if isLabel && !brackets.isEmpty || isArm {
+            brackets[brackets.count - 1].branch = begin()
+        } else if token.word == "return", !branches.isEmpty {
+            returned.insert(begin())
+        } else if token.isSign("?"), let next, !Self.endsType(next) {
+            statements.append(BranchStatement(branch: begin(), depth: brackets.count, isTernary: true))
+        } else if token.isSign(":"),
+            let open = statements.lastIndex(where: { $0.isTernary && $0.depth == brackets.count })
+        {
+            statements[open] = BranchStatement(branch: begin(), depth: brackets.count)
+        }
+    }
+
+    /// Whether a question mark before it belongs to a type: `String?`, `List<?>`.
+    private static func endsType(_ token: SourceToken) -> Bool {
+        ["=", ",", ")", "{", ">", ";"].contains { token.isSign($0) } || ["extends", "super"].contains(token.word)
     }
 
     private mutating func take(_ token: SourceToken) {
@@ -144,6 +181,8 @@ struct SourceCalls {
             }
             if let name = lexer.peek()?.word, lexer.peek()?.startsLine == false { builders.insert(name) }
             if let variable { builders.insert(variable) }
+        } else if word == "CertificatePinner", isDefaultPinner {
+            newBuilders.append(NewBuilder(position: position, branches: branches))
         } else if wasOnBuilder {
             // What a builder is asked to do gives the builder again, but for its end.
             isBuilder = word != "build"
@@ -151,6 +190,12 @@ struct SourceCalls {
             isBuilder = builders.contains(word) || isInBlock && (word == "this" || word == "it")
         }
         if !["new", "CertificatePinner", "Builder", "okhttp3"].contains(word), variable != word { variable = nil }
+    }
+
+    /// Whether `.DEFAULT` follows: a pinner without pins.
+    private var isDefaultPinner: Bool {
+        var copy = lexer
+        return copy.next()?.isSign(".") == true && copy.next()?.word == "DEFAULT"
     }
 
     /// `.Builder` behind `CertificatePinner`.

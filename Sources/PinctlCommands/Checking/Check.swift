@@ -52,7 +52,8 @@ struct Check: Sendable {
         // Swift is compiled into a program, and only written.
         for export in try ExportedFile.all(of: file) where export.dialect != .swift {
             do throws(UsageError) {
-                exports.append(try ExportedPins(export, try DialectInput.contents(export.path), of: file.policy))
+                exports += try ExportedPins.all(
+                    in: try DialectInput.contents(export.path), of: export, for: file.policy)
             } catch {
                 throw .unusable(
                     error.messages.map {

@@ -102,7 +102,9 @@ struct ExportJob {
     func differences(in file: String) throws(UsageError) -> [CanonicalDifference] {
         // A header's host is not in it.
         let host = target == .hpkp ? policy.rules.first?.patterns.first?.host : nil
-        return differences(in: try DialectInput(file, as: target, host: host))
+        let there = try DialectInput(file, as: target, host: host)
+        if let obstacle = there.reading.obstacle { throw .unusable(["\(obstacle)"]) }
+        return differences(in: there)
     }
 
     private func differences(in there: DialectInput) -> [CanonicalDifference] {

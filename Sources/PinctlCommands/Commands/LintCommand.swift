@@ -158,11 +158,13 @@ private struct LintJob {
             return try dialect.read(bytes, path: title).lint(bytes, path: title, at: time, settings: settings)
         }
         let file = try PolicyFile(bytes: bytes, path: title, in: .current, allowsNamesAlone: true)
-        return file.lint(at: time, settings: settings, besides: file.exports.compactMap { drift(of: $0, bytes, title) })
+        let policy = file.exports.isEmpty ? nil : try? DialectInput(title, bytes, .policy)
+        let drifts = file.exports.compactMap { export in policy.flatMap { drift(of: export, $0) } }
+        return file.lint(at: time, settings: settings, besides: drifts)
     }
 
     /// What an exported file says otherwise than its policy; nil when nothing.
-    private func drift(of export: PolicyExport, _ policy: [UInt8], _ title: String) -> LintFinding? {
+    private func drift(of export: PolicyExport, _ policy: DialectInput) -> LintFinding? {
         func finding(_ message: String) -> LintFinding { LintFinding(.exportDrift, at: export.location, message) }
         let exported: ExportedFile
         do throws(UsageError) {
@@ -172,7 +174,7 @@ private struct LintJob {
         }
         let file = quoted(exported.path)
         do throws(UsageError) {
-            let job = try ExportJob(DialectInput(title, policy, .policy), to: exported.dialect, host: nil, at: time)
+            let job = try ExportJob(policy, to: exported.dialect, host: nil, at: time)
             if let refusal = job.refusal { return finding("\(file) cannot hold this policy: \(refusal.message)") }
             if let first = try job.differences(in: exported.path).first {
                 let remedy = job.remedy(for: exported.path, accepting: exported.accepted)
@@ -185,8 +187,11 @@ private struct LintJob {
                     + "not accept: \(ExportJob.acceptance(of: losses))")
         } catch {
             let reason = error.messages.first ?? ""
+            // A file that is there and can't be read is what an app ships; one that is not may be made later.
+            let exists = FileManager.default.fileExists(atPath: exported.path)
             return LintFinding(
-                .exportDrift, .warning, at: export.location, "the policy cannot be held against its export: \(reason)")
+                .exportDrift, exists ? .error : .warning, at: export.location,
+                "the policy cannot be held against its export: \(reason)")
         }
     }
 }

@@ -94,8 +94,9 @@ struct ReleaseReader {
                     }
                     throw .unusable(["\(exported.path): \(error)"])
                 }
-                let pins = try ExportedPins(exported, bytes, of: file.policy)
-                exports.releases.append(Release(name: pins.path, pins: .dialect(pins.dialect, pins.policy)))
+                for pins in try ExportedPins.all(in: bytes, of: exported, for: file.policy) {
+                    exports.releases.append(Release(name: pins.path, pins: .dialect(pins.dialect, pins.policy)))
+                }
                 exports.bytes.append(bytes)
             } catch {
                 for message in error.messages { complain(place + message, export.file, &console) }
@@ -239,7 +240,7 @@ struct ReleaseReader {
             for dialect in dialects {
                 let reading = try DialectInput(path, bytes, dialect, host: host).reading
                 // Judging all alternatives of a program as one rule would accept what each of them refuses.
-                if let alternative = reading.notes.first(where: \.isLoss) { throw .unusable(["\(alternative)"]) }
+                if let obstacle = reading.obstacle { throw .unusable(["\(obstacle)"]) }
                 let title = dialect.title(ofPolicyIn: name, among: dialects)
                 read.append(Release(name: title, of: name, pins: .dialect(dialect, reading.policy)))
             }

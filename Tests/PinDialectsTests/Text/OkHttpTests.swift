@@ -221,6 +221,62 @@ struct OkHttpTests {
                 }
                 """, [2, 2]
             ),
+            (
+                "val b = CertificatePinner.Builder()\nval c = if2(x)\nb = staging ? b.add(\"a.example\", \"PIN1\")\n"
+                    + ": b.add(\"a.example\", \"PIN2\")", [3, 4]
+            ),
+            (
+                """
+                static void pin(CertificatePinner.Builder b, int env) {
+                    switch (env) {
+                        case 1: b.add("a.example", "PIN1"); break;
+                        default: b.add("a.example", "PIN2");
+                    }
+                }
+                """, [3, 4]
+            ),
+            (
+                """
+                fun pin(b: CertificatePinner.Builder, env: String?) {
+                    when (env) {
+                        "a" -> b.add("a.example", "PIN1")
+                        "b" -> b.add("a.example", "PIN2")
+                    }
+                }
+                """, [3, 4]
+            ),
+            (
+                """
+                val b = CertificatePinner.Builder().add("a.example", "PIN1")
+                if (!isProduction) return b.build()
+                return b.add("a.example", "PIN2").build()
+                """, [3]
+            ),
+            (
+                """
+                val b = CertificatePinner.Builder()
+                try { b.add("a.example", "PIN1") } catch (e: Exception) { b.add("a.example", "PIN2") }
+                """, [2, 2]
+            ),
+            (
+                "val b = CertificatePinner.Builder()\nx?.let { b.add(\"a.example\", \"PIN1\") } ?: b.add(\"a.example\", \"PIN2\")",
+                [2, 2]
+            ),
+            (
+                """
+                val p = if (isDebug) CertificatePinner.DEFAULT
+                else CertificatePinner.Builder().add("a.example", "PIN1").build()
+                """, [2]
+            ),
+            // Types with a question mark, a guard before the builder, and a lambda's arrow are no branches.
+            (
+                """
+                fun client(name: String?, list: List<*>?): Client? {
+                    if (name == null) return null
+                    return Client(CertificatePinner.Builder().apply { b -> b.add("a.example", "PIN1") }.build())
+                }
+                """, []
+            ),
             // A builder inside one branch is whole there, and the other branch has none.
             ("if (!isDebug) {\n  val p = CertificatePinner.Builder().add(\"a.example\", \"PIN1\").build()\n}", []),
             ("if (x) { log(\"\") }\nCertificatePinner.Builder().add(\"a.example\", \"PIN1\").build()", []),
