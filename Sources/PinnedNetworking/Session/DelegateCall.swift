@@ -64,6 +64,40 @@ struct DelegateCall: Sendable {
     }
 }
 
+/// The calls that default implementations hand on to a delegate's other spelling and that still wait for its answer.
+///
+/// A delegate that calls its own other spelling from a task of its own would ask itself without end: no task-local value
+/// shows where the call came from. The wait beyond the limit is refused, and with it the ones before.
+enum ForwardedCalls {
+    private struct Entry: Hashable {
+        let delegate: ObjectIdentifier
+        let method: DelegateMethod
+    }
+
+    /// More than the requests that one delegate decides about at a time.
+    private static let limit = 1_000
+    private static let waiting = Locked<[Entry: Int]>([:])
+
+    /// Runs `body` as one of them; throws `CancellationError` beyond the limit.
+    static func wait<Value>(
+        for method: DelegateMethod, of delegate: any URLSessionDelegate, _ body: () async throws -> Value
+    ) async throws -> Value {
+        let entry = Entry(delegate: ObjectIdentifier(delegate), method: method)
+        let count = waiting.withLock { waiting in
+            waiting[entry, default: 0] += 1
+            return waiting[entry, default: 0]
+        }
+        defer {
+            waiting.withLock { waiting in
+                waiting[entry, default: 1] -= 1
+                if waiting[entry] == 0 { waiting[entry] = nil }
+            }
+        }
+        guard count <= limit else { throw CancellationError() }
+        return try await body()
+    }
+}
+
 extension [DelegateCall.Spelling] {
     static var all: Self { Element.allCases }
 }

@@ -23,6 +23,19 @@ extension URLSession {
         completion: @escaping @Sendable (OnceOnlyAnswer<Value>) -> Void,
         async: @escaping @Sendable (OnceOnlyAnswer<Value>) async -> Void
     ) async throws -> Value? {
+        guard spellings.count == 1 else {
+            return try await askEach(method, of: delegate, in: spellings, completion: completion, async: async)
+        }
+        return try await ForwardedCalls.wait(for: method, of: delegate) {
+            try await askEach(method, of: delegate, in: spellings, completion: completion, async: async)
+        }
+    }
+
+    private func askEach<Value: Sendable>(
+        _ method: DelegateMethod, of delegate: any URLSessionDelegate, in spellings: [DelegateCall.Spelling],
+        completion: @escaping @Sendable (OnceOnlyAnswer<Value>) -> Void,
+        async: @escaping @Sendable (OnceOnlyAnswer<Value>) async -> Void
+    ) async throws -> Value? {
         for spelling in spellings {
             let call = DelegateCall(of: method, spelling, on: delegate)
             if call.isUnimplemented { continue }

@@ -19,7 +19,8 @@ extension Transfer {
 
     private func lease(_ place: ConnectionPool.Place) async throws -> PooledConnection {
         if let held = await takeHeld(at: place) {
-            if (try? Judges(place, for: task, of: session))?.hold(held) == true, held.isValid(at: Date()) { return held }
+            let judges = try? Judges(place, for: task, of: session)
+            if judges?.hold(held) == true, held.isValid(at: Date()) { return held }
             await session.pool.close(held, at: place)
         }
         // Connections that have shown somebody else than this task's delegates choose.

@@ -12,8 +12,33 @@ private final class ForwardingDelegate: URLSessionDelegate {
     }
 }
 
+/// Implements one spelling by the other one, which it doesn't implement, from a task of its own.
+private final class CircularDelegate: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        Task.detached {
+            completionHandler(
+                await self.urlSession(
+                    session, task: task, willPerformHTTPRedirection: response, newRequest: request))
+        }
+    }
+}
+
 @Suite(.timeLimit(.minutes(2)))
 struct DelegateForwardingTests {
+    @Test("A delegate that asks itself in a circle ends with a refusal")
+    func circle() async throws {
+        let site = try TestSite()
+        let script = LoopbackServer.Script.respond(.init("302 Found", fields: ["Location: /there"]))
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            #expect(try await session.get(delegate: CircularDelegate()).response.statusCode == 302)
+            #expect(server.records.flatMap(\.requests).map(\.target) == ["/"])
+        }
+    }
+
     @Test("A delegate that hands challenges on is asked, though another of its type handed them on to nobody")
     func asksForwardingDelegate() async throws {
         let site = try TestSite()
