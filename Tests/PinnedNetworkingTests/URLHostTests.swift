@@ -28,7 +28,7 @@ private let hostRows = [
     HostRow("https://\u{212A}.test/", is: "k.test"),
     HostRow("https://b\u{FC}cher.test/", is: "xn--bcher-kva.test"),
     HostRow("https://a%2etest/", is: "a.test"),
-    HostRow("https://good.test\\@evil.test/", is: "evil.test"),
+    HostRow("https://good.test\\@evil.test/", .badURL),
     HostRow("https://good.test:443@evil.test/", is: "evil.test"),
     HostRow("https://127.0.0.1/", is: "127.0.0.1"),
     HostRow("https://[::1]/", is: "[::1]"),
