@@ -109,7 +109,7 @@ struct SourceCalls {
         let isOpen = lexer.peek()?.isSign("(") == true
         expectsCondition = ["if", "when", "switch", "catch"].contains(token.word) && isOpen
         expectsBranch =
-            ["else", "try", "finally"].contains(token.word) && !token.isSign(".") || token.word == "when" && !isOpen
+            ["else", "try", "finally"].contains(token.word) || token.word == "when" && !isOpen
         followChoices(token)
         return (isCondition, branch)
     }

@@ -158,13 +158,14 @@ private struct LintJob {
             return try dialect.read(bytes, path: title).lint(bytes, path: title, at: time, settings: settings)
         }
         let file = try PolicyFile(bytes: bytes, path: title, in: .current, allowsNamesAlone: true)
-        let policy = file.exports.isEmpty ? nil : try? DialectInput(title, bytes, .policy)
-        let drifts = file.exports.compactMap { export in policy.flatMap { drift(of: export, $0) } }
+        guard !file.exports.isEmpty else { return file.lint(at: time, settings: settings) }
+        let policy = Result { () throws(UsageError) in try DialectInput(title, bytes, .policy) }
+        let drifts = file.exports.compactMap { drift(of: $0, policy) }
         return file.lint(at: time, settings: settings, besides: drifts)
     }
 
     /// What an exported file says otherwise than its policy; nil when nothing.
-    private func drift(of export: PolicyExport, _ policy: DialectInput) -> LintFinding? {
+    private func drift(of export: PolicyExport, _ policy: Result<DialectInput, UsageError>) -> LintFinding? {
         func finding(_ message: String) -> LintFinding { LintFinding(.exportDrift, at: export.location, message) }
         let exported: ExportedFile
         do throws(UsageError) {
@@ -174,7 +175,7 @@ private struct LintJob {
         }
         let file = quoted(exported.path)
         do throws(UsageError) {
-            let job = try ExportJob(policy, to: exported.dialect, host: nil, at: time)
+            let job = try ExportJob(try policy.get(), to: exported.dialect, host: nil, at: time)
             if let refusal = job.refusal { return finding("\(file) cannot hold this policy: \(refusal.message)") }
             if let first = try job.differences(in: exported.path).first {
                 let remedy = job.remedy(for: exported.path, accepting: exported.accepted)

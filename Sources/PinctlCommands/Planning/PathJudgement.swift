@@ -61,10 +61,7 @@ extension ReleaseRule {
     /// Judges in the time zones where a day begins first and last: a device where the rule still holds breaks although
     /// others don't pin any more.
     private func inEveryZone(at time: Date, _ judge: (DecisionCircumstances) -> PathJudgement) -> PathJudgement {
-        let anchor = rules.anchorSource
-        let zones = [RuleExpiry.zoneMargin, -RuleExpiry.zoneMargin].map { offset in
-            judge(DecisionCircumstances(at: time, offset: offset, anchorSource: anchor))
-        }
+        let zones = rules.circumstances(at: time).map(judge)
         guard zones[0] != zones[1], let day = endDay else { return zones[1] }
         switch zones[1] {
         case .refused(let reason, let isMismatch):
