@@ -3,27 +3,29 @@ import OpenSSLBridge
 /// Base64 (RFC 4648, section 4), with the two strictnesses this project needs.
 package enum Base64 {
     /// Encodes with padding, on one line.
-    package static func encode(_ bytes: Span<UInt8>) -> String { encode(bytes, behind: "") }
+    package static func encode(_ bytes: Span<UInt8>) -> String {
+        var text: [UInt8] = []
+        append(bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
 
-    /// Encodes behind a prefix.
-    static func encode(_ bytes: Span<UInt8>, behind prefix: String) -> String {
-        var output: [UInt8] = []
-        output.reserveCapacity(prefix.utf8.count + (bytes.count + 2) / 3 * 4)
-        output += prefix.utf8
-        var index = 0
-        while index < bytes.count {
-            let left = bytes.count - index
-            let group =
-                UInt32(bytes[index]) << 16
-                | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
-                | (left > 2 ? UInt32(bytes[index + 2]) : 0)
-            output.append(alphabet[Int(group >> 18)])
-            output.append(alphabet[Int(group >> 12 & 63)])
-            output.append(left > 1 ? alphabet[Int(group >> 6 & 63)] : padding)
-            output.append(left > 2 ? alphabet[Int(group & 63)] : padding)
-            index += 3
+    /// Encodes with padding, on one line, behind what stands in `text`.
+    static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
+        let alphabet = alphabet
+        text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { output in
+            func append(_ group: UInt32, _ count: Int) {
+                for place in 0..<count { output.append(alphabet[Int(group >> UInt32(18 - 6 * place) & 63)]) }
+            }
+            var index = 0
+            while bytes.count - index >= 3 {
+                append(UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]), 4)
+                index += 3
+            }
+            guard index < bytes.count else { return }
+            let isLast = bytes.count - index == 1
+            append(UInt32(bytes[index]) << 16 | (isLast ? 0 : UInt32(bytes[index + 1]) << 8), isLast ? 2 : 3)
+            for _ in 0..<(isLast ? 2 : 1) { output.append(padding) }
         }
-        return String(decoding: output, as: UTF8.self)
     }
 
     /// Decodes the one canonical spelling of some bytes; nil for white space, missing padding, set trailing bits.

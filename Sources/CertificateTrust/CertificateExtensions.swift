@@ -50,8 +50,8 @@ struct CertificateExtensions: Sendable {
 
     /// authorityKeyIdentifier (RFC 5280, section 4.2.1.1).
     struct AuthorityKeyIdentifier: Sendable {
-        /// The contents of keyIdentifier.
-        var keyIdentifier: [UInt8]?
+        /// Where the contents of keyIdentifier lie.
+        var keyIdentifier: Range<Int>?
         /// Whether authorityCertIssuer or authorityCertSerialNumber is there.
         var namesCertificate = false
     }
@@ -66,7 +66,8 @@ struct CertificateExtensions: Sendable {
     /// Nil without the extension: then every use is allowed.
     private(set) var keyUsage: KeyUsage?
     private(set) var extendedKeyUsage: Purposes?
-    private(set) var subjectKeyIdentifier: [UInt8]?
+    /// Where the contents of subjectKeyIdentifier lie.
+    private(set) var subjectKeyIdentifier: Range<Int>?
     private(set) var authorityKeyIdentifier: AuthorityKeyIdentifier?
     private(set) var nameConstraints: NameConstraints?
     /// What is wrong with authorityInfoAccess; nobody here follows it, so a broken one does not make the certificate
@@ -127,7 +128,7 @@ struct CertificateExtensions: Sendable {
         var outer = DERCursor(value)
         switch kind {
         case .subjectKeyIdentifier:
-            subjectKeyIdentifier = Array(copying: bytes.extracting(try outer.next(DERTag.octetString, bytes).contents))
+            subjectKeyIdentifier = try outer.next(DERTag.octetString, bytes).contents
         case .keyUsage: keyUsage = try Self.keyUsage(bytes, try outer.next(DERTag.bitString, bytes).contents)
         case .subjectAlternativeName:
             subjectAlternativeNames = try SubjectAlternativeName.list(bytes, value)
@@ -138,9 +139,7 @@ struct CertificateExtensions: Sendable {
         case .authorityKeyIdentifier:
             var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
             var identifier = AuthorityKeyIdentifier()
-            if let key = try fields.nextIfPresent(DERTag.context(0), bytes) {
-                identifier.keyIdentifier = Array(copying: bytes.extracting(key.contents))
-            }
+            identifier.keyIdentifier = try fields.nextIfPresent(DERTag.context(0), bytes)?.contents
             identifier.namesCertificate = !fields.isAtEnd
             authorityKeyIdentifier = identifier
         case .extendedKeyUsage:

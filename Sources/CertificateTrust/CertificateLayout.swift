@@ -67,6 +67,7 @@ struct CertificateLayout: Sendable {
     }
 
     /// Calls `body` with each extension: identifier, criticality and value contents, in the order they stand.
+    @inline(__always)
     func forEachExtension(
         _ bytes: Span<UInt8>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
     ) throws(DERError) {
@@ -77,6 +78,7 @@ struct CertificateLayout: Sendable {
 
 /// The walk over `SEQUENCE OF Extension`, which certificates, lists of revoked ones and OCSP responses share.
 enum DERExtensions {
+    @inline(__always)
     static func forEach(
         _ bytes: Span<UInt8>, _ contents: Range<Int>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
     ) throws(DERError) {

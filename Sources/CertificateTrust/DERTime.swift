@@ -14,20 +14,19 @@ enum DERTime {
         let invalid = DERError.invalidValue(what: "time", offset: range.lowerBound)
         let start = element.contents.lowerBound
         guard element.contents.count == digits + 1, bytes[start + digits] == UInt8(ascii: "Z") else { throw invalid }
-        for index in start..<start + digits {
-            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[index] else { throw invalid }
-        }
-        /// Two digits, counted from the last two, the seconds.
+        /// Two digits, counted from the last two, the seconds; an impossible number for what are none.
         func field(_ number: Int) -> Int {
             let first = start + digits - 2 * number
-            return 10 * Int(bytes[first] - UInt8(ascii: "0")) + Int(bytes[first + 1] - UInt8(ascii: "0"))
+            let (tens, ones) = (bytes[first] &- UInt8(ascii: "0"), bytes[first + 1] &- UInt8(ascii: "0"))
+            return tens < 10 && ones < 10 ? 10 * Int(tens) + Int(ones) : -10_000
         }
-        var year = field(6)
+        let year = field(6)
         // Two digits are 1950 to 2049.
-        if digits == 12 { year += year < 50 ? 2000 : 1900 } else { year += 100 * field(7) }
+        let century = digits == 14 ? field(7) : year < 50 ? 20 : 19
         guard
             let seconds = CivilTime(
-                year: year, month: field(5), day: field(4), hour: field(3), minute: field(2), second: field(1)
+                year: 100 * century + year, month: field(5), day: field(4), hour: field(3), minute: field(2),
+                second: field(1)
             )?.secondsSince1970
         else { throw invalid }
         return seconds
@@ -95,26 +94,24 @@ package struct CivilTime: Sendable, Hashable {
 extension CivilTime: CustomStringConvertible {
     /// RFC 3339 in UTC: `2026-11-20T18:48:48Z`.
     package var description: String {
-        String(decoding: dayDigits + timeDigits, as: UTF8.self)
+        let colon = UInt8(ascii: ":")
+        return String(appending: { text in
+            appendDay(to: &text)
+            text += [
+                UInt8(ascii: "T"), digit(hour / 10), digit(hour), colon, digit(minute / 10), digit(minute), colon,
+                digit(second / 10), digit(second), UInt8(ascii: "Z"),
+            ]
+        })
     }
 
-    /// The day alone: `2026-11-20`.
-    var dayText: String { String(decoding: dayDigits, as: UTF8.self) }
-
-    private var dayDigits: [UInt8] {
+    /// Writes the day alone, `2026-11-20`, behind what stands in `text`.
+    func appendDay(to text: inout [UInt8]) {
         let dash = UInt8(ascii: "-")
-        return [
+        let digits: [10 of UInt8] = [
             digit(year / 1000), digit(year / 100), digit(year / 10), digit(year), dash, digit(month / 10), digit(month),
             dash, digit(day / 10), digit(day),
         ]
-    }
-
-    private var timeDigits: [UInt8] {
-        let colon = UInt8(ascii: ":")
-        return [
-            UInt8(ascii: "T"), digit(hour / 10), digit(hour), colon, digit(minute / 10), digit(minute), colon,
-            digit(second / 10), digit(second), UInt8(ascii: "Z"),
-        ]
+        text.append(copying: digits.span)
     }
 
     /// The last digit of a number.

@@ -35,7 +35,13 @@ extension Date {
     package var rfc3339: String { civilTime?.description ?? "out of range" }
 
     /// The day alone, in UTC.
-    package var day: String { civilTime?.dayText ?? "out of range" }
+    package var day: String { String(appending: appendDay) }
+
+    /// Writes the ``day`` behind what stands in `text`.
+    package func appendDay(to text: inout [UInt8]) {
+        guard let civilTime else { return text.append("out of range") }
+        civilTime.appendDay(to: &text)
+    }
 
     private var civilTime: CivilTime? { CivilTime(secondsSince1970: Int64(timeIntervalSince1970.rounded(.down))) }
 }

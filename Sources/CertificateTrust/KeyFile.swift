@@ -88,30 +88,24 @@ package enum KeyFile {
             _ password: KeyPassword, in text: [UInt8]? = nil, _ each: (Item) -> Void
         ) {
             let line = label == nil ? nil : block.line
+            var count = 0
+            func emit(_ content: Result<KeyMaterial, KeyMaterialError>) {
+                each(Item(index: block.index + offset + count, line: line, content: content))
+                count += 1
+            }
             do throws(KeyMaterialError) {
-                let objects = try Self.objects(label, block, result, der, password, text)
-                for content in objects {
-                    each(Item(index: block.index + offset, line: line, content: content))
-                    offset += 1
+                switch result {
+                case .failure(.encrypted) where label?.hasSuffix("PRIVATE KEY") == true:
+                    guard let text else { throw .encrypted }
+                    let lines = text.span.extracting(text.span.block(fromLine: block.line))
+                    emit(.success(try KeyMaterial(encryptedPEM: lines, password)))
+                case .failure(let error): throw .pem(error)
+                case .success: try KeyMaterial.forEach(label: label, der: der, password, emit)
                 }
-                if !objects.isEmpty { offset -= 1 }
             } catch {
-                each(Item(index: block.index + offset, line: line, content: .failure(error)))
+                emit(.failure(error))
             }
-        }
-
-        private static func objects(
-            _ label: String?, _ block: PEMBlock, _ result: Result<Void, PEMError>, _ der: Span<UInt8>,
-            _ password: KeyPassword, _ text: [UInt8]?
-        ) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
-            switch result {
-            case .failure(.encrypted) where label?.hasSuffix("PRIVATE KEY") == true:
-                guard let text else { throw .encrypted }
-                let lines = text.span.extracting(text.span.block(fromLine: block.line))
-                return [.success(try KeyMaterial(encryptedPEM: lines, password))]
-            case .failure(let error): throw .pem(error)
-            case .success: return try KeyMaterial.all(label: label, der: der, password)
-            }
+            offset += max(0, count - 1)
         }
     }
 

@@ -122,22 +122,26 @@ extension KeyMaterialError: CustomStringConvertible {
 extension KeyMaterial {
     /// What a PEM block of this label holds, or without one a DER file: several objects where it is PKCS #7 or PKCS #12,
     /// none where it is parameters.
-    static func all(
-        label: String?, der: Span<UInt8>, _ password: KeyPassword
-    ) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
+    static func forEach(
+        label: String?, der: Span<UInt8>, _ password: KeyPassword,
+        _ body: (Result<KeyMaterial, KeyMaterialError>) -> Void
+    ) throws(KeyMaterialError) {
         switch label {
-        case "PKCS7", "PKCS #7 SIGNED DATA", "CMS": return try KeyContainer.pkcs7(der)
-        case "ENCRYPTED PRIVATE KEY": return [.success(try KeyMaterial(encryptedPrivateKey: der, password))]
-        case let label?: return try KeyMaterial(label: label, der: der).map { [.success($0)] } ?? []
-        case nil where KeyContainer.isPKCS12(der): return try KeyContainer.pkcs12(der, password)
+        case "CERTIFICATE": return body(.success(try KeyMaterial(certificate: der)))
+        case "PKCS7", "PKCS #7 SIGNED DATA", "CMS": return try KeyContainer.pkcs7(der).forEach(body)
+        case "ENCRYPTED PRIVATE KEY": return body(.success(try KeyMaterial(encryptedPrivateKey: der, password)))
+        case let label?:
+            if let material = try KeyMaterial(label: label, der: der) { body(.success(material)) }
+            return
+        case nil where KeyContainer.isPKCS12(der): return try KeyContainer.pkcs12(der, password).forEach(body)
         case nil: break
         }
         let shape: Shape
         do throws(DERError) { shape = try Shape(der) } catch { throw .der(error) }
         switch shape {
-        case .message: return try KeyContainer.pkcs7(der)
-        case .encryptedPrivateKey: return [.success(try KeyMaterial(encryptedPrivateKey: der, password))]
-        default: return [.success(try KeyMaterial(der: der))]
+        case .message: try KeyContainer.pkcs7(der).forEach(body)
+        case .encryptedPrivateKey: body(.success(try KeyMaterial(encryptedPrivateKey: der, password)))
+        default: body(.success(try KeyMaterial(der: der)))
         }
     }
 

@@ -160,9 +160,9 @@ struct PathBuilder {
 
     private func ordered(_ issuers: [X509Certificate], for certificate: X509Certificate) -> [X509Certificate] {
         guard issuers.count > 1 else { return issuers }
-        let wanted = certificate.extensions.authorityKeyIdentifier?.keyIdentifier
+        let wanted = certificate.issuerKeyIdentifier
         func rank(_ issuer: X509Certificate) -> Int {
-            let identifier = issuer.extensions.subjectKeyIdentifier
+            let identifier = issuer.subjectKeyIdentifier
             let isOtherKey = wanted != nil && identifier != nil && identifier != wanted
             return (isOtherKey ? 2 : 0) + (issuer.validity.contains(time) ? 0 : 1)
         }

@@ -45,7 +45,13 @@ extension SPKIFingerprint: Hashable {
 
 extension SPKIFingerprint: CustomStringConvertible {
     /// `sha256/` and the digest in base64, 51 characters.
-    public var description: String { Base64.encode(bytes.span, behind: "sha256/") }
+    public var description: String { String(appending: append) }
+
+    /// Writes ``description`` behind what stands in `text`.
+    package func append(to text: inout [UInt8]) {
+        text.append("sha256/")
+        Base64.append(bytes.span, to: &text)
+    }
 }
 
 /// The SHA-256 of a whole DER certificate, 32 bytes; written `cert-sha256/` and base64.
@@ -84,7 +90,7 @@ extension CertificateFingerprint: Hashable {
 
 extension CertificateFingerprint: CustomStringConvertible {
     /// `cert-sha256/` and the digest in base64.
-    public var description: String { Base64.encode(bytes.span, behind: "cert-sha256/") }
+    public var description: String { "cert-sha256/" + Base64.encode(bytes.span) }
 }
 
 /// The 32 bytes behind `prefix`, or nil: 44 characters of canonical base64, no other length.

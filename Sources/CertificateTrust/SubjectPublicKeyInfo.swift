@@ -94,17 +94,23 @@ public enum PublicKeyKind: Sendable, Hashable {
 
 extension PublicKeyKind: CustomStringConvertible {
     /// `RSA 2048`, `EC P-256`, `Ed25519`.
-    public var description: String {
-        switch self {
-        case .rsa(let bits): "RSA " + String(bits)
-        case .rsaPSS(let bits): "RSA-PSS \(bits)"
-        case .ellipticCurve(let curve): "EC \(curve)"
-        case .ed25519: "Ed25519"
-        case .ed448: "Ed448"
-        case .dsa(let bits): "DSA \(bits)"
-        case .postQuantum(let name): name
-        case .other(let identifier): "key \(identifier)"
-        }
+    public var description: String { String(appending: append) }
+
+    /// Writes the ``description`` behind what stands in `text`.
+    package func append(to text: inout [UInt8]) {
+        let (name, size): (String, Int?) =
+            switch self {
+            case .rsa(let bits): ("RSA ", bits)
+            case .rsaPSS(let bits): ("RSA-PSS ", bits)
+            case .ellipticCurve(let curve): ("EC " + curve, nil)
+            case .ed25519: ("Ed25519", nil)
+            case .ed448: ("Ed448", nil)
+            case .dsa(let bits): ("DSA ", bits)
+            case .postQuantum(let name): (name, nil)
+            case .other(let identifier): ("key " + identifier, nil)
+            }
+        text += name.utf8
+        if let size { text.append(decimal: size) }
     }
 }
 

@@ -262,8 +262,8 @@ extension TrustEvaluation {
             return
         }
         for (depth, (certificate, issuer)) in zip(path, path.dropFirst()).enumerated() {
-            guard let wanted = certificate.extensions.authorityKeyIdentifier?.keyIdentifier,
-                let own = issuer.extensions.subjectKeyIdentifier, wanted != own
+            guard let wanted = certificate.issuerKeyIdentifier,
+                let own = issuer.subjectKeyIdentifier, wanted != own
             else { continue }
             throw PathRefusal(
                 finding: TrustFinding(

@@ -25,6 +25,12 @@ public struct X509Certificate: Sendable {
     /// Whom the certificate names.
     public var subject: X509Name { X509Name(derBytes: bytes(layout.subject)) }
 
+    /// Writes the ``subject`` as it is described behind what stands in `text`, without a copy of the name.
+    package func appendSubject(to text: inout [UInt8]) {
+        let der = storage.derBytes
+        X509Name.append(der.span.extracting(layout.subject), to: &text)
+    }
+
     /// Who signed it, by its own word.
     public var issuer: X509Name { X509Name(derBytes: bytes(layout.issuer)) }
 
@@ -72,6 +78,12 @@ public struct X509Certificate: Sendable {
     var canonicalSubject: CanonicalName { storage.canonicalNames.subject }
     var canonicalIssuer: CanonicalName { storage.canonicalNames.issuer }
     var extensions: CertificateExtensions { storage.contents.extensions }
+    /// What it calls its own key (RFC 5280, section 4.2.1.2).
+    var subjectKeyIdentifier: ArraySlice<UInt8>? { extensions.subjectKeyIdentifier.map { storage.derBytes[$0] } }
+    /// What it calls its issuer's key (RFC 5280, section 4.2.1.1).
+    var issuerKeyIdentifier: ArraySlice<UInt8>? {
+        extensions.authorityKeyIdentifier?.keyIdentifier.map { storage.derBytes[$0] }
+    }
     /// 1 to 3.
     package var version: Int { layout.version }
     var hasExtensions: Bool { layout.extensions != nil }
@@ -132,22 +144,22 @@ extension X509Certificate {
 
         init(_ bytes: Span<UInt8>) throws(DERError) {
             let layout = try CertificateLayout(bytes)
-            self.layout = layout
             let notBefore = try DERTime.seconds(bytes, layout.notBefore)
             let notAfter = try DERTime.seconds(bytes, layout.notAfter)
             guard notBefore <= notAfter else {
                 throw .invalidValue(what: "validity, which ends before it starts,", offset: layout.notAfter.lowerBound)
             }
-            validity = notBefore...notAfter
             try NameWalk.forEachAttribute(bytes, layout.subject) { _, _, _ in }
             try NameWalk.forEachAttribute(bytes, layout.issuer) { _, _, _ in }
             let key = bytes.extracting(layout.subjectPublicKeyInfo)
             try SubjectPublicKeyInfo.check(key)
+            extensions = try CertificateExtensions(bytes, layout)
+            self.layout = layout
+            validity = notBefore...notAfter
             keyKind = (try? PublicKeyKind(subjectPublicKeyInfo: key)) ?? .malformed
             rsaExponent = PublicKeyKind.rsaExponent(subjectPublicKeyInfo: key)
             signatureAlgorithms = SignatureAlgorithmPair(bytes, layout)
             hasAcceptedSignature = SignatureAlgorithms.accept(bytes.extracting(layout.signatureAlgorithms.inner))
-            extensions = try CertificateExtensions(bytes, layout)
         }
     }
 
@@ -168,15 +180,15 @@ extension X509Certificate {
         private let parsed: Locked<OpenSSLCertificate?>
         private let names = AtomicLazyReference<CanonicalNames>()
 
-        init(derBytes: [UInt8], contents: Contents, parsed: OpenSSLCertificate? = nil) {
+        init(derBytes: [UInt8], contents: consuming Contents, parsed: OpenSSLCertificate? = nil) {
             self.derBytes = derBytes
-            self.contents = contents
             // One with two spellings of its algorithm is not for OpenSSL as it is; see below.
             if case .sameButNull = contents.signatureAlgorithms {
                 self.parsed = Locked(nil)
             } else {
                 self.parsed = Locked(parsed)
             }
+            self.contents = contents
         }
 
         /// Made on first use: whoever reads a certificate for its key asks for no issuer.

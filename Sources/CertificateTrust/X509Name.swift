@@ -24,7 +24,7 @@ public struct X509Name: Sendable, Hashable {
         var identifier: Range<Int>
         var value: DERElement
         /// Whether it shares its RDN with the attribute before.
-        var isJoined: Bool
+        var isJoined = false
     }
 
     private var attributes: [Attribute] {
@@ -46,66 +46,80 @@ public struct X509Name: Sendable, Hashable {
     }
 
     /// What messages call a type of attribute: its short name, else its identifier in dotted decimal.
-    private func typeName(_ identifier: Range<Int>) -> String {
-        let start = identifier.lowerBound
-        if identifier.count == 3, derBytes[start] == 0x55, derBytes[start + 1] == 0x04, derBytes[start + 2] < 0x80 {
-            return Self.standardNames[Int(derBytes[start + 2])]
+    private static func appendType(_ identifier: Span<UInt8>, to text: inout [UInt8]) {
+        if identifier.count == 3, identifier[0] == 0x55, identifier[1] == 0x04,
+            let name = standardName(identifier[2])
+        {
+            return text.append(name)
         }
-        let dotted = ObjectIdentifierText.dotted(derBytes.span, identifier)
-        return Self.shortNames[dotted] ?? dotted
+        let dotted = ObjectIdentifierText.dotted(identifier, identifier.indices)
+        text += (otherNames[dotted] ?? dotted).utf8
     }
 
-    /// The names of the types below 2.5.4, which are most of those that names have.
-    private static let standardNames = (0..<128).map { shortNames["2.5.4.\($0)"] ?? "2.5.4.\($0)" }
+    /// The short names of the types below 2.5.4, which are most of those that names have.
+    private static func standardName(_ number: UInt8) -> StaticString? {
+        switch number {
+        case 3: "CN"
+        case 5: "serialNumber"
+        case 6: "C"
+        case 7: "L"
+        case 8: "ST"
+        case 9: "STREET"
+        case 10: "O"
+        case 11: "OU"
+        case 97: "organizationIdentifier"
+        default: nil
+        }
+    }
 
-    private static let shortNames = [
-        "2.5.4.3": "CN", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.9": "STREET", "2.5.4.10": "O",
-        "2.5.4.11": "OU", "2.5.4.5": "serialNumber", "2.5.4.97": "organizationIdentifier",
+    private static let otherNames = [
         "0.9.2342.19200300.100.1.25": "DC", "0.9.2342.19200300.100.1.1": "UID",
         "1.2.840.113549.1.9.1": "emailAddress",
     ]
 }
 
 extension X509Name: CustomStringConvertible {
-    /// A longer name is cut: nobody reads it, and a peer may present one of thousands, which every candidate of a
-    /// search would be refused with.
-    private static let shownAttributes = 32
-
     /// The text of RFC 4514: last attribute first, `CN=Example,O=Example Inc,C=US`. Characters that could change how
     /// a screen shows the name are escaped. Of more than 32 attributes the first are left out, and of a value what is
-    /// over 256 octets.
-    public var description: String {
-        let attributes = attributes
-        var text: [UInt8] = []
-        text.reserveCapacity(derBytes.count)
-        let shown = attributes.suffix(Self.shownAttributes)
-        for index in shown.indices.reversed() {
-            let attribute = shown[index]
-            text += typeName(attribute.identifier).utf8
-            text.append(UInt8(ascii: "="))
-            append(attribute.value, to: &text)
-            if attribute.value.contents.count > shownOctets { text += "…".utf8 }
-            if index > shown.startIndex { text.append(attribute.isJoined ? UInt8(ascii: "+") : UInt8(ascii: ",")) }
+    /// over 256 octets: nobody reads them, and a peer may present thousands, which every candidate of a search would be
+    /// refused with.
+    public var description: String { String(appending: { Self.append(derBytes.span, to: &$0) }) }
+
+    /// Writes the ``description`` of the DER Name `name` behind what stands in `text`.
+    static func append(_ name: Span<UInt8>, to text: inout [UInt8]) {
+        let nothing = Attribute(identifier: 0..<0, value: DERElement(tag: 0, whole: 0..<0, contents: 0..<0))
+        var last = [32 of Attribute](repeating: nothing)
+        var count = 0
+        try? NameWalk.forEachAttribute(name, 0..<name.count) { identifier, value, isJoined in
+            last[count % 32] = Attribute(identifier: identifier.contents, value: value, isJoined: isJoined)
+            count += 1
         }
-        if attributes.count > Self.shownAttributes { text += ",…".utf8 }
-        return String(decoding: text, as: UTF8.self)
+        let start = max(0, count - 32)
+        for index in (start..<count).reversed() {
+            let attribute = last[index % 32]
+            appendType(name.extracting(attribute.identifier), to: &text)
+            text.append(UInt8(ascii: "="))
+            append(attribute.value, of: name, to: &text)
+            if attribute.value.contents.count > shownOctets { text.append("…") }
+            if index > start { text.append(attribute.isJoined ? UInt8(ascii: "+") : UInt8(ascii: ",")) }
+        }
+        if start > 0 { text.append(",…") }
     }
 
-    private func append(_ value: DERElement, to text: inout [UInt8]) {
-        let bytes = derBytes.span
-        let contents = value.contents.prefix(shownOctets)
+    private static func append(_ value: DERElement, of name: Span<UInt8>, to text: inout [UInt8]) {
+        let contents = name.extracting(value.contents.prefix(shownOctets))
         // Nearly every value is ASCII that shows as itself, and needs no string of its own.
-        guard DirectoryString.isUTF8(value.tag), isPlainASCII(bytes.extracting(contents)) else {
+        guard DirectoryString.isUTF8(value.tag), isPlainASCII(contents) else {
             var escaped: [UInt8] = []
-            Self.append(DirectoryString.text(bytes, value, limit: shownOctets).utf8.span, to: &escaped)
+            appendEscaped(DirectoryString.text(name, value, limit: shownOctets).utf8.span, to: &escaped)
             text += visibleText(String(decoding: escaped, as: UTF8.self)).utf8
             return
         }
-        Self.append(bytes.extracting(contents), to: &text)
+        appendEscaped(contents, to: &text)
     }
 
     /// Escapes what RFC 4514, section 2.4, has a meaning for.
-    private static func append(_ value: Span<UInt8>, to text: inout [UInt8]) {
+    private static func appendEscaped(_ value: Span<UInt8>, to text: inout [UInt8]) {
         guard hasEscaped(value) else {
             text.append(copying: value)
             return
@@ -129,10 +143,11 @@ extension X509Name: CustomStringConvertible {
     }
 
     private static func isSpecial(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ",")
-            || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">")
-            || byte == UInt8(ascii: "\\")
+        byte < 64 ? specials &>> UInt64(byte) & 1 == 1 : byte == UInt8(ascii: "\\")
     }
+
+    /// The special characters below 64, a bit each.
+    private static let specials: UInt64 = 1 << 0x22 | 1 << 0x2B | 1 << 0x2C | 1 << 0x3B | 1 << 0x3C | 1 << 0x3E
 }
 
 /// How much is shown of a text that a peer chose: four times the 64 characters of RFC 5280, appendix A.1, and room for

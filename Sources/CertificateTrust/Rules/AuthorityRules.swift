@@ -34,7 +34,7 @@ extension CertificateRule {
             if authority.namesCertificate {
                 return "is a root whose authorityKeyIdentifier names a certificate: reissue it with keyIdentifier alone"
             }
-            return authority.keyIdentifier == extensions.subjectKeyIdentifier
+            return certificate.issuerKeyIdentifier == certificate.subjectKeyIdentifier
                 ? nil : "is a root whose key identifiers differ: reissue it with the identifier of its own key"
         },
         CertificateRule(

@@ -38,7 +38,7 @@ extension CertificateRule {
             // A self-signed certificate may leave the identifier out. A self-issued intermediate isn't one: a path in
             // which it is signed by its own key would have that key twice.
             guard !certificate.isSelfIssued || context.place == .intermediate else { return nil }
-            return certificate.extensions.authorityKeyIdentifier?.keyIdentifier == nil
+            return certificate.issuerKeyIdentifier == nil
                 ? "has no authorityKeyIdentifier with a keyIdentifier: reissue it with one" : nil
         },
         CertificateRule(

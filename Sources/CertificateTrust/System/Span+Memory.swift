@@ -7,14 +7,28 @@ extension Array where Element == UInt8 {
     }
 
     /// Adds a copy of the bytes of a span (`memcpy`).
-    mutating func append(copying bytes: Span<UInt8>) {
+    package mutating func append(copying bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+
+    /// Adds a text of the program, whose bytes lie in its image and are not looked up.
+    package mutating func append(_ text: StaticString) {
+        unsafe append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }
 
 /// What the C library does over bytes many at a time. The pointers live as long as the call, and the counts are the
 /// spans' own.
 extension Span<UInt8> {
+    /// Whether these are the bytes of a text of the program.
+    func equals(_ text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount else { return false }
+        return unsafe withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            return unsafe memcmp(start, text.utf8Start, count) == 0
+        }
+    }
+
     /// Whether both hold the same bytes (`memcmp`).
     func elementsEqual(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }

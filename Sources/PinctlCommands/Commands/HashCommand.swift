@@ -98,23 +98,25 @@ private struct PinListing {
     private mutating func hash(file: String, isInFolder: Bool, _ console: inout Console) -> Bool {
         // An object is alone in its file when no other follows: the first is held until that is known.
         var held: InputObject?
-        var isAlone = !isInFolder
+        var hasObject = false
         var isGood = true
         do throws(InputProblem) {
             try reader.read(file, isInFolder: isInFolder) { object in
-                guard isMeant(object) else { return }
-                if let held {
-                    isAlone = false
-                    isGood = show(held, of: file, isAlone: false, &console) && isGood
+                guard selection.includes(object) else { return }
+                guard hasObject || isInFolder else {
+                    (held, hasObject) = (object, true)
+                    return
                 }
-                held = object
+                if let first = held.take() { isGood = show(first, of: file, isAlone: false, &console) }
+                isGood = show(object, of: file, isAlone: false, &console) && isGood
+                hasObject = true
             }
-            guard let held else {
+            guard hasObject else {
                 throw InputProblem(reason: selection.missing, isStranger: selection != .all)
             }
-            isGood = show(held, of: file, isAlone: isAlone, &console) && isGood
+            if let held { isGood = show(held, of: file, isAlone: true, &console) }
         } catch {
-            if let held { isGood = show(held, of: file, isAlone: false, &console) && isGood }
+            if let held { isGood = show(held, of: file, isAlone: false, &console) }
             guard !isInFolder || !error.isStranger else {
                 console.note("\(file): passed over, it \(error.reason)")
                 return isGood
@@ -123,15 +125,6 @@ private struct PinListing {
             return false
         }
         return isGood
-    }
-
-    /// What cannot be read is told, unless another object was asked for.
-    private func isMeant(_ object: InputObject) -> Bool {
-        switch object.content {
-        case .success(.key(let key)): selection.includes(object, key.parsedCertificate)
-        case .success(.pin): selection.includes(object, nil)
-        case .failure: if case .index(let index) = selection { object.index == index } else { true }
-        }
     }
 
     private static func complain(
@@ -147,56 +140,73 @@ private struct PinListing {
     private mutating func show(
         _ object: InputObject, of file: String, isAlone: Bool, _ console: inout Console
     ) -> Bool {
-        let index = isAlone ? "" : "[" + String(object.index) + "]"
-        let content: InputObject.Content
         switch object.content {
-        case .success(let success): content = success
+        case .success(let content):
+            show(ShownKey(content), of: file, object.index, isAlone: isAlone, &console)
+            return true
         case .failure(let problem):
+            let index = isAlone ? "" : "[\(object.index)]"
             let place = object.line.map { isAlone ? "" : "\(index), line \($0)" } ?? index
             Self.complain(file, place, problem, &console, [("index", .integer(object.index))])
             return false
         }
-        let key = ShownKey(content, writing)
+    }
+
+    private mutating func show(
+        _ key: ShownKey, of file: String, _ index: Int, isAlone: Bool, _ console: inout Console
+    ) {
         count += 1
         if found.count < 3 { found.append(key.fingerprint) }
         let isExpected = !expected.isEmpty && expected.contains { key.has($0) }
         if isExpected { isAsExpected = true }
-        if printed?.insert(key.fingerprint).inserted == false { return true }
+        if printed?.insert(key.fingerprint).inserted == false { return }
         let isBare = isAlone && !isLabelled
         let (writing, expectation) = (writing, expected.isEmpty ? nil : isExpected)
         console.result(
-            [isBare ? key.pin : line(key, file + index)],
-            key.json(of: file, object.index, writing, isExpected: expectation))
-        return true
+            line: { text in
+                key.appendPin(writing, to: &text)
+                if !isBare { appendLabel(of: key, file, isAlone ? nil : index, to: &text) }
+            }, key.json(of: file, index, writing, isExpected: expectation))
     }
 
-    private mutating func line(_ key: ShownKey, _ name: String) -> String {
-        let (size, subject, expiry) = (key.size, key.subject, key.expiry(now))
-        nameWidth = max(nameWidth, name.width)
-        keyWidth = max(keyWidth, size.width)
-        let subjectCount = subject.width
-        subjectWidth = min(48, max(subjectWidth, subjectCount))
-        // A file may have a million of these: bytes are put together faster than strings.
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(key.pin.utf8.count + nameWidth + keyWidth + subject.utf8.count + 96)
-        bytes += key.pin.utf8
-        Self.add(name, name.width, nameWidth, to: &bytes)
-        Self.add(key.kind, key.kind.utf8.count, 11, to: &bytes)
-        Self.add(size, size.width, keyWidth, to: &bytes)
-        Self.add(subject, subjectCount, subjectWidth, to: &bytes)
-        Self.add(expiry, 0, 0, to: &bytes)
-        let line = String(decoding: bytes, as: UTF8.self)
-        guard line.utf8.last == UInt8(ascii: " ") else { return line }
-        return String(line[...(line.lastIndex { $0 != " " } ?? line.startIndex)])
+    /// Writes what a key is of behind its pin.
+    private mutating func appendLabel(of key: ShownKey, _ file: String, _ index: Int?, to line: inout [UInt8]) {
+        var start = Self.startColumn(&line)
+        line.append(copying: file.utf8.span)
+        if let index {
+            line.append("[")
+            line.append(decimal: index)
+            line.append("]")
+        }
+        Self.pad(&line, from: start, &nameWidth)
+        start = Self.startColumn(&line)
+        key.appendKind(to: &line)
+        var kindWidth = 11
+        Self.pad(&line, from: start, &kindWidth)
+        start = Self.startColumn(&line)
+        key.appendSize(to: &line)
+        Self.pad(&line, from: start, &keyWidth)
+        start = Self.startColumn(&line)
+        key.appendSubject(to: &line)
+        Self.pad(&line, from: start, &subjectWidth, limit: 48)
+        _ = Self.startColumn(&line)
+        key.appendExpiry(now, to: &line)
+        while line.last == UInt8(ascii: " ") { line.removeLast() }
     }
 
-    /// Adds a column, two spaces in front, of so many characters and at least so wide.
-    private static func add(_ text: String, _ count: Int, _ width: Int, to bytes: inout [UInt8]) {
-        let space = UInt8(ascii: " ")
-        bytes.append(space)
-        bytes.append(space)
-        bytes += text.utf8
-        for _ in 0..<max(0, width - count) { bytes.append(space) }
+    /// Sets a column apart by two spaces, and returns where it starts.
+    private static func startColumn(_ line: inout [UInt8]) -> Int {
+        line.append("  ")
+        return line.count
+    }
+
+    /// Pads what stands from `start` on to `width`, which a longer one extends up to `limit`.
+    private static func pad(_ line: inout [UInt8], from start: Int, _ width: inout Int, limit: Int = .max) {
+        let isPlain = isPlainASCII(line.span.extracting(start...))
+        // Characters are told from bytes in text that is not plain ASCII alone.
+        let count = isPlain ? line.count - start : String(decoding: line[start...], as: UTF8.self).count
+        width = min(limit, max(width, count))
+        for _ in 0..<max(0, width - count) { line.append(UInt8(ascii: " ")) }
     }
 
     /// With `--expect`, says when no key was as expected.
@@ -212,64 +222,59 @@ private struct PinListing {
 /// One key as it is printed. A text says less than JSON does, so what they say is made when it is asked for.
 private struct ShownKey {
     let fingerprint: SPKIFingerprint
-    let pin: String
-    private let content: InputObject.Content
+    /// Nil for a record, which holds a pin alone.
+    private let kind: KeyMaterial.Kind?
+    /// The algorithm and size; nil where they are not known.
+    private let keyKind: PublicKeyKind?
     private let certificate: X509Certificate?
+    /// Whom something else than a certificate names: the subject of a request, the host of a record.
+    private let name: String?
+    private let isAuthority: Bool
 
-    init(_ content: InputObject.Content, _ writing: PinWriting) {
-        self.content = content
+    init(_ content: InputObject.Content) {
         switch content {
         case .key(let material):
-            let certificate = material.parsedCertificate
-            self.certificate = certificate
-            fingerprint = material.fingerprint
-            pin = writing.text(fingerprint, isAuthority: certificate?.isCertificateAuthority == true)
-        case .pin(let pinned, _, let isAuthority):
-            certificate = nil
-            fingerprint = pinned
-            pin = writing.text(pinned, isAuthority: isAuthority)
+            (fingerprint, kind, keyKind) = (material.fingerprint, material.kind, material.keyKind)
+            certificate = material.parsedCertificate
+            name = certificate == nil ? material.subject?.description : nil
+            isAuthority = certificate?.isCertificateAuthority == true
+        case .pin(let fingerprint, let owner, let isAuthority):
+            (self.fingerprint, kind, keyKind, certificate) = (fingerprint, nil, nil, nil)
+            (name, self.isAuthority) = (owner, isAuthority)
         }
     }
 
-    var kind: String {
-        switch content {
-        case .key(let material): material.kindText(certificate)
-        case .pin: "TLSA"
-        }
+    func appendPin(_ writing: PinWriting, to text: inout [UInt8]) {
+        writing.append(fingerprint, isAuthority: isAuthority, to: &text)
     }
 
-    /// The algorithm and size; empty where they are not known.
-    var size: String {
-        switch content {
-        case .key(let material): material.keyKind?.description ?? ""
-        case .pin: ""
-        }
+    func appendKind(to text: inout [UInt8]) {
+        text.append(kind?.text ?? "TLSA")
+        if certificate != nil { text.append(isAuthority ? " CA" : " leaf") }
     }
 
-    /// Whom a certificate or request names, or whom a record is of.
-    var subject: String {
-        switch content {
-        case .key(let material): material.subject?.description ?? ""
-        case .pin(_, let owner, _): owner
-        }
+    func appendSize(to text: inout [UInt8]) { keyKind?.append(to: &text) }
+
+    func appendSubject(to text: inout [UInt8]) {
+        certificate?.appendSubject(to: &text)
+        if let name { text.append(copying: name.utf8.span) }
     }
 
-    func expiry(_ now: Date) -> String { certificate.map { PinctlCommands.expiry($0, now: now) } ?? "" }
+    func appendExpiry(_ now: Date, to text: inout [UInt8]) {
+        if let certificate { PinctlCommands.appendExpiry(certificate, now: now, to: &text) }
+    }
 
     func json(of file: String, _ index: Int, _ writing: PinWriting, isExpected: Bool?) -> JSON {
         var members: [(String, JSON)] = [("input", .string(file)), ("index", .integer(index))]
         if let isExpected { members.append(("expected", .bool(isExpected))) }
-        switch content {
-        case .key(let material): members.append(("kind", .string(material.kind.word)))
-        case .pin: members.append(("kind", "tlsa_record"))
-        }
+        members.append(("kind", .string(kind?.word ?? "tlsa_record")))
         members.append(("pin", .string(fingerprint.description)))
-        if writing.spelling != .okhttp { members.append((writing.spelling.rawValue, .string(pin))) }
-        let size = size
-        if !size.isEmpty { members.append(("key", .string(size))) }
-        switch content {
-        case .key(let material): if material.subject != nil { members.append(("subject", .string(subject))) }
-        case .pin: members.append(("host", .string(subject)))
+        if writing.spelling != .okhttp {
+            members.append((writing.spelling.rawValue, .string(writing.text(fingerprint, isAuthority: isAuthority))))
+        }
+        if let keyKind { members.append(("key", .string(keyKind.description))) }
+        if let subject = certificate?.subject.description ?? name {
+            members.append((kind == nil ? "host" : "subject", .string(subject)))
         }
         return .object(members + (certificate.map(certificateMembers) ?? []))
     }

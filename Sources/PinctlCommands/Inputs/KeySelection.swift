@@ -30,14 +30,20 @@ enum KeySelection: Equatable {
         }
     }
 
-    /// Whether an object is meant; one that cannot be read is none of the kinds, and is told whatever they are.
-    func includes(_ object: InputObject, _ certificate: @autoclosure () -> X509Certificate?) -> Bool {
+    /// Whether an object is meant. What cannot be read is told, unless another object was asked for.
+    func includes(_ object: InputObject) -> Bool {
         switch self {
-        case .all: true
-        case .leaf: certificate().map { !$0.isCertificateAuthority } ?? false
-        case .authority: certificate()?.isCertificateAuthority ?? false
-        case .root: certificate().map { $0.isCertificateAuthority && $0.isSelfIssued } ?? false
-        case .index(let index): object.index == index
+        case .all: return true
+        case .index(let index): return object.index == index
+        case .leaf, .authority, .root: break
+        }
+        switch object.content {
+        case .failure: return true
+        case .success(.pin): return false
+        case .success(.key(let key)):
+            guard let certificate = key.parsedCertificate else { return false }
+            let isAuthority = certificate.isCertificateAuthority
+            return self == .leaf ? !isAuthority : isAuthority && (self == .authority || certificate.isSelfIssued)
         }
     }
 

@@ -1,20 +1,16 @@
 import CertificateTrust
 
-extension KeyMaterial {
+extension KeyMaterial.Kind {
     /// What a list calls it.
-    func kindText(_ certificate: X509Certificate?) -> String {
-        switch kind {
-        case .certificate:
-            guard let certificate else { return "cert" }
-            return certificate.isCertificateAuthority ? "cert CA" : "cert leaf"
-        case .certificateRequest: return "CSR"
-        case .publicKey: return "public key"
-        case .privateKey: return "private key"
+    var text: StaticString {
+        switch self {
+        case .certificate: "cert"
+        case .certificateRequest: "CSR"
+        case .publicKey: "public key"
+        case .privateKey: "private key"
         }
     }
-}
 
-extension KeyMaterial.Kind {
     /// What JSON calls it.
     var word: String {
         switch self {

@@ -40,6 +40,14 @@ struct PinWriting {
         return name
     }
 
+    /// Writes a pin behind what stands in `text`; whose key it is, TLSA alone tells.
+    func append(_ fingerprint: SPKIFingerprint, isAuthority: @autoclosure () -> Bool, to text: inout [UInt8]) {
+        guard spelling == .okhttp, owner == nil else {
+            return text.append(copying: self.text(fingerprint, isAuthority: isAuthority()).utf8.span)
+        }
+        fingerprint.append(to: &text)
+    }
+
     /// Writes a pin; whose key it is, TLSA alone tells.
     func text(_ fingerprint: SPKIFingerprint, isAuthority: @autoclosure () -> Bool) -> String {
         let text = spelling.text(fingerprint, isAuthority: spelling == .tlsa && isAuthority())

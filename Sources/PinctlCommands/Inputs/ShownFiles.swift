@@ -176,7 +176,7 @@ private struct OtherObject {
 extension OtherObject {
     init(_ material: KeyMaterial, index: Int) {
         self.init(
-            kind: material.kindText(nil), word: material.kind.word, pin: material.fingerprint,
+            kind: material.kind.text.description, word: material.kind.word, pin: material.fingerprint,
             key: material.keyKind?.description ?? "", subject: material.subject?.description ?? "", index: index)
     }
 }

@@ -4,9 +4,19 @@ import FoundationEssentials
 
 /// `2027-11-20 (364 d)`, or since when it is over.
 func expiry(_ certificate: X509Certificate, now: Date) -> String {
+    String(appending: { appendExpiry(certificate, now: now, to: &$0) })
+}
+
+/// Writes the same behind what stands in `text`.
+func appendExpiry(_ certificate: X509Certificate, now: Date, to text: inout [UInt8]) {
     let end = certificate.notAfter
     let days = (end.timeIntervalSince1970 - now.timeIntervalSince1970) / 86_400
-    return days < 0 ? "expired " + end.day : end.day + " (" + String(Int(days)) + " d)"
+    if days < 0 { text.append("expired ") }
+    end.appendDay(to: &text)
+    guard days >= 0 else { return }
+    text.append(" (")
+    text.append(decimal: Int(days))
+    text.append(" d)")
 }
 
 /// What JSON says of a certificate, besides its subject and key.

@@ -30,7 +30,7 @@ package struct Console {
     /// Whether the runner of a job reads along (`GITHUB_ACTIONS`), which takes some texts for its commands.
     var isReadByRunner = false
     /// What stands behind each line of the results.
-    private var lineEnd = "\n"
+    private var lineEnd: StaticString = "\n"
     private var summary: [(String, JSON)] = []
     /// The worst outcome so far.
     package private(set) var status = ExitCode.good
@@ -72,6 +72,23 @@ package struct Console {
         }
     }
 
+    /// Prints one result as a line, which `write` appends to the bytes of the output: a list may have millions.
+    mutating func result(line write: (inout [UInt8]) -> Void, _ json: @autoclosure () -> JSON) {
+        guard format == .text, !isColored, !isReadByRunner else {
+            return result([String(appending: write)], json())
+        }
+        let lineEnd = lineEnd
+        output.write { bytes in
+            let start = bytes.count
+            write(&bytes)
+            if !isPlainASCII(bytes.span.extracting(start...)) {
+                let line = visibleText(String(decoding: bytes[start...], as: UTF8.self))
+                bytes.replaceSubrange(start..., with: line.utf8)
+            }
+            bytes.append(lineEnd)
+        }
+    }
+
     /// Says on standard error what went wrong and records it; in JSON it is an element of `results` too, with `members`
     /// in front that say where. Results before it are written first.
     mutating func problem(
@@ -100,7 +117,7 @@ package struct Console {
             let line = visible(line)
             // The verdict stands in the first line.
             output.write(isColored && index == 0 ? VerdictColor.colored(line) : line)
-            output.write(lineEnd)
+            output.write(lineEnd.description)
         }
     }
 

@@ -11,7 +11,12 @@ package struct OutputBuffer {
     }
 
     mutating func write(_ text: String) {
-        bytes.append(contentsOf: text.utf8)
+        write { $0 += text.utf8 }
+    }
+
+    /// Takes what `body` appends to the bytes that wait, which are not all its own.
+    mutating func write(_ body: (inout [UInt8]) -> Void) {
+        body(&bytes)
         if bytes.count >= Self.capacity { flush() }
     }
 

@@ -1,0 +1,26 @@
+/// Text put together as bytes, for lists of a million lines: a string for each part of a line costs more than to read
+/// the certificate it tells of.
+extension String {
+    /// The text that `write` appends to no bytes.
+    package init(appending write: (inout [UInt8]) -> Void) {
+        var text: [UInt8] = []
+        write(&text)
+        self = String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    /// Adds a number in decimal.
+    package mutating func append(decimal number: Int) {
+        var digits = [20 of UInt8](repeating: UInt8(ascii: "0"))
+        var start = digits.count
+        var rest = number.magnitude
+        repeat {
+            start -= 1
+            digits[start] += UInt8(rest % 10)
+            rest /= 10
+        } while rest > 0
+        if number < 0 { append(UInt8(ascii: "-")) }
+        append(copying: digits.span.extracting(start..<digits.count))
+    }
+}
