@@ -145,16 +145,22 @@ run_tests() {
             /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }'
 }
 
-# step TITLE COMMAND ARGUMENT…: runs one check, says on one line how it went, and shows what it printed if it failed.
-# Failures add up in `failed`, so that one run shows them all.
+# step TITLE COMMAND ARGUMENT…: runs one check, prints on one line how it went, and its output if it failed. On a
+# terminal the title and the seconds so far are shown meanwhile. Failures add up in `failed`, so that one run shows them
+# all.
 failed=0
 step() {
-    local title=$1 output status start=$SECONDS
+    local title=$1 output status start=$SECONDS ticker=
     shift
+    if [[ -t 1 ]]; then
+        while printf '\r...   %s (%d s)' "$title" "$((SECONDS - start))"; do sleep 1; done &
+        ticker=$!
+    fi
     # Behind `||` the shell would not stop a function at its first failure.
     set +e
     output=$(set -e; "$@" 2>&1 </dev/null)
     status=$?
+    [[ -z $ticker ]] || { kill "$ticker"; wait "$ticker"; printf '\r\033[K'; } 2>/dev/null
     set -e
     if ((status == 0)); then
         say "ok    $title ($((SECONDS - start)) s)"
