@@ -1,94 +1,82 @@
 public import CertificateTrust
 import FoundationEssentials
 
-/// What a policy says of a verified path.
+/// The reason why a policy accepts a verified path. A policy that refuses one throws ``PinningError``.
 @nonexhaustive
 public enum PinDecision: Sendable {
-    /// Accepted: these pins match, leaf first.
+    /// These pins match, leaf first.
     case matched([PinMatch], PinningRule)
-    /// Accepted: no pins hold for the host. The rule, if there is one, has them off.
+    /// No pins apply to the host. The rule, if there is one, turns them off.
     case unpinned(PinningRule?)
-    /// Accepted although the pins do not match, because the rule only reports.
+    /// The pins don't match, and the rule only reports.
     case forgiven(PinMismatch)
-    /// Accepted although the pins do not match, because the path ends outside of the anchors that they hold under.
+    /// The pins don't match, and the path ends outside the anchors under which they apply.
     case bypassed(PinMismatch)
-    /// Accepted, and no pin was looked at: the rule has ended, and says to stop pinning then.
+    /// The rule has expired and stops pinning then. No pin was compared.
     case stopped(PinningRule)
-    /// Refused: the pins do not match.
-    case mismatch(PinMismatch)
-    /// Refused: the path holds what the policy denies, here.
-    case denied(PinMatch, VerifiedPath, port: Int)
-    /// Refused: the rule has ended, and says to fail then.
-    case expired(PinningRule, VerifiedPath, port: Int)
-    /// Refused: no rule reaches the host, and the policy refuses such hosts.
-    case unlisted(ServerName, port: Int)
 
-    /// Whether a request may go to the server.
-    public var isAccepted: Bool {
+    /// The rule that decided, if any.
+    public var rule: PinningRule? {
         switch self {
-        case .matched, .unpinned, .forgiven, .bypassed, .stopped: true
-        case .mismatch, .denied, .expired, .unlisted: false
+        case .matched(_, let rule), .stopped(let rule): rule
+        case .unpinned(let rule): rule
+        case .forgiven(let mismatch), .bypassed(let mismatch): mismatch.rule
         }
     }
 }
 
 /// A path that was verified and that a policy accepted.
 public struct AcceptedPath: Sendable {
-    /// The path; it ends at the rule's anchors where the rule has its own.
+    /// The path. It ends at the rule's anchors if the rule has its own.
     public let path: VerifiedPath
-    /// Why it is accepted.
+    /// The reason why it is accepted.
     public let decision: PinDecision
+
+    package init(path: VerifiedPath, decision: PinDecision) {
+        self.path = path
+        self.decision = decision
+    }
 }
 
-/// Why a server is refused.
+/// The reason why a server is refused.
 @nonexhaustive
 public enum PinningError: Error, Sendable {
-    /// Its chain is trusted, but the pins stand on no valid path; this is the best of them.
+    /// The chain is trusted, but no valid path has the pins. This is the mismatch of the best path.
     case mismatch(PinMismatch)
-    /// Its chain is trusted, but every valid path holds what the policy denies; this is the best of them.
+    /// The chain is trusted, but every valid path has a certificate or key that the policy denies. This is the match on
+    /// the best path.
     case denied(PinMatch, VerifiedPath, port: Int)
-    /// Its rule has ended, and says to fail then.
+    /// The rule has expired, and refuses every server then.
     case expired(PinningRule, VerifiedPath, port: Int)
-    /// No rule reaches the host, and the policy refuses such hosts.
+    /// No rule covers the host, and the policy refuses such hosts.
     case unlisted(ServerName, port: Int)
-    /// Its chain is not trusted; the pins were not asked.
-    case untrusted(TrustError)
-}
-
-extension PinningError {
-    /// The refusal that a decision is; nil for those that accept.
-    init?(_ decision: PinDecision) {
-        switch decision {
-        case .mismatch(let mismatch): self = .mismatch(mismatch)
-        case .denied(let match, let path, let port): self = .denied(match, path, port: port)
-        case .expired(let rule, let path, let port): self = .expired(rule, path, port: port)
-        case .unlisted(let name, let port): self = .unlisted(name, port: port)
-        case .matched, .unpinned, .forgiven, .bypassed, .stopped: return nil
-        }
-    }
-
-    /// The decision behind it; nil when the chain is not trusted, so that there was nothing to decide.
-    public var decision: PinDecision? {
-        switch self {
-        case .mismatch(let mismatch): .mismatch(mismatch)
-        case .denied(let match, let path, let port): .denied(match, path, port: port)
-        case .expired(let rule, let path, let port): .expired(rule, path, port: port)
-        case .unlisted(let name, let port): .unlisted(name, port: port)
-        case .untrusted: nil
-        }
-    }
+    /// The chain isn't trusted. No pin was compared.
+    case untrusted(TrustFinding)
 }
 
 // MARK: - Text
 
 extension PinningError: CustomStringConvertible {
+    /// The reason. For a mismatch, the served and the pinned keys in lines.
     public var description: String {
-        if case .untrusted(let error) = self { error.description } else { decision?.description ?? "" }
+        switch self {
+        case .mismatch(let mismatch): return mismatch.description
+        case .expired(let rule, let path, let port):
+            return "\(path.name) port \(port) is refused: \(rule.ended), and says to fail then: \(PinningRule.renewal)"
+        case .denied(let match, let path, let port):
+            let key = match.pin.name.map { "\(match.pin.object) (\(visibleText($0)))" } ?? "\(match.pin.object)"
+            return
+                "\(path.name) port \(port) is refused: the policy denies \(key), which is the \(match.role.rawValue) of "
+                + "its path, \(path.certificates[match.index].subject): serve a chain without it"
+        case .unlisted(let name, let port):
+            return "no rule of the policy reaches \(name) port \(port), and it refuses unlisted hosts: add a rule"
+        case .untrusted(let finding): return finding.description
+        }
     }
 }
 
 extension PinDecision: CustomStringConvertible {
-    /// What was decided and why; of a mismatch what is served and what is pinned, in lines.
+    /// The decision and the reason. For a mismatch, the served and the pinned keys in lines.
     public var description: String {
         switch self {
         case .matched(let matches, let rule):
@@ -98,30 +86,21 @@ extension PinDecision: CustomStringConvertible {
             return "\(rule.title) matches: \(pins.joined(separator: ", "))"
         case .unpinned(let rule?): return "the pins of \(rule.title) are off"
         case .unpinned(nil): return "no rule of the policy reaches the host"
-        case .forgiven(let mismatch), .mismatch(let mismatch): return mismatch.description
+        case .forgiven(let mismatch): return mismatch.description
         case .bypassed(let mismatch):
             return "PINS ARE BYPASSED: the path ends outside of the system's anchors, and \(mismatch.rule.title) lets "
                 + "such paths in: remove \"localAnchorsBypassPins\" where nobody debugs\n\(mismatch)"
         case .stopped(let rule):
-            return "PINNING IS OFF: \(rule.ended), and says to stop pinning then: \(Self.renewal)"
-        case .expired(let rule, let path, let port):
-            return "\(path.name) port \(port) is refused: \(rule.ended), and says to fail then: \(Self.renewal)"
-        case .denied(let match, let path, let port):
-            let key = match.pin.name.map { "\(match.pin.object) (\(visibleText($0)))" } ?? "\(match.pin.object)"
-            return
-                "\(path.name) port \(port) is refused: the policy denies \(key), which is the \(match.role.rawValue) of "
-                + "its path, \(path.certificates[match.index].subject): serve a chain without it"
-        case .unlisted(let name, let port):
-            return "no rule of the policy reaches \(name) port \(port), and it refuses unlisted hosts: add a rule"
+            return "PINNING IS OFF: \(rule.ended), and says to stop pinning then: \(PinningRule.renewal)"
         }
     }
-
-    private static let renewal = "ship a policy with a later end"
 }
 
 extension PinningRule {
     /// `the rule at pins.jsonc:4:5 for api.example.com`.
     var title: String { "the rule\(location.map { " at \($0)" } ?? "") for \(host)" }
+
+    fileprivate static let renewal = "ship a policy with a later end"
 
     fileprivate var ended: String { "\(title) ended \(expiry?.end.rfc3339 ?? "")" }
 }

@@ -41,6 +41,15 @@ public struct PinningExpiry: Sendable, Hashable {
     public func isPast(at time: Date) -> Bool { !(time < end) }
 }
 
+extension PinningRule {
+    /// When the rule expires, if that is after `time`: a decision by the rule doesn't hold longer. `nil` for a rule whose
+    /// pins are off.
+    public func nextExpiry(after time: Date) -> Date? {
+        guard mode != .off, let expiry else { return nil }
+        return expiry.isPast(at: time) ? nil : expiry.end
+    }
+}
+
 /// A text is no time at which a rule could end.
 public struct PinningExpiryError: Error, Sendable, Hashable {
     /// The text.

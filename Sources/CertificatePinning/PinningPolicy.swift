@@ -62,15 +62,9 @@ extension PinningPolicy {
         return covering.isEmpty ? unlisted == .trust : covering.allSatisfy { $0.mode != .enforce }
     }
 
-    /// When the rule of a host and port ends, if that is still to come: what was decided before does not hold after.
-    public func nextExpiry(for name: ServerName, port: Int, after time: Date) -> Date? {
-        guard let rule = rule(for: name, port: port), rule.mode != .off, let expiry = rule.expiry else { return nil }
-        return expiry.isPast(at: time) ? nil : expiry.end
-    }
-
-    /// Decides on a verified path to `path.name`, as of `time`. Pure, and total: every path has a decision.
-    public func decide(_ path: VerifiedPath, port: Int, at time: Date) -> PinDecision {
-        decide(path, by: rule(for: path.name, port: port), port: port, at: time)
+    /// Decides on a verified path to `path.name`, as of `time`. Pure.
+    public func decide(_ path: VerifiedPath, port: Int, at time: Date) throws(PinningError) -> PinDecision {
+        try decide(path, by: rule(for: path.name, port: port), port: port, at: time)
     }
 
     /// Verifies what a server presented and judges the pins on it, with the rule's own anchors where it has them.
@@ -82,28 +76,32 @@ extension PinningPolicy {
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
         let trust = rule?.anchors.map { trust.replacingStore($0) } ?? trust
         var decision = PinDecision.unpinned(rule)
-        var secondBest: AcceptedPath?
-        let best: VerifiedPath
+        // A path that is accepted without the pins waits until no path has them.
+        var unmatched: AcceptedPath?
         do throws(TrustError) {
-            let path = try trust.evaluate(at: time) { candidate in
-                decision = decide(candidate, by: rule, port: port, at: time)
-                switch decision {
-                case .forgiven, .bypassed:
-                    // Waits until no path holds the pins.
-                    if secondBest == nil { secondBest = AcceptedPath(path: candidate, decision: decision) }
-                    return false
-                default: return decision.isAccepted
-                }
-            }
+            let path = try trust.evaluate(
+                at: time,
+                accepting: { candidate in
+                    guard let found = try? decide(candidate, by: rule, port: port, at: time) else { return false }
+                    switch found {
+                    case .matched, .unpinned, .stopped:
+                        decision = found
+                        return true
+                    case .forgiven, .bypassed:
+                        unmatched = unmatched ?? AcceptedPath(path: candidate, decision: found)
+                        return false
+                    }
+                })
             return AcceptedPath(path: path, decision: decision)
         } catch {
-            guard case .refused(let path) = error else { throw .untrusted(error) }
-            best = path
+            switch error {
+            case .untrusted(let finding): throw .untrusted(finding)
+            case .refused(let best):
+                if let unmatched { return unmatched }
+                decision = try decide(best, by: rule, port: port, at: time)
+                return AcceptedPath(path: best, decision: decision)
+            }
         }
-        if let secondBest { return secondBest }
-        decision = decide(best, by: rule, port: port, at: time)
-        guard let refusal = PinningError(decision) else { return AcceptedPath(path: best, decision: decision) }
-        throw refusal
     }
 
     /// A key that is denied, among certificates that were not verified: nobody can say which places they have.
@@ -127,13 +125,18 @@ extension PinningPolicy {
             + (denied[.certificate(certificate.fingerprint)] ?? [])
     }
 
-    private func decide(_ path: VerifiedPath, by rule: PinningRule?, port: Int, at time: Date) -> PinDecision {
-        if let match = deniedPin(on: path) { return .denied(match, path, port: port) }
-        guard let rule else { return unlisted == .trust ? .unpinned(nil) : .unlisted(path.name, port: port) }
+    private func decide(
+        _ path: VerifiedPath, by rule: PinningRule?, port: Int, at time: Date
+    ) throws(PinningError) -> PinDecision {
+        if let match = deniedPin(on: path) { throw .denied(match, path, port: port) }
+        guard let rule else {
+            guard unlisted == .trust else { throw .unlisted(path.name, port: port) }
+            return .unpinned(nil)
+        }
         guard rule.mode != .off else { return .unpinned(rule) }
         let expiry = rule.expiry.flatMap { $0.isPast(at: time) ? $0 : nil }
         switch expiry?.action {
-        case .fail: return .expired(rule, path, port: port)
+        case .fail: throw .expired(rule, path, port: port)
         case .stopPinning: return .stopped(rule)
         case .report, nil: break
         }
@@ -142,7 +145,8 @@ extension PinningPolicy {
         let mismatch = PinMismatch(
             rule: rule, path: path, port: port, matches: matches, unmetRoles: unmet, expiry: expiry)
         if let store = rule.pinsBypassedOutside, !store.contains(path.anchor) { return .bypassed(mismatch) }
-        return rule.mode == .report || expiry != nil ? .forgiven(mismatch) : .mismatch(mismatch)
+        guard rule.mode == .report || expiry != nil else { throw .mismatch(mismatch) }
+        return .forgiven(mismatch)
     }
 }
 

@@ -28,15 +28,26 @@ public final class ServerTrust: Sendable {
         self.revocation = revocation
     }
 
-    /// Finds a valid path that `accepting` accepts, as of `time`.
+    /// Returns the best valid path as of `time`. Throws the most useful reason when there is none.
     ///
-    /// `accepting` is asked for each valid path, best first, and can only refuse it; then the next valid path is tried.
     /// A path is valid when the leaf names the server (RFC 9525), every certificate is within its validity, both ends
-    /// inclusive, and may stand in its place by the policy, and OpenSSL verifies it (RFC 5280, section 6). `tracing` is
-    /// told of every path that was walked. Throws ``TrustError/refused(best:)`` when valid paths exist and none was
-    /// accepted, ``TrustError/untrusted(_:)`` when none is valid.
+    /// inclusive, and satisfies the policy for its position, and OpenSSL verifies it (RFC 5280, section 6). `tracing` is
+    /// called for every path that was tried.
     public func evaluate(
-        at time: Date, accepting: (VerifiedPath) -> Bool = { _ in true }, tracing: (TrustAttempt) -> Void = { _ in }
+        at time: Date, tracing: (TrustAttempt) -> Void = { _ in }
+    ) throws(TrustFinding) -> VerifiedPath {
+        let result = evaluation(at: time, tracing: tracing)
+        guard let path = result.accepted else { throw result.finding }
+        return verified(path)
+    }
+
+    /// Returns a valid path as of `time` that `accepting` accepts.
+    ///
+    /// `accepting` is called for each valid path, best first, and can only refuse it; then the next valid path is tried.
+    /// Throws ``TrustError/refused(best:)`` when valid paths exist and none was accepted, ``TrustError/untrusted(_:)``
+    /// when none is valid.
+    public func evaluate(
+        at time: Date, accepting: (VerifiedPath) -> Bool, tracing: (TrustAttempt) -> Void = { _ in }
     ) throws(TrustError) -> VerifiedPath {
         let result = evaluation(at: time, accepting: accepting, tracing: tracing)
         if let path = result.accepted { return verified(path) }
@@ -46,18 +57,17 @@ public final class ServerTrust: Sendable {
 
     /// Every valid path as of `time`, best first, at most `limit`: each way in which a client could anchor the chain.
     ///
-    /// Throws ``TrustError/untrusted(_:)`` when there is none. The budgets of an evaluation hold for all paths together.
-    public func allPaths(at time: Date, limit: Int) throws(TrustError) -> [VerifiedPath] {
+    /// Throws the most useful reason when there is none. The budgets of an evaluation apply to all paths together.
+    public func allPaths(at time: Date, limit: Int) throws(TrustFinding) -> [VerifiedPath] {
+        guard limit > 0 else { return [] }
         var paths: [VerifiedPath] = []
-        guard limit > 0 else { return paths }
-        do throws(TrustError) {
-            _ = try evaluate(at: time) { path in
+        let result = evaluation(
+            at: time,
+            accepting: { path in
                 paths.append(path)
                 return paths.count >= limit
-            }
-        } catch {
-            guard case .refused = error else { throw error }
-        }
+            })
+        guard !paths.isEmpty else { throw result.finding }
         return paths
     }
 
@@ -65,7 +75,7 @@ public final class ServerTrust: Sendable {
     /// the issuers leave no other way.
     package func allPaths(
         beside path: VerifiedPath, at time: Date, limit: Int
-    ) throws(TrustError) -> [VerifiedPath] {
+    ) throws(TrustFinding) -> [VerifiedPath] {
         let builder = PathBuilder(
             leaf: presented.leaf, intermediates: presented.intermediates, store: store,
             time: Int64(time.timeIntervalSince1970.rounded(.down)))

@@ -30,11 +30,11 @@ enum Verdict: Sendable {
     /// The chain is trusted, and holds what the policy denies.
     case denied(PinMatch, VerifiedPath, port: Int)
     /// The chain is trusted, and its rule has ended: clients refuse the server, or pin no more.
-    case expired(PinDecision, PinningRule, VerifiedPath)
+    case expired(PinningRule, VerifiedPath, reason: String)
     /// The policy has no rule for it. Nothing else was looked at.
     case unlisted(policy: String)
     /// The chain is not trusted; pins were not judged.
-    case untrusted(TrustError)
+    case untrusted(TrustFinding)
     /// There was no chain to judge.
     case unreachable(TransportError)
 
@@ -56,8 +56,8 @@ enum Verdict: Sendable {
         case .expired, .keyExpired: .expired
         case .unlisted: .notCovered
         case .noCertificate: .noCertificate
-        case .untrusted(.untrusted(let finding)) where finding.rule == .nameMismatch: .nameMismatch
-        case .untrusted(.untrusted(let finding)) where finding.rule == .expired: .chainExpired
+        case .untrusted(let finding) where finding.rule == .nameMismatch: .nameMismatch
+        case .untrusted(let finding) where finding.rule == .expired: .chainExpired
         case .untrusted: .untrusted
         case .unreachable: .unreachable
         }
@@ -66,7 +66,7 @@ enum Verdict: Sendable {
     /// The verified path, where there is one.
     var path: VerifiedPath? {
         switch self {
-        case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, _, let path),
+        case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, let path, _),
             .exportRefused(_, let path, _):
             path
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.path
@@ -77,7 +77,7 @@ enum Verdict: Sendable {
     /// The rule that decided, where there is one.
     var rule: PinningRule? {
         switch self {
-        case .matched(_, _, let rule), .expired(_, let rule, _), .keyMatched(_, let rule), .keyExpired(let rule, _),
+        case .matched(_, _, let rule), .expired(let rule, _, _), .keyMatched(_, let rule), .keyExpired(let rule, _),
             .noCertificate(let rule, _):
             rule
         case .trusted(_, let rule), .keyStrange(_, let rule), .exportRefused(_, _, let rule): rule
@@ -101,7 +101,7 @@ extension Verdict {
         switch expectation {
         case .unlisted(let file): self = .unlisted(policy: file.path)
         case .trust:
-            do throws(TrustError) {
+            do throws(TrustFinding) {
                 self = .trusted(try trust.evaluate(at: time), nil)
             } catch {
                 self = .untrusted(error)
@@ -113,27 +113,26 @@ extension Verdict {
     private init(on trust: ServerTrust, port: Int, by policy: PinningPolicy, time: Date) {
         do throws(PinningError) {
             let accepted = try policy.evaluate(trust, port: port, at: time)
-            self.init(accepted.decision, accepted.path)
+            self.init(accepted)
         } catch {
             switch error {
             case .untrusted(let error): self = .untrusted(error)
             case .mismatch(let mismatch): self = .mismatch(mismatch)
             case .denied(let match, let path, let port): self = .denied(match, path, port: port)
-            case .expired(let rule, let path, let port): self = .expired(.expired(rule, path, port: port), rule, path)
+            case .expired(let rule, let path, _): self = .expired(rule, path, reason: error.description)
             case .unlisted: self = .unlisted(policy: "the policy")
             }
         }
     }
 
-    private init(_ decision: PinDecision, _ path: VerifiedPath) {
+    private init(_ accepted: AcceptedPath) {
+        let (path, decision) = (accepted.path, accepted.decision)
         switch decision {
         case .matched(let matches, let rule): self = .matched(path, matches, rule)
-        case .forgiven(let mismatch), .mismatch(let mismatch): self = .mismatch(mismatch)
+        case .forgiven(let mismatch): self = .mismatch(mismatch)
         case .bypassed(let mismatch): self = .bypassed(mismatch)
         case .unpinned(let rule): self = .trusted(path, rule)
-        case .stopped(let rule), .expired(let rule, _, _): self = .expired(decision, rule, path)
-        case .denied(let match, let path, let port): self = .denied(match, path, port: port)
-        case .unlisted: self = .unlisted(policy: "the policy")
+        case .stopped(let rule): self = .expired(rule, path, reason: decision.description)
         }
     }
 }

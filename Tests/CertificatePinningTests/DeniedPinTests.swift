@@ -21,7 +21,7 @@ struct DeniedPinTests {
             let deny = [try certificate.pin(name: "lost")]
             let policy = try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: deny)
             #expect(try policy.verdict(server.trust) == "refused: denied")
-            #expect(policy.decide(try server.path, port: 443, at: TestServer.time).verdict == "refused: denied")
+            #expect(policy.outcome(try server.path, port: 443, at: TestServer.time).verdict == "refused: denied")
         }
         let whole = [Pin(.certificate(try server.root.parsed.fingerprint))]
         #expect(
@@ -77,7 +77,7 @@ struct DeniedPinTests {
         let pin = try server.root.pin(name: "lost")
         let policy = try PinningPolicy(pins: [server.leaf.pin()], deny: [pin])
         #expect(
-            policy.decide(try server.path, port: 443, at: TestServer.time).description == """
+            policy.outcome(try server.path, port: 443, at: TestServer.time).description == """
                 api.example.test port 443 is refused: the policy denies \(pin.object) (lost), which is the root of its \
                 path, CN=Test Root: serve a chain without it
                 """)
@@ -101,7 +101,7 @@ struct DeniedPinTests {
         #expect(
             try PinningPolicy(pins: pins, pinsBypassedOutside: system, deny: [other.root.pin()]).verdict(proxied)
                 == "refused: denied")
-        let decision = policy.decide(
+        let decision = policy.outcome(
             try proxied.evaluate(at: TestServer.time), port: 443, at: TestServer.time)
         #expect(decision.description.hasPrefix("PINS ARE BYPASSED: the path ends outside of the system's anchors"))
     }

@@ -180,7 +180,7 @@ struct PinAttackTests {
     func missingRoleText() throws {
         let policy = try PinningPolicy(
             pins: [victim.root.pin(name: "root"), attacker.leaf.pin()], requirement: .eachOf([.leaf, .root]))
-        let mismatch = try #require(policy.decide(try victim.path, port: 443, at: TestServer.time).mismatch)
+        let mismatch = try #require(policy.outcome(try victim.path, port: 443, at: TestServer.time).mismatch)
         #expect(mismatch.description.contains("for api.example.test requires a match as leaf"))
         #expect(mismatch.description.contains("  any  root  matches as root\n"))
     }

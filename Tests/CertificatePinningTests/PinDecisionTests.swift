@@ -34,7 +34,7 @@ struct PinDecisionTests {
             (server.root, [.root, .ca, .any]),
         ]
         for (certificate, roles) in accepted {
-            let decision = try PinningPolicy(pins: [certificate.pin(role)]).decide(path, port: 443, at: TestServer.time)
+            let decision = try PinningPolicy(pins: [certificate.pin(role)]).outcome(path, port: 443, at: TestServer.time)
             #expect(decision.verdict == (roles.contains(role) ? "accepted: matched" : "refused: mismatch"))
             #expect(decision.isAccepted == roles.contains(role))
         }
@@ -66,7 +66,7 @@ struct PinDecisionTests {
             ([other, try stranger.root.pin()], .eachOf([.leaf, .root]), [.leaf, .root]), ([other], .any, [.any]),
         ]
         for (pins, requirement, unmet) in rows {
-            let decision = try PinningPolicy(pins: pins, requirement: requirement).decide(
+            let decision = try PinningPolicy(pins: pins, requirement: requirement).outcome(
                 path, port: 443, at: TestServer.time)
             #expect(decision.isAccepted == (unmet == nil))
             #expect(decision.mismatch?.unmetRoles == unmet)
@@ -77,7 +77,7 @@ struct PinDecisionTests {
     func matches() throws {
         let pins = [try server.root.pin(name: "r"), try stranger.leaf.pin(), try server.leaf.pin(.leaf, name: "l")]
         let matches = try #require(
-            try PinningPolicy(pins: pins).decide(try server.path, port: 443, at: TestServer.time).matches)
+            try PinningPolicy(pins: pins).outcome(try server.path, port: 443, at: TestServer.time).matches)
         #expect(matches.map(\.pin.name) == ["l", "r"])
         #expect(matches.map(\.index) == [0, 2])
         #expect(matches.map(\.role) == [.leaf, .root])
@@ -105,7 +105,7 @@ struct PinDecisionTests {
         let rule = PinningRule(host: try ServerName("other.test"), pins: [try stranger.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], unlisted: hosts)
         let expected = hosts == .trust ? "accepted: unpinned" : "refused: unlisted"
-        #expect(policy.decide(try server.path, port: 443, at: TestServer.time).verdict == expected)
+        #expect(policy.outcome(try server.path, port: 443, at: TestServer.time).verdict == expected)
         #expect(try policy.verdict(server.trust) == expected)
         let untrusted = try TestServer.trust(sent: [server.leaf], anchors: [stranger.root])
         #expect(policy.verdict(untrusted) == (hosts == .trust ? "refused: untrusted" : "refused: unlisted"))
@@ -131,7 +131,7 @@ struct PinDecisionTests {
         for (mode, expected) in rows {
             let policy = try PinningPolicy(pins: wrong, mode: mode)
             #expect(try policy.verdict(server.trust) == expected)
-            #expect(policy.decide(try server.path, port: 443, at: TestServer.time).verdict == expected)
+            #expect(policy.outcome(try server.path, port: 443, at: TestServer.time).verdict == expected)
             #expect(policy.verdict(untrusted) == "refused: untrusted")
             #expect(try policy.verdict(server.trust, at: TestServer.time + 20 * 365 * 86400) == "refused: untrusted")
             let forAll = try PinningPolicy(rules: [

@@ -16,11 +16,7 @@ struct PinFailureReportTests {
         let stranger = try TestServer("Stranger")
         let policy = try PinningPolicy(
             pins: [stranger.leaf.pin(.leaf)], mode: isEnforced ? .enforce : .report, expiry: expiry)
-        let mismatch: PinMismatch? =
-            switch policy.decide(try server.path, port: 8443, at: TestServer.time) {
-            case .mismatch(let mismatch), .forgiven(let mismatch): mismatch
-            default: nil
-            }
+        let mismatch = policy.outcome(try server.path, port: 8443, at: TestServer.time).mismatch
         return PinFailureReport(
             try #require(mismatch), served: served ?? [server.leaf.derBytes, server.intermediate.derBytes],
             at: TestServer.time)

@@ -74,7 +74,7 @@ struct PinningExpiryTests {
             for (seconds, expected) in [(-1.0, before), (0, after), (1, after), (-1, before), (86_400, after)] {
                 let time = TestServer.time + seconds
                 #expect(try policy.verdict(server.trust, at: time) == expected)
-                #expect(policy.decide(try server.path, port: 443, at: time).verdict == expected)
+                #expect(policy.outcome(try server.path, port: 443, at: time).verdict == expected)
             }
         }
     }
@@ -96,7 +96,7 @@ struct PinningExpiryTests {
                 host: try ServerName(TestServer.name), pins: [try stranger.leaf.pin()],
                 expiry: PinningExpiry(at: end.end, then: action), location: location)
             let policy = try PinningPolicy(rules: [rule])
-            return policy.decide(try server.path, port: 443, at: TestServer.time).description
+            return policy.outcome(try server.path, port: 443, at: TestServer.time).description
         }
         #expect(
             try text(.stopPinning) == """
@@ -119,14 +119,15 @@ struct PinningExpiryTests {
     @Test("A policy says until when its decisions about a host hold")
     func nextExpiry() throws {
         let end = TestServer.time
-        let name = try ServerName(TestServer.name)
-        func policy(_ mode: PinningMode) throws -> PinningPolicy {
-            try PinningPolicy(pins: [server.leaf.pin()], mode: mode, expiry: PinningExpiry(at: end, then: .fail))
+        func rule(_ mode: PinningMode, _ expiry: PinningExpiry?) throws -> PinningRule? {
+            try PinningPolicy(pins: [server.leaf.pin()], mode: mode, expiry: expiry)
+                .decide(try server.path, port: 443, at: end - 1).rule
         }
-        #expect(try policy(.enforce).nextExpiry(for: name, port: 443, after: end - 1) == end)
-        #expect(try policy(.enforce).nextExpiry(for: name, port: 443, after: end) == nil)
-        #expect(try policy(.off).nextExpiry(for: name, port: 443, after: end - 1) == nil)
-        #expect(try policy(.enforce).nextExpiry(for: ServerName("other.test"), port: 443, after: end - 1) == nil)
-        #expect(try PinningPolicy(pins: [server.leaf.pin()]).nextExpiry(for: name, port: 443, after: end - 1) == nil)
+        let expiry = PinningExpiry(at: end, then: .fail)
+        #expect(try rule(.enforce, expiry)?.nextExpiry(after: end - 1) == end)
+        #expect(try rule(.enforce, expiry)?.nextExpiry(after: end) == nil)
+        #expect(try rule(.off, expiry)?.nextExpiry(after: end - 1) == nil)
+        let endless = try #require(try rule(.enforce, nil))
+        #expect(endless.nextExpiry(after: end - 1) == nil)
     }
 }

@@ -38,7 +38,7 @@ struct PolicyDraftTests {
         #expect(rules[1].pins.map(\.name) == ["pin-x-shop.example.test-leaf", "test-intermediate", "test-root"])
         #expect(rules[3].pins.map(\.name) == ["alone.test-leaf"])
         for (path, port) in paths {
-            #expect(file.policy.decide(path, port: port, at: TestServer.time).verdict == "accepted: matched")
+            #expect(file.policy.outcome(path, port: port, at: TestServer.time).verdict == "accepted: matched")
         }
 
         // Two backup keys for one host are two files.

@@ -61,15 +61,21 @@ extension PinningPolicy {
         do throws(PinningError) {
             return "accepted: \(try evaluate(trust, port: port, at: time).decision.name)"
         } catch {
-            return "refused: \(error.decision?.name ?? "untrusted")"
+            return "refused: \(error.name)"
+        }
+    }
+
+    /// The decision on a path, or the refusal.
+    func outcome(_ path: VerifiedPath, port: Int, at time: Date) -> Result<PinDecision, PinningError> {
+        do throws(PinningError) {
+            return .success(try decide(path, port: port, at: time))
+        } catch {
+            return .failure(error)
         }
     }
 }
 
 extension PinDecision {
-    /// The same for a decision alone.
-    var verdict: String { (isAccepted ? "accepted: " : "refused: ") + name }
-
     fileprivate var name: String {
         switch self {
         case .matched: "matched"
@@ -77,21 +83,49 @@ extension PinDecision {
         case .forgiven: "forgiven"
         case .bypassed: "bypassed"
         case .stopped: "stopped"
+        }
+    }
+}
+
+extension PinningError {
+    fileprivate var name: String {
+        switch self {
         case .denied: "denied"
         case .expired: "expired"
         case .mismatch: "mismatch"
         case .unlisted: "unlisted"
+        case .untrusted: "untrusted"
+        }
+    }
+}
+
+extension Result<PinDecision, PinningError> {
+    /// The same words for a decision alone.
+    var verdict: String {
+        switch self {
+        case .success(let decision): "accepted: \(decision.name)"
+        case .failure(let error): "refused: \(error.name)"
+        }
+    }
+
+    var isAccepted: Bool { if case .success = self { true } else { false } }
+
+    var description: String {
+        switch self {
+        case .success(let decision): decision.description
+        case .failure(let error): error.description
         }
     }
 
     var mismatch: PinMismatch? {
         switch self {
-        case .mismatch(let mismatch), .forgiven(let mismatch), .bypassed(let mismatch): mismatch
+        case .success(.forgiven(let mismatch)), .success(.bypassed(let mismatch)), .failure(.mismatch(let mismatch)):
+            mismatch
         default: nil
         }
     }
 
     var matches: [PinMatch]? {
-        if case .matched(let matches, _) = self { matches } else { nil }
+        if case .success(.matched(let matches, _)) = self { matches } else { nil }
     }
 }

@@ -57,6 +57,6 @@ struct OtherStackTests {
         #expect(try trust.allPaths(at: time, limit: 0).isEmpty)
         let strangers = TrustStore(certificates: [])
         let untrusted = ServerTrust(presented: presented, name: trust.name, store: strangers)
-        #expect(throws: TrustError.self) { try untrusted.allPaths(at: time, limit: 10) }
+        #expect(throws: TrustFinding.self) { try untrusted.allPaths(at: time, limit: 10) }
     }
 }

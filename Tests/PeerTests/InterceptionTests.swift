@@ -23,7 +23,7 @@ struct InterceptionTests {
 
         let error = try await session(.pinning(site.origin.key.pin, host: "localhost")).failure(url)
         #expect(error.code == .serverCertificateUntrusted)
-        if case .mismatch = error.pinDecision {} else { Issue.record("not a mismatch: \(error)") }
+        if case .mismatch = error.pinningError {} else { Issue.record("not a mismatch: \(error)") }
         let refused = try await interceptor.log.lines(2)
         #expect(refused.count == 2)
         #expect(refused[0] == tunnel)

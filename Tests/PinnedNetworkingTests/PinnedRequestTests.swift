@@ -53,12 +53,12 @@ struct PinnedRequestTests {
             for line in [try site.leaf.pin, try site.intermediate.pin, try site.root.pin, strangePin] {
                 #expect(text.contains(line))
             }
-            guard case .mismatch(let mismatch) = error.pinDecision else {
+            guard case .mismatch(let mismatch) = error.pinningError else {
                 Issue.record("no decision: \(error.userInfo)")
                 return
             }
             #expect(mismatch.path.certificates.count == 3)
-            #expect(error.userInfo[URLError.pinDecisionKey] is PinDecision)
+            #expect(error.userInfo[URLError.pinningErrorKey] is PinningError)
             await expectNoRequest(server)
         }
     }
@@ -92,7 +92,8 @@ struct PinnedRequestTests {
             }
             let error = try await session.failure()
             #expect(error.code == .serverCertificateHasUnknownRoot)
-            #expect(error.pinDecision == nil)
+            guard case .untrusted(let finding) = error.pinningError else { throw error }
+            #expect(finding.rule == .unknownIssuer)
             await expectNoRequest(server)
         }
     }
@@ -157,7 +158,7 @@ struct PinnedRequestTests {
             let refusing = try site.session(server, policy: .pinning(strangePin, unlisted: .refuse))
             let error = try await refusing.failure("https://other.test/")
             #expect(error.code == .serverCertificateUntrusted)
-            guard case .unlisted? = error.pinDecision else {
+            guard case .unlisted? = error.pinningError else {
                 Issue.record("no decision: \(error.userInfo)")
                 return
             }

@@ -56,11 +56,10 @@ private struct Examination {
             switch accepted.decision {
             case .matched(let matches, _):
                 return matches.allSatisfy(\.pin.isBackup) ? [.onlyBackup(matches.map(\.pin))] : []
-            case .forgiven(let mismatch), .bypassed(let mismatch), .mismatch(let mismatch):
-                return causes(of: mismatch)
+            case .forgiven(let mismatch), .bypassed(let mismatch): return causes(of: mismatch)
             case .stopped(let rule): return ended(rule)
-            case .unpinned(nil), .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
-            case .unpinned, .denied, .expired: return []
+            case .unpinned(nil): return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
+            case .unpinned: return []
             }
         } catch {
             switch error {
@@ -68,8 +67,7 @@ private struct Examination {
             case .expired(let rule, _, _): return ended(rule)
             case .mismatch(let mismatch): return causes(of: mismatch)
             case .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
-            case .untrusted(.untrusted(let finding)): return causes(of: finding)
-            case .untrusted: return []
+            case .untrusted(let finding): return causes(of: finding)
             }
         }
     }

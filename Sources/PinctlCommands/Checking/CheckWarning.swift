@@ -112,7 +112,7 @@ struct CheckWarnings: Sendable {
             return []
         }
         let failing = paths.filter { path in
-            if case .matched = policy.decide(path, port: Int(port), at: time) { false } else { true }
+            if case .matched? = try? policy.decide(path, port: Int(port), at: time) { false } else { true }
         }
         guard !failing.isEmpty else { return [] }
         var anchors: [String] = []

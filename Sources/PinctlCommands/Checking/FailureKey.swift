@@ -20,7 +20,7 @@ extension VerdictText {
         switch verdict {
         case .unreachable(let error): "unreachable: \(error.reasonWord)"
         case .unlisted where causes.isEmpty: "not covered: no rule of the policy reaches them"
-        case .untrusted(.untrusted(let finding)) where causes.isEmpty: finding.groupTitle
+        case .untrusted(let finding) where causes.isEmpty: finding.groupTitle
         case .keyMismatch: "key mismatch: \(causeTitle)"
         default: causeTitle
         }
@@ -41,15 +41,14 @@ extension Verdict {
     /// What tells failures with the same verdict apart, besides their causes.
     fileprivate var operands: [String] {
         switch self {
-        case .untrusted(.untrusted(let finding)): [finding.rule.rawValue, finding.groupOperand]
-        case .untrusted: []
+        case .untrusted(let finding): [finding.rule.rawValue, finding.groupOperand]
         case .unreachable(let error): [error.reasonWord]
         case .denied(let match, _, _): ["\(match.pin.object)"]
         case .keyDenied(let pin): ["\(pin.object)"]
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             [mismatch.path.anchor.spkiFingerprint.description]
         case .exportRefused(let refusals, _, _): refusals.map(\.finding)
-        case .expired(_, let rule, _), .keyExpired(let rule, _), .noCertificate(let rule, _): [rule.host.description]
+        case .expired(let rule, _, _), .keyExpired(let rule, _), .noCertificate(let rule, _): [rule.host.description]
         case .keyStrange(_, let rule): rule.map { [$0.host.description] } ?? []
         case .matched, .trusted, .keyMatched, .unlisted: []
         }

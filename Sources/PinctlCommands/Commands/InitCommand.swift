@@ -54,7 +54,7 @@ extension CommandDefinition {
                 for endpoint in names {
                     let trust = ServerTrust(
                         presented: chain, name: endpoint.name, store: judge.store, policy: judge.policy)
-                    do throws(TrustError) {
+                    do throws(TrustFinding) {
                         draft.add(try trust.evaluate(at: judge.time), port: Int(endpoint.port), anchors: anchors)
                     } catch {
                         console.problem(

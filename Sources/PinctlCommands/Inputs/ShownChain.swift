@@ -27,14 +27,12 @@ struct ShownChain: Sendable {
         let unnamed = ChainTrust(presented: presented, store: judge.store, policy: judge.policy)
         if let name {
             let trust = ServerTrust(presented: presented, name: name, store: judge.store, policy: judge.policy)
-            do throws(TrustError) {
+            do throws(TrustFinding) {
                 paths = try trust.allPaths(at: judge.time, limit: Self.pathLimit).map(\.certificates)
                 finding = nil
                 return
-            } catch .untrusted(let reason) {
-                finding = reason
             } catch {
-                finding = nil
+                finding = error
             }
             // A chain for another name has its paths too, and they tell whose it is.
             paths = (try? unnamed.allPaths(at: judge.time, limit: Self.pathLimit))?.map(\.certificates) ?? []

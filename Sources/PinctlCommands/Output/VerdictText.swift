@@ -71,8 +71,8 @@ struct VerdictText {
         case .keyDenied(let pin): return "the policy denies this key, \(pin.title): make another one"
         case .keyExpired(let rule, let expiry):
             return "the rule has ended at \(expiry.end.rfc3339) (\(rule.origin)): ship a policy with a later end"
-        case .denied(let match, let path, let port): return "\(PinDecision.denied(match, path, port: port))"
-        case .expired(let decision, _, _): return "\(decision)"
+        case .denied(let match, let path, let port): return "\(PinningError.denied(match, path, port: port))"
+        case .expired(_, _, let reason): return reason
         case .unlisted(let policy): return "not covered: \(policy) has no rule for it: add one"
         case .noCertificate(let rule, let names):
             let more = names.count > 5 ? " and \(names.count - 5) more" : ""
@@ -80,8 +80,7 @@ struct VerdictText {
             return
                 "no certificate of the files is valid for it\(valid) (\(rule.origin)): have one issued for this name too, "
                 + "or check the host's own certificate with the others"
-        case .untrusted(.untrusted(let finding)): return "not trusted [\(finding.rule.rawValue)]: \(finding)"
-        case .untrusted(let error): return "not trusted: \(error)"
+        case .untrusted(let finding): return "not trusted [\(finding.rule.rawValue)]: \(finding)"
         case .unreachable(let reason): return "unreachable: \(reason)"
         }
     }
@@ -171,7 +170,7 @@ extension Verdict {
         switch self {
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             "pin mismatch: \(mismatch.finding)"
-        case .untrusted(let error): "not trusted: \(error)"
+        case .untrusted(let finding): "not trusted: \(finding)"
         case .keyStrange: "pin mismatch: the key is no pin of the rules for it"
         case .noCertificate: "no certificate of the files is valid for the host"
         case .exportRefused(let refusals, _, _): "refused by \(refusals.map(\.finding).joined(separator: "; "))"
@@ -194,8 +193,8 @@ extension VerdictText {
         case .keyDenied(let pin): members.append(("denied", .string("\(pin.object)")))
         case .keyStrange(_, nil): break
         case .denied(let match, _, _): members.append(("denied", .string("\(match.pin.object)")))
-        case .expired(_, let rule, _): members += Self.members(of: rule, [])
-        case .untrusted(let error): members += Self.members(of: error)
+        case .expired(let rule, _, _): members += Self.members(of: rule, [])
+        case .untrusted(let finding): members += finding.members
         case .unreachable(let error):
             members += [("reason", .string(error.description)), ("unreachable", .string(error.reasonWord))]
         case .unlisted(let policy): members.append(("policy", .string(policy)))
@@ -249,11 +248,6 @@ extension VerdictText {
         [
             "cause": .string(cause.identifier), "finding": .string(cause.finding), "remedy": .string(cause.remedy),
         ]
-    }
-
-    private static func members(of error: TrustError) -> [(String, JSON)] {
-        guard case .untrusted(let finding) = error else { return [("reason", .string(error.description))] }
-        return finding.members
     }
 
     private static func members(of rule: PinningRule, _ matches: [PinMatch]) -> [(String, JSON)] {

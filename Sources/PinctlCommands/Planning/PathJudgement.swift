@@ -37,21 +37,27 @@ extension ReleaseRule {
     func judge(_ path: VerifiedPath, under store: String? = nil, at time: Date) -> PathJudgement {
         switch system {
         case .policy(let policy, let port, _):
-            switch policy.decide(path, port: port, at: time) {
-            case .matched(let matches, _):
-                return .matched(matches.map { PlannedMatch(pin: CanonicalPin($0.pin), index: $0.index) })
-            case .unpinned(nil): return .unpinned
-            case .unpinned: return .off(since: nil)
-            case .forgiven: return .tolerated("the mismatch is only reported")
-            case .bypassed(let mismatch):
-                // A store that has a name is that of clients, to whom its roots are no local ones.
-                guard store == nil || anchors != nil else { return mismatched(mismatch.unmetRoles) }
-                return .tolerated("\(bypass ?? "pins are bypassed"), and this one does")
-            case .stopped(let rule): return .off(since: rule.expiry?.end.day)
-            case .mismatch(let mismatch): return mismatched(mismatch.unmetRoles)
-            case .denied(let match, _, _): return Self.denied(match.pin.name ?? "\(match.pin.object)")
-            case .expired(let rule, _, _): return Self.ended(rule.expiry?.end.day)
-            case .unlisted: return Self.unlisted
+            do throws(PinningError) {
+                switch try policy.decide(path, port: port, at: time) {
+                case .matched(let matches, _):
+                    return .matched(matches.map { PlannedMatch(pin: CanonicalPin($0.pin), index: $0.index) })
+                case .unpinned(nil): return .unpinned
+                case .unpinned: return .off(since: nil)
+                case .forgiven: return .tolerated("the mismatch is only reported")
+                case .bypassed(let mismatch):
+                    // A store that has a name is that of clients, to whom its roots are no local ones.
+                    guard store == nil || anchors != nil else { return mismatched(mismatch.unmetRoles) }
+                    return .tolerated("\(bypass ?? "pins are bypassed"), and this one does")
+                case .stopped(let rule): return .off(since: rule.expiry?.end.day)
+                }
+            } catch {
+                switch error {
+                case .mismatch(let mismatch): return mismatched(mismatch.unmetRoles)
+                case .denied(let match, _, _): return Self.denied(match.pin.name ?? "\(match.pin.object)")
+                case .expired(let rule, _, _): return Self.ended(rule.expiry?.end.day)
+                case .unlisted: return Self.unlisted
+                case .untrusted(let finding): return .refused(finding.description, isMismatch: false)
+                }
             }
         case .dialect(_, let policy):
             return inEveryZone(at: time) { judgement(of: policy.decide(path.certificates, by: rules, under: $0)) }

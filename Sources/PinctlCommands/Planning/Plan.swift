@@ -152,7 +152,7 @@ struct Plan {
         if let known = found[key] { return known }
         let trust = ServerTrust(presented: chain, name: host, store: store, policy: policy)
         let result: FoundPaths
-        do throws(TrustError) {
+        do throws(TrustFinding) {
             result = .paths(try trust.allPaths(at: time, limit: Self.pathLimit))
         } catch {
             result = .untrusted(error.description)

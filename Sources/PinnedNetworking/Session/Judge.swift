@@ -1,3 +1,4 @@
+import CertificatePinning
 import CertificateTrust
 import HTTPMessages
 import TLSTransport
@@ -69,44 +70,120 @@ struct Judge: Sendable {
         if server.isJudgedForSession {
             await observe(server)
         } else {
-            let judgement = try await question(server.trust, .reused).judge()
-            guard judgement.acceptance(for: task) == server.approval.acceptance else {
+            let judged = try await judge(server.trust, on: .reused)
+            guard judged.approval.acceptance == server.approval.acceptance else {
                 throw ServerTrustRefusal.rejected(name)
             }
         }
         guard let open = server.identityQuestion else { return true }
-        return try await identityQuestion().choose(open.issuers)?.digest == open.shown
+        return try await identityQuestion.choose(open.issuers)?.digest == open.shown
     }
 
     /// Tells the observer about a server that the task's delegates were asked about, or needn't be. Off the event loop,
     /// since the observer is the program's own code.
     func observe(_ server: JudgedServer) async {
-        if session.settings.observer != nil { question(server.trust, .reused).observe(server) }
+        tell(server.outcome, .reused)
+    }
+
+    // MARK: Judging
+
+    /// Asks the delegates about a server and judges it. Throws a ``ServerTrustRefusal``, or the error that ended the
+    /// task meanwhile.
+    ///
+    /// Off the event loop: a hostile chain can cost a tenth of a second, which must not delay other transfers.
+    private func judge(
+        _ trust: ServerTrust, on connection: ServerTrustDecision.Connection
+    ) async throws -> JudgedServer {
+        let space = URLProtectionSpace(serverTrust: trust, port: port, protocol: scheme, proxyType: proxyType)
+        task.limit.progress(to: .delegate)
+        let answer = try await session.answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
+        task.limit.progress(to: .handshake)
+        do throws(ServerTrustRefusal) {
+            let now = Date()
+            let start = ContinuousClock.now
+            let outcome = try ServerTrustDecision.Outcome(
+                trust, port: Int(port), answer: answer, policy: policy, at: now)
+            let time = (ContinuousClock.now - start) / .seconds(1)
+            let isForSession = answer.step?.isSessionWide ?? false
+            if connection != .reused { record(outcome, trust, at: now) }
+            tell(outcome, connection)
+            return JudgedServer(
+                trust: trust, outcome: outcome, isJudgedForSession: isForSession, judgingTime: time,
+                approval: approval(outcome, isForSession: isForSession),
+                end: outcome.acceptedPath?.decision.rule?.nextExpiry(after: now))
+        } catch {
+            if connection != .reused, case .refused(.mismatch(let mismatch), _, _, _) = error {
+                report(mismatch, trust, at: Date())
+            }
+            let error = error.explained(trust, by: policy)
+            tell(ServerTrustDecision.Outcome(error), connection)
+            throw error
+        }
+    }
+
+    private var identityQuestion: IdentityQuestion {
+        IdentityQuestion(
+            name: name, port: port, scheme: scheme, proxyType: proxyType, session: session, task: task)
+    }
+
+    private func approval(_ outcome: ServerTrustDecision.Outcome, isForSession: Bool) -> Approval {
+        let acceptance: Approval.Acceptance =
+            switch outcome {
+            case .accepted: .verified
+            case .acceptedByDelegate, .refused: isForSession ? .session : .task(task.taskIdentifier)
+            }
+        return Approval(policy: policy?.digest ?? [], roots: roots, acceptance: acceptance)
+    }
+
+    /// Tells the observer, which is the program's own code.
+    private func tell(_ outcome: ServerTrustDecision.Outcome, _ connection: ServerTrustDecision.Connection) {
+        session.settings.observer?(
+            ServerTrustDecision(
+                host: name, port: Int(port), isProxy: proxyType != nil, connection: connection,
+                taskIdentifier: task.taskIdentifier, outcome: outcome))
+    }
+
+    /// Logs and reports that a server was accepted without its pins.
+    private func record(_ outcome: ServerTrustDecision.Outcome, _ trust: ServerTrust, at time: Date) {
+        switch outcome {
+        case .accepted(let accepted):
+            accepted.decision.log()
+            if case .forgiven(let mismatch) = accepted.decision { report(mismatch, trust, at: time) }
+        case .acceptedByDelegate(let error):
+            NSLog("%@", "PinnedNetworking goes on: a delegate accepted \(name) port \(port): \(error)")
+        case .refused: break
+        }
+    }
+
+    private func report(_ mismatch: PinMismatch, _ trust: ServerTrust, at time: Date) {
+        guard !mismatch.rule.reports.isEmpty, let sink = session.settings.reportSink else { return }
+        sink.take(PinFailureReport(mismatch, served: trust.presented.certificates.map(\.derBytes), at: time))
     }
 
     // MARK: New connections
 
-    /// Judges the server behind a handshake, and lets `goOn` go on with it.
-    ///
-    /// `goOn` gets the verified path, nil when a delegate accepted an untrusted chain, and the question who the client is.
+    /// Judges the server behind a handshake, and has `finish` end it, with the question who the client is.
     @TransportActor
     private func judge<Connection: ~Copyable>(
-        _ pending: consuming PendingConnection,
-        goOn: (consuming PendingConnection, ServerTrustQuestion.Judgement, IdentityQuestion) async throws -> Connection
+        _ pending: consuming PendingConnection, as server: inout JudgedServer?,
+        finish: (consuming PendingConnection, JudgedServer, IdentityQuestion) async throws -> Connection
     ) async throws -> Connection {
-        let question = question(
-            ServerTrust(presented: pending.presented, name: name, store: store), pending.isResumed ? .resumed : .new)
-        let judgement: ServerTrustQuestion.Judgement
+        var judged: JudgedServer
         do {
-            judgement = try await question.judge()
+            let trust = ServerTrust(presented: pending.presented, name: name, store: store)
+            judged = try await judge(trust, on: pending.isResumed ? .resumed : .new)
         } catch {
             await pending.refuse()
             guard proxyType != nil, let refusal = error as? ServerTrustRefusal else { throw error }
             throw ProxyTrustRefusal(name: name, port: port, refusal: refusal)
         }
-        let identity = identityQuestion()
+        let identity = identityQuestion
         do {
-            return try await goOn(pending, judgement, identity)
+            let connection = try await finish(pending, judged, identity)
+            judged.approval.identity = identity.decision
+            judged.identityQuestion = identity.open
+            server = judged
+            return connection
         } catch let error as TransportError {
             throw IdentityRefused(error, shown: identity.decision) ?? error
         }
@@ -117,15 +194,12 @@ struct Judge: Sendable {
     func accept(_ pending: consuming PendingConnection, as server: inout JudgedServer?) async throws
         -> VerifiedConnection
     {
-        var judged: JudgedServer?
-        defer { server = judged }
-        return try await judge(pending) { pending, judgement, identity in
-            let approval = approval(judgement)
-            let connection = try await pending.accept(judgement.path, identity: identity.choose) {
-                approval.with(identity.decision)
+        try await judge(pending, as: &server) { pending, judged, identity in
+            try await pending.accept(judged.path, identity: identity.choose) {
+                var approval = judged.approval
+                approval.identity = identity.decision
+                return approval
             }
-            judged = JudgedServer(judgement, connection.approval, identity.open)
-            return connection
         }
     }
 
@@ -134,70 +208,43 @@ struct Judge: Sendable {
     func acceptProxy(
         _ pending: consuming PendingConnection, as server: inout JudgedServer?
     ) async throws -> BareConnection {
-        var judged: JudgedServer?
-        defer { server = judged }
-        return try await judge(pending) { pending, judgement, identity in
-            let connection = try await pending.acceptProxy(judgement.path, identity: identity.choose)
-            judged = JudgedServer(judgement, approval(judgement).with(identity.decision), identity.open)
-            return connection
+        try await judge(pending, as: &server) { pending, judged, identity in
+            try await pending.acceptProxy(judged.path, identity: identity.choose)
         }
-    }
-
-    private func approval(_ judgement: ServerTrustQuestion.Judgement) -> Approval {
-        Approval(policy: policy?.digest ?? [], roots: roots, acceptance: judgement.acceptance(for: task))
-    }
-
-    private func identityQuestion() -> IdentityQuestion {
-        IdentityQuestion(
-            name: name, port: port, scheme: scheme, proxyType: proxyType, session: session, task: task)
-    }
-
-    private func question(
-        _ trust: ServerTrust, _ connection: ServerTrustDecision.Connection
-    ) -> ServerTrustQuestion {
-        ServerTrustQuestion(
-            trust: trust, port: port, scheme: scheme, proxyType: proxyType, connection: connection, policy: policy,
-            session: session, task: task)
     }
 }
 
 /// A server of a connection, and how it came to be accepted.
 struct JudgedServer: Sendable {
     let trust: ServerTrust
-    /// Nil when a delegate accepted the server without one.
-    let path: VerifiedPath?
-    let approval: Approval
-    /// Whether the session's delegate answered for every task, so that the next one asks nobody.
+    /// Accepted, by the policy or by a delegate.
+    let outcome: ServerTrustDecision.Outcome
+    /// Whether the session's delegate answered for every task, so that later tasks don't ask again.
     let isJudgedForSession: Bool
-    /// Who the client is, if the next task's delegates are to be asked as well.
-    let identityQuestion: IdentityQuestion.Open?
-    /// Seconds that it took.
+    /// Seconds that it took to verify the chain and compare the pins.
     let judgingTime: TimeInterval
-    /// When the rule that decided ends.
-    private let end: Date?
+    fileprivate(set) var approval: Approval
+    /// The question who the client is, if the next task's delegates are to be asked as well.
+    fileprivate(set) var identityQuestion: IdentityQuestion.Open?
+    /// When the rule that decided expires.
+    fileprivate let end: Date?
 
-    fileprivate init(
-        _ judgement: ServerTrustQuestion.Judgement, _ approval: Approval, _ identityQuestion: IdentityQuestion.Open?
-    ) {
-        self.identityQuestion = identityQuestion
-        trust = judgement.trust
-        path = judgement.path
-        self.approval = approval
-        isJudgedForSession = judgement.isForSession
-        end = judgement.end
-        judgingTime = judgement.time
-    }
+    /// `nil` when a delegate accepted the server without one.
+    var path: VerifiedPath? { outcome.acceptedPath?.path }
 
-    /// A path that was valid when the connection was made can end while it is kept, and so can the rule that accepted it.
+    /// A path that was valid when the connection was made can expire while it is kept, and so can the rule that accepted
+    /// it.
     func isValid(at time: Date) -> Bool {
         (end.map { time < $0 } ?? true) && (path?.certificates.allSatisfy { time <= $0.notAfter } ?? true)
     }
 }
 
-extension Approval {
-    fileprivate func with(_ identity: Identity) -> Approval {
-        var approval = self
-        approval.identity = identity
-        return approval
+extension PinDecision {
+    /// Logs that a server was accepted without its pins.
+    func log() {
+        switch self {
+        case .forgiven, .bypassed, .stopped: NSLog("%@", "PinnedNetworking goes on: \(self)")
+        case .matched, .unpinned: break
+        }
     }
 }

@@ -3,10 +3,10 @@ public struct ServerTrustDecision: Sendable {
     /// What was decided, and why.
     @nonexhaustive
     public enum Outcome: Sendable {
-        /// Verified, and accepted by the policy where there is one. `.forgiven` is a mismatch in report mode.
-        case accepted(VerifiedPath, PinDecision)
-        /// Not verified, for this reason, nil on a reused connection; a delegate accepted it, and no pins hold for the host.
-        case acceptedByDelegate(PinningError?)
+        /// Verified, and accepted by the policy if there is one. `.forgiven` is a mismatch in report mode.
+        case accepted(AcceptedPath)
+        /// Not verified, for this reason. A delegate accepted it, and no pins apply to the host.
+        case acceptedByDelegate(PinningError)
         /// Refused; the text says why. The error is nil when a delegate refused.
         case refused(PinningError?, reason: String)
     }
@@ -17,7 +17,7 @@ public struct ServerTrustDecision: Sendable {
         case new
         /// A handshake that resumed a session; its stored chain was judged again.
         case resumed
-        /// One that an earlier request had left open; the decision about it was made again.
+        /// A connection that an earlier request left open. The decision about it still holds.
         case reused
     }
 
@@ -33,4 +33,70 @@ public struct ServerTrustDecision: Sendable {
     public let taskIdentifier: Int
     /// What was decided, and why.
     public let outcome: Outcome
+}
+
+extension ServerTrustDecision.Outcome {
+    /// Judges a presented chain. The delegates' answer can only narrow what the policy accepts, with one exception: an
+    /// untrusted chain that a delegate accepts for a host without pins.
+    init(
+        _ trust: ServerTrust, port: Int, answer: ChallengeAnswer, policy: PinningPolicy?, at time: Date
+    ) throws(ServerTrustRefusal) {
+        var isAcceptedByDelegate = false
+        switch answer.disposition {
+        case .performDefaultHandling: break
+        case .cancelAuthenticationChallenge: throw .cancelled
+        case .rejectProtectionSpace: throw .rejected(trust.name)
+        case .useCredential:
+            guard case .trust(let accepted)? = answer.credential?.kind, accepted === trust else {
+                throw .foreignCredential(trust.name)
+            }
+            isAcceptedByDelegate = true
+        }
+        do throws(PinningError) {
+            self = .accepted(try Self.evaluate(trust, port, policy, time))
+        } catch {
+            guard isAcceptedByDelegate, case .untrusted = error,
+                policy?.leavesToDelegate(trust, port: port) ?? true
+            else { throw .refused(error, trust.name, port: port) }
+            self = .acceptedByDelegate(error)
+        }
+    }
+
+    private static func evaluate(
+        _ trust: ServerTrust, _ port: Int, _ policy: PinningPolicy?, _ time: Date
+    ) throws(PinningError) -> AcceptedPath {
+        if let policy { return try policy.evaluate(trust, port: port, at: time) }
+        do throws(TrustFinding) {
+            return AcceptedPath(path: try trust.evaluate(at: time), decision: .unpinned(nil))
+        } catch {
+            throw .untrusted(error)
+        }
+    }
+
+    init(_ refusal: ServerTrustRefusal) {
+        if case .refused(let error, _, _, _) = refusal {
+            self = .refused(error, reason: refusal.description)
+        } else {
+            self = .refused(nil, reason: refusal.description)
+        }
+    }
+
+    /// The verified path and why the policy accepts it; `nil` when a delegate accepted the server, and for refusals.
+    var acceptedPath: AcceptedPath? {
+        if case .accepted(let path) = self { path } else { nil }
+    }
+}
+
+extension PinningPolicy {
+    /// Whether an untrusted chain is a delegate's to accept: no pins hold for the host, and no key of it is denied.
+    fileprivate func leavesToDelegate(_ trust: ServerTrust, port: Int) -> Bool {
+        isUnpinned(trust.name, port: port) && deniedPin(among: trust.presented.certificates) == nil
+    }
+
+    /// Whether no pins hold for a host, so that its chain is a delegate's to judge: no rule where unlisted hosts are
+    /// trusted, or a rule that is off. A rule that has stopped pinning still wants a chain that verifies.
+    func isUnpinned(_ name: ServerName, port: Int) -> Bool {
+        guard let rule = rule(for: name, port: port) else { return unlisted == .trust }
+        return rule.mode == .off
+    }
 }

@@ -2,19 +2,19 @@ import HTTPMessages
 import TLSTransport
 
 extension URLError {
-    /// The key in `userInfo` under which a refusal by pins has its `PinDecision`; see ``pinDecision``.
-    public static let pinDecisionKey = "PinnedNetworking.PinDecision"
+    /// The key in `userInfo` for the `PinningError` of a server that was refused; see ``pinningError``.
+    public static let pinningErrorKey = "PinnedNetworking.PinningError"
 
-    /// What the policy decided about the server: `.mismatch`, `.denied`, `.expired` or `.unlisted`; nil when the failure
-    /// is another.
-    public var pinDecision: PinDecision? { errorUserInfo[Self.pinDecisionKey] as? PinDecision }
+    /// The reason why the server was refused: its chain isn't trusted, or the policy refuses it. `nil` for other
+    /// failures, also when a delegate refused the server.
+    public var pinningError: PinningError? { errorUserInfo[Self.pinningErrorKey] as? PinningError }
 
     /// The error that a request ends with, whatever ended it. The text is the reason's own.
     init(_ reason: any Error, url: URL?) {
         var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
         if let url = url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
         if case ServerTrustRefusal.refused(let refusal, _, _, _) = (reason as? ProxyTrustRefusal)?.refusal ?? reason {
-            information[Self.pinDecisionKey] = refusal.decision
+            information[Self.pinningErrorKey] = refusal
         }
         self.init(Code(reason), userInfo: information)
     }
@@ -96,7 +96,7 @@ extension URLError.Code {
     private init(_ reason: ServerTrustRefusal) {
         switch reason {
         case .cancelled: self = .cancelled
-        case .refused(.untrusted(.untrusted(let finding)), _, _, _):
+        case .refused(.untrusted(let finding), _, _, _):
             switch finding.rule {
             case .expired: self = .serverCertificateHasBadDate
             case .notYetValid: self = .serverCertificateNotYetValid

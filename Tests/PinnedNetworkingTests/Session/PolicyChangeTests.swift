@@ -19,7 +19,7 @@ struct PolicyChangeTests {
                 let log = Collected<PinDecision>()
                 let session = try site.session(server, policy: policy) {
                     $0.serverTrustObserver = {
-                        if case .accepted(_, let decision) = $0.outcome { log.append(decision) }
+                        if case .accepted(let accepted) = $0.outcome { log.append(accepted.decision) }
                     }
                 }
                 let first = try? await session.get()
@@ -33,7 +33,7 @@ struct PolicyChangeTests {
                 if action == .fail {
                     let error = try await session.failure()
                     #expect(error.code == .serverCertificateUntrusted)
-                    guard case .expired = error.pinDecision else { throw error }
+                    guard case .expired = error.pinningError else { throw error }
                 } else {
                     #expect(try await session.get().body == "hello")
                     guard case .matched = log.values[0] else { throw URLError(.unknown) }
@@ -150,7 +150,7 @@ struct PolicyChangeTests {
                 }
                 let error = try await session.failure()
                 if isTrusted {
-                    guard case .denied = error.pinDecision else { throw error }
+                    guard case .denied = error.pinningError else { throw error }
                 } else {
                     #expect(error.code == .serverCertificateHasUnknownRoot)
                 }

@@ -36,7 +36,7 @@ private struct WorstCase {
         var policy = policy
         policy.revocation = revocation
         let trust = ServerTrust(presented: chain, name: host, store: store, policy: policy, revocation: evidence)
-        _ = try? trust.evaluate(at: time) { _ in false }
+        _ = try? trust.evaluate(at: time, accepting: { _ in false })
     }
 }
 
