@@ -1,31 +1,32 @@
 public import CertificateTrust
 
-/// How the pin of a key is written elsewhere. The raw value is what a command line calls the spelling.
+/// A notation for the pin of a key. The raw value is the notation's name on the command line.
 @nonexhaustive
 public enum PinSpelling: String, Sendable, Hashable, CaseIterable {
-    /// The digest alone: `C5+lpZ7t…Fr8M=`. TrustKit, Android's network security config, Apple's NSPinnedDomains.
+    /// The base64 digest alone: `C5+lpZ7t…Fr8M=`. Used by TrustKit, Android's network security config and Apple's
+    /// NSPinnedDomains.
     case base64
-    /// 64 hexadecimal digits, lower case.
+    /// 64 lowercase hexadecimal digits.
     case hex
-    /// Hexadecimal digits in pairs, upper case, as `openssl x509 -fingerprint` sets them.
+    /// Uppercase hexadecimal digits in pairs separated by colons, as `openssl x509 -fingerprint` prints them.
     case colon
-    /// curl's `--pinnedpubkey`: `sha256//` and base64.
+    /// The form of curl's `--pinnedpubkey`: `sha256//` and base64.
     case curl
     /// A directive of RFC 7469, section 2.1: `pin-sha256="…"`.
     case hpkp
-    /// OkHttp's CertificatePinner, and this project's own: `sha256/` and base64.
+    /// The form of OkHttp's CertificatePinner, and of this project: `sha256/` and base64.
     case okhttp
-    /// The data of a TLSA record with selector SPKI and SHA-256 (RFC 6698, section 2.1): `3 1 1` for a server's key,
-    /// `2 1 1` for an authority's.
+    /// The data of a TLSA record with selector SPKI and SHA-256 (RFC 6698, section 2.1): `3 1 1` for a server's key, `2
+    /// 1 1` for the key of a CA.
     case tlsa
     /// An element of Android's network security config: `<pin digest="SHA-256">…</pin>`.
     case nsc
     /// An element of Apple's NSPinnedDomains: a dictionary with the key SPKI-SHA256-BASE64.
     case plist
-    /// A pin in Swift with this project's types.
+    /// A pin as Swift source with this project's types.
     case swift
 
-    /// Writes a pin; `isAuthority` says whose key it is, which only TLSA tells apart.
+    /// Returns a pin in this notation. Only TLSA depends on `isAuthority`, which says whether the key belongs to a CA.
     public func text(_ fingerprint: SPKIFingerprint, isAuthority: Bool = false) -> String {
         var base64: String { Base64.encode(fingerprint.bytes.span) }
         return switch self {

@@ -3,21 +3,22 @@ import CertificateTrust
 import FoundationEssentials
 import TLSTransport
 
-/// Judges chains: by the roots, the profile and the time of a run.
+/// A judge of chains with the roots, profile and time of a run.
 struct ChainJudge: Sendable {
     let store: TrustStore
     let policy: TrustPolicy
-    /// What is at hand about revocation, besides what servers staple.
+    /// The available revocation data, apart from what servers staple.
     let revocation: RevocationEvidence
     let time: Date
-    /// The roots that are nobody's own, where others are trusted beside them; nil where there is nothing to tell apart.
+    /// The operating system's trust store if other roots are trusted in addition to it, or `nil` if there is nothing to
+    /// distinguish.
     var systemRoots: TrustStore?
-    /// What is looked for beside a good verdict; nil for nothing.
+    /// The warnings to look for if the verdict is good, or `nil` for none.
     var warnings: CheckWarnings?
-    /// The files that the policy exports, whose clients have to accept the chain too.
+    /// The files that the policy exports, whose clients must accept the chain too.
     var exports: [ExportedPins] = []
 
-    /// By the flags for trust and time.
+    /// Creates a judge from the flags for trust and time.
     init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
         time = try arguments.time(in: environment)
         var policy = try arguments.trustPolicy()
@@ -33,7 +34,7 @@ struct ChainJudge: Sendable {
         self.store = TrustStore(combining: [store, system])
     }
 
-    /// What becomes of a target after this probe.
+    /// Returns the verdict on a target for this probe.
     func verdict(on probe: Probe, expecting expectation: Expectation) -> VerdictText {
         switch probe.outcome {
         case .success(let served):
@@ -47,7 +48,7 @@ struct ChainJudge: Sendable {
         }
     }
 
-    /// What becomes of a chain for this name.
+    /// Returns the verdict on a chain for this hostname.
     func verdict(
         on presented: PresentedChain, name: ServerName, port: UInt16, subject: String, source: String,
         staple: [UInt8]? = nil, expecting expectation: Expectation
@@ -78,7 +79,7 @@ struct ChainJudge: Sendable {
         return text
     }
 
-    /// What exported files make of the chain; nothing where the chain is not trusted.
+    /// Returns the exported files that reject the chain, or none if the chain isn't trusted.
     private func refusals(of trust: ServerTrust, port: UInt16, after verdict: Verdict) -> [ExportRefusal] {
         guard !exports.isEmpty, let path = verdict.path else { return [] }
         let claim = verdict.rule?.anchors.map { trust.replacingStore($0) } ?? trust
@@ -86,7 +87,7 @@ struct ChainJudge: Sendable {
         return exports.compactMap { $0.refusal(of: paths, to: trust.name, port: port, at: time) }
     }
 
-    /// What is said of a target that the policy has no rule for; nobody connects to it.
+    /// Returns the verdict on a target without a rule in the policy. Such a target isn't connected to.
     func verdict(onUnlisted target: Target, in file: PolicyFile) -> VerdictText {
         VerdictText(
             verdict: .unlisted(policy: file.path), subject: target.description, source: "served", presented: [],
@@ -95,7 +96,7 @@ struct ChainJudge: Sendable {
 }
 
 extension PinFailureCause {
-    /// The same, with the pins of an authority that is gone called by what stands in their files.
+    /// The same cause, where pins of the former CA are named by the subjects of their certificate files.
     fileprivate var namingFormerSubjects: PinFailureCause {
         guard case .authorityChanged(let pins, let anchor) = self else { return self }
         return .authorityChanged(from: pins.map(\.namedBySubject), to: anchor)
@@ -103,7 +104,7 @@ extension PinFailureCause {
 }
 
 extension Pin {
-    /// The same, called by the subject of its certificate too, where the policy says in which file that stands.
+    /// The same pin, also named by the subject of its certificate if the policy gives the file.
     fileprivate var namedBySubject: Pin {
         guard let from, case .publicKey(let fingerprint) = object, let file = try? InputFile(path: from) else {
             return self

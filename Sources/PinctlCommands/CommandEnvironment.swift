@@ -1,13 +1,13 @@
 package import FoundationEssentials
 
-/// What a command may know of the world besides its arguments.
+/// The inputs of a command other than its arguments.
 package struct CommandEnvironment: Sendable {
-    /// The environment variables.
     package var variables: @Sendable () -> [String: String]
-    /// The time now; commands ask once.
+    /// The current time. Commands ask for it only once.
     package var now: @Sendable () -> Date
     package var terminal: Terminal
-    /// What is wrong with the list of public suffixes that a command used, at a time; nil when nothing is.
+    /// A description of the problem with the public suffix list that a command used at a time, or `nil` if there is
+    /// none.
     package var suffixWarning: @Sendable (Date) -> String?
 
     package init(
@@ -21,11 +21,12 @@ package struct CommandEnvironment: Sendable {
     }
 }
 
-/// What is known of the terminal that somebody may sit at.
+/// The attached terminal, if any.
 package struct Terminal: Sendable {
-    /// Columns of the terminal that standard output is; nil when it is none, and lines may have any length.
+    /// The width of the terminal that standard output is connected to, or `nil` if it isn't a terminal, so that lines
+    /// may have any length.
     package var columns: Int?
-    /// Whether standard error is a terminal, which shows progress.
+    /// Whether standard error is a terminal that shows progress.
     package var showsProgress: Bool
 
     package init(columns: Int? = nil, showsProgress: Bool = false) {

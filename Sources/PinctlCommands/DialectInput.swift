@@ -2,16 +2,16 @@ import CertificatePinning
 import CertificateTrust
 import PinDialects
 
-/// A file of pins in whatever dialect, as it was read.
+/// A file of pins in any dialect.
 struct DialectInput {
     let path: String
-    /// What messages call it: the path, and in brackets the part of a file that holds several policies.
+    /// The name in messages: the path, followed by the part in brackets if the file contains several policies.
     private(set) var title: String
     let dialect: PinDialect
     let reading: DialectReading
     private let bytes: [UInt8]
 
-    /// Reads a file that holds one policy, `-` for standard input; the dialect is recognized unless it is named.
+    /// Reads a file with one policy, with `-` for standard input. The dialect is recognized unless it is given.
     init(_ path: String, as named: PinDialect?, host: String? = nil) throws(UsageError) {
         let all = try Self.all(path, as: named, host: host)
         guard all.count == 1 else {
@@ -24,7 +24,7 @@ struct DialectInput {
         self = all[0]
     }
 
-    /// Reads every policy that a file holds: an Info.plist can hold TrustKit's and NSPinnedDomains.
+    /// Reads every policy in a file. An Info.plist can contain both TrustKit's configuration and NSPinnedDomains.
     static func all(_ path: String, as named: PinDialect?, host: String? = nil) throws(UsageError) -> [DialectInput] {
         let bytes = try contents(path)
         let dialects = named.map { [$0] } ?? PinDialect.allRecognized(in: bytes)
@@ -58,13 +58,13 @@ struct DialectInput {
         }
     }
 
-    /// Says as what a file was read that did not say it, for whoever finds that it is something else.
+    /// Returns a message with the dialect that was assumed for a file, in case the assumption is wrong.
     static func assumption(_ dialect: PinDialect, _ path: String) -> String {
         "\(title(path)): was read as \(dialect.rawValue) (\(dialect.title)), by what is in it: name another dialect with "
             + Flag.from.dashed
     }
 
-    /// Refuses a file that pins nothing, where its pins are to be written.
+    /// Throws if the file pins nothing, so that there are no pins to write.
     func requirePins() throws(UsageError) {
         guard reading.policy.rules.allSatisfy({ $0.mode == .off && $0.pins.isEmpty }), reading.policy.denied.isEmpty
         else { return }
@@ -74,7 +74,7 @@ struct DialectInput {
         throw .unusable(reasons.isEmpty ? ["\(title): no pins: name a file with pins"] : reasons)
     }
 
-    /// Where the policy says that its pins are held too.
+    /// Returns the exported files that the policy lists.
     func exports() throws(UsageError) -> [ExportedFile] {
         guard dialect == .policy else { return [] }
         let file: PolicyFile
@@ -86,7 +86,8 @@ struct DialectInput {
         return try ExportedFile.all(of: file)
     }
 
-    /// The changes that the policy accepts in the file that is written; in every file of the dialect where none is named.
+    /// Returns the changes that the policy accepts in the file to be written, or in every file of the dialect if no
+    /// file is given.
     func acceptedChanges(in dialect: PinDialect, file: String?) throws(UsageError) -> Set<ConversionChange> {
         let exports = try exports().filter { export in
             export.dialect == dialect && file.map { plainPath($0) == plainPath(export.path) } ?? true
@@ -111,18 +112,18 @@ struct DialectInput {
 }
 
 extension PinDialect {
-    /// What messages call the policy of this dialect in a file that holds policies of all of these.
+    /// Returns the name of this dialect's policy in messages about a file that contains policies of all these dialects.
     func title(ofPolicyIn path: String, among all: [PinDialect]) -> String {
         guard all.count > 1 else { return path }
         return "\(path) (\(partName))"
     }
 
-    /// What messages call the part of an Info.plist that this dialect is.
+    /// The name of this dialect's part of an Info.plist in messages.
     var partName: String { self == .apple ? "NSPinnedDomains" : "TrustKit" }
 }
 
 extension Arguments {
-    /// The dialect that a flag names; nil without it.
+    /// Returns the dialect that a flag gives, or `nil` without the flag.
     func dialect(_ flag: Flag) throws(UsageError) -> PinDialect? {
         guard let name = self[flag] else { return nil }
         guard let dialect = PinDialect(rawValue: name) else {
@@ -133,7 +134,8 @@ extension Arguments {
 }
 
 extension Console {
-    /// Says on standard error what a conversion changes; false when nothing is to be written for it.
+    /// Reports the changes of a conversion on standard error. Returns false if they prevent the result from being
+    /// written.
     mutating func tell(
         _ notes: [ConversionNote], _ arguments: Arguments, accepting accepted: Set<ConversionChange> = []
     ) throws(UsageError) -> Bool {
@@ -164,7 +166,7 @@ extension Console {
 }
 
 extension Arguments {
-    /// What may be lost: all of it with `--lossy`.
+    /// Returns the losses that the flags allow, which are all with `--lossy`.
     func allowedChanges() throws(UsageError) -> Set<ConversionChange> {
         if has(.lossy) { return Set(ConversionChange.allCases) }
         var allowed: Set<ConversionChange> = []
@@ -179,12 +181,13 @@ extension Arguments {
 }
 
 extension DialectReading {
-    /// Why the file can't be judged as its own system does: it is one of several alternatives, or refuses every server.
+    /// The reason why the file can't be judged as its own system does: it contains alternatives, or rejects every
+    /// server.
     var obstacle: ConversionNote? { notes.first { $0.isLoss || $0.rule == .refusesEverything } }
 }
 
 extension ConversionNote {
-    /// Whether somebody has to agree to it.
+    /// Whether the change needs to be accepted.
     var isLoss: Bool { direction != .unchanged && change != .quirk }
 
     var members: [(String, JSON)] {

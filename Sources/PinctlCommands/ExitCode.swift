@@ -1,26 +1,28 @@
-/// What a run reports to the shell. One table for every command.
+/// The exit code of a run, the same for every command.
 package enum ExitCode: Int32, Sendable, CaseIterable {
-    /// Everything that was asked was checked, and is good.
+    /// Everything requested was checked, and is good.
     case good = 0
-    /// A finding: pins do not match, a target no rule covers, an error that lint found.
+    /// A finding: pins don't match, no rule covers a target, or lint found an error.
     case finding = 1
-    /// Wrong usage, or input that cannot be read or is invalid.
+    /// Wrong usage, or input that can't be read or is invalid.
     case badInput = 2
-    /// The server could not be asked: name resolution, connection, timeout, handshake. Nothing is known.
+    /// The server couldn't be reached: name resolution, connection, timeout or handshake failed. Nothing is known about
+    /// it.
     case couldNotCheck = 3
-    /// The chain is not trusted: expired, another name, unknown issuer. Its pins were not judged.
+    /// The chain isn't trusted: expired, another hostname, or an unknown issuer. Its pins weren't checked.
     case notTrusted = 4
     /// A defect of pinctl (`EX_SOFTWARE`).
     case internalError = 70
     /// Interrupted from the keyboard (SIGINT).
     case interrupted = 130
 
-    /// Of several outcomes the worst is told: what was not understood, then what was found, then what is not known.
+    /// Records another outcome and keeps the more severe one: bad input, then findings, then untrusted chains, then
+    /// servers that couldn't be checked.
     package mutating func record(_ other: ExitCode) {
         if other.rank > rank { self = other }
     }
 
-    /// Whether it is told in place of the other.
+    /// Returns whether this outcome takes precedence over the other.
     func isWorse(than other: ExitCode) -> Bool { rank > other.rank }
 
     private var rank: Int {
@@ -35,7 +37,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// One word for the summary of `--json`.
+    /// The word in the summary of `--json`.
     package var word: String {
         switch self {
         case .good: "good"
@@ -48,7 +50,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// The line of `pinctl help exit-codes`.
+    /// The line in `pinctl help exit-codes`.
     package var meaning: String {
         switch self {
         case .good: "good: everything asked was checked and holds"

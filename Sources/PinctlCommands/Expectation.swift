@@ -3,16 +3,15 @@ import CertificateTrust
 import FoundationEssentials
 import TLSTransport
 
-/// Where the pins of a run come from.
+/// The source of the pins of a run.
 enum PinSource: Sendable {
-    /// No pins are asked for: a trusted chain is enough.
+    /// No pins. A trusted chain is enough.
     case none
-    /// `--pin`: one of these, anywhere on the path.
+    /// The pins of `--pin`, of which one must match anywhere on the path.
     case pins([Pin])
-    /// A policy file.
     case policy(PolicyFile)
 
-    /// What is expected of one server.
+    /// Returns the expectation for one server.
     func expectation(for endpoint: Endpoint) throws(UsageError) -> Expectation {
         switch self {
         case .none: return .trust
@@ -29,17 +28,17 @@ enum PinSource: Sendable {
     }
 }
 
-/// What is expected of one server besides a trusted chain.
+/// The expectation for one server in addition to a trusted chain.
 enum Expectation: Sendable {
     case trust
-    /// What this policy says; it has a rule for the server.
+    /// The pins of a policy that has a rule for the server.
     case pins(PinningPolicy)
-    /// Nothing can be: the policy file has no rule for it.
+    /// No expectation, because the policy file has no rule for the server.
     case unlisted(PolicyFile)
 }
 
 extension Expectation {
-    /// What may be behind a chain or pins that are not as expected.
+    /// Returns the possible causes of an unexpected chain or of unexpected pins.
     func causes(
         of trust: ServerTrust, port: UInt16, at time: Date, systemRoots: TrustStore? = nil
     ) -> [PinFailureCause] {

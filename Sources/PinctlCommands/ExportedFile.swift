@@ -6,13 +6,13 @@ import PinDialects
 /// A file in another system's format that a policy lists in `exports`.
 struct ExportedFile: Sendable {
     let dialect: PinDialect
-    /// The path, relative to where the policy's own path starts.
+    /// The path, relative to the same directory as the policy's path.
     let path: String
-    /// The changes that its owner accepts; `nil` when the policy lists none.
+    /// The changes that the owner accepts, or `nil` if the policy lists none.
     let accepted: Set<ConversionChange>?
     let location: PolicyLocation
 
-    /// Checks the names in an element of `exports`.
+    /// Creates an exported file from an element of `exports`, whose names are checked.
     init(_ export: PolicyExport) throws(UsageError) {
         guard let dialect = PinDialect(rawValue: export.target) else {
             let known = alternatives(PinDialect.allCases.map(\.rawValue))
@@ -36,7 +36,7 @@ struct ExportedFile: Sendable {
         location = export.location
     }
 
-    /// The files of a policy, with the place of an element that cannot be used in front of what is wrong with it.
+    /// Returns the exported files of a policy. Error messages begin with the position of the element.
     static func all(of file: PolicyFile) throws(UsageError) -> [ExportedFile] {
         var files: [ExportedFile] = []
         for export in file.exports {
@@ -50,13 +50,13 @@ struct ExportedFile: Sendable {
     }
 }
 
-/// What an exported file says, read to be judged as its own system does.
+/// The pins of an exported file, to be judged as its own system does.
 struct ExportedPins: Sendable {
     let path: String
     let dialect: PinDialect
     let policy: CanonicalPolicy
 
-    /// Reads the bytes of an exported file: every policy in them, since an app enforces both of an Info.plist.
+    /// Reads every policy in an exported file, since an app enforces both policies of an Info.plist.
     static func all(
         in bytes: [UInt8], of file: ExportedFile, for policy: PinningPolicy
     ) throws(UsageError) -> [ExportedPins] {
@@ -67,7 +67,7 @@ struct ExportedPins: Sendable {
         return all
     }
 
-    /// A format that names no host is about the one host of the policy.
+    /// Reads one policy. If the format names no host, the pins are for the only host of the policy.
     private init(
         _ file: ExportedFile, _ bytes: [UInt8], as dialect: PinDialect, of policy: PinningPolicy
     ) throws(UsageError) {
@@ -88,24 +88,24 @@ struct ExportedPins: Sendable {
     }
 }
 
-/// What the clients of an exported file make of a chain.
+/// The rejection of a chain by the clients of an exported file.
 struct ExportRefusal: Sendable {
-    /// The file.
+    /// The path of the file.
     let path: String
     let dialect: PinDialect
-    /// Why it refuses the chain.
+    /// The reason why the file rejects the chain.
     let reason: String
-    /// The anchors of the paths that it refuses; all of them where it accepts none.
+    /// The anchors of the rejected paths.
     let anchors: [String]
-    /// Whether no path is accepted.
+    /// Whether every path is rejected.
     let isWhole: Bool
 
-    /// `ios/Info.plist (NSPinnedDomains): no match as leaf`.
+    /// The finding, such as `ios/Info.plist (NSPinnedDomains): no match as leaf`.
     var finding: String { "\(path) (\(dialect.title)): \(reason)" }
 }
 
 extension ExportedPins {
-    /// Judges the paths of a trusted chain as the file's own system does; `nil` when it accepts all of them.
+    /// Judges the paths of a trusted chain as the file's own system does. Returns `nil` if it accepts all of them.
     func refusal(of paths: [VerifiedPath], to name: ServerName, port: UInt16, at time: Date) -> ExportRefusal? {
         let rules = dialect.rules(for: name.description, port: Int(port), in: policy)
         var refused: [(path: VerifiedPath, decision: CanonicalDecision)] = []
@@ -125,7 +125,7 @@ extension ExportedPins {
 }
 
 extension CanonicalDecision {
-    /// Why a server is refused.
+    /// The reason why a server is rejected.
     fileprivate var refusal: String {
         switch verdict {
         case .refused where unmetRoles == [.any]: "no pin matches"
@@ -139,7 +139,7 @@ extension CanonicalDecision {
 }
 
 extension CanonicalPolicy {
-    /// Gives rules that name no host this one.
+    /// Sets the host of rules that don't name one.
     mutating func rename(_ host: String) {
         for rule in rules.indices {
             for pattern in rules[rule].patterns.indices where rules[rule].patterns[pattern].scope == .every {

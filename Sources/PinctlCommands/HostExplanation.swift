@@ -4,10 +4,10 @@ import FoundationEssentials
 import PinDialects
 import TLSTransport
 
-/// Which rules of a file hold for a host, and which pins.
+/// The rules and pins of a file that apply to a host.
 struct HostExplanation {
     let host: String
-    /// The policy of a file that holds several; nil for the only one.
+    /// The name of the policy in a file with several, or `nil` if there is only one.
     private let title: String?
     let dialect: PinDialect
     let policy: CanonicalPolicy
@@ -15,11 +15,11 @@ struct HostExplanation {
     private let port: Int?
     private let time: Date
 
-    /// A host as somebody writes it, a target with a port or a URL too.
+    /// Creates an explanation for a host, which may also be a target with a port or a URL.
     init(_ word: String, _ input: DialectInput, as dialect: PinDialect?, at time: Date) throws(UsageError) {
         title = input.title == DialectInput.title(input.path) ? nil : input.title
         let target = try Target(argument: word).endpoint
-        // A host alone stays as it is written: systems differ in what they take for the same.
+        // A host alone is used as it is written, because systems differ in which spellings they treat as equal.
         let isAlone = !word.contains("/") && !word.contains(":") && !word.contains("@")
         host = isAlone ? word : target.name.description
         port = isAlone ? nil : Int(target.port)
@@ -35,7 +35,7 @@ struct HostExplanation {
         }
     }
 
-    /// Explains a host by each of the policies of one file, all of which an app enforces.
+    /// Explains a host for each policy of one file, since an app enforces all of them.
     static func tell(
         _ word: String, _ inputs: [DialectInput], as dialect: PinDialect?, at time: Date, _ console: inout Console
     ) throws(UsageError) {
@@ -93,10 +93,10 @@ struct HostExplanation {
 }
 
 extension CanonicalRule {
-    /// The hosts it is for.
+    /// The hosts that the rule is for.
     var title: String { patterns.map { $0.title() }.joined(separator: ", ") }
 
-    /// What holds besides the pins: the mode, the required roles, the end.
+    /// Returns the conditions other than the pins, such as the mode, the required roles and the expiry.
     fileprivate func conditions(at time: Date) -> String {
         var words = [mode.rawValue]
         if case .eachOf(let roles) = requirement {
@@ -131,7 +131,7 @@ extension CanonicalRule {
 }
 
 extension RuleExpiry {
-    /// `until 2026-12-31 (stop-pinning)`, or `expired …`; a day begins where the device is.
+    /// Returns a text such as `until 2026-12-31 (stop-pinning)` or `expired …`. A day begins in the device's time zone.
     fileprivate func phase(at time: Date) -> String {
         let zones = [RuleExpiry.zoneMargin, -RuleExpiry.zoneMargin].map { offset in
             moment.isOver(under: DecisionCircumstances(at: time, offset: offset))

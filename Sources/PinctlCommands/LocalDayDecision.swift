@@ -3,18 +3,20 @@ import FoundationEssentials
 import PinDialects
 
 extension RuleExpiry {
-    /// How far from UTC devices may be, in seconds: a local day begins so much before and after that of UTC.
+    /// The largest offset of devices from UTC that is considered, in seconds. A local day begins at most this much
+    /// before or after the day in UTC.
     static let zoneMargin = 12 * 3_600
 }
 
 extension [CanonicalRule] {
-    /// What the dialect calls the roots under which a chain is verified: those that a rule names alone, else the system's.
+    /// The dialect's name for the roots that a chain is verified with: the source that the rules name if there is only
+    /// one, or the system's.
     private var anchorSource: String {
         let sources = compactMap(\.anchors).flatMap { $0 }.map(\.source)
         return sources.count == 1 ? sources[0] : "system"
     }
 
-    /// What decisions depend on where a day begins first, and where it begins last.
+    /// Returns the circumstances in the time zones where a day begins first and last.
     func circumstances(at time: Date) -> [DecisionCircumstances] {
         [RuleExpiry.zoneMargin, -RuleExpiry.zoneMargin].map { offset in
             DecisionCircumstances(at: time, offset: offset, anchorSource: anchorSource)
@@ -23,7 +25,8 @@ extension [CanonicalRule] {
 }
 
 extension CanonicalPolicy {
-    /// The decisions on a path of devices in all time zones: one, unless a rule ends with a local day about now.
+    /// Returns the decisions on a path by devices in all time zones. There is only one unless a rule expires with a
+    /// local day around now.
     func decisions(on path: [X509Certificate], by rules: [CanonicalRule], at time: Date) -> [CanonicalDecision] {
         var decisions: [CanonicalDecision] = []
         for circumstances in rules.circumstances(at: time) {

@@ -1,11 +1,12 @@
-/// The program: a command line in, text and an exit status out.
+/// The program, from the command line to its output and exit code.
 package enum Pinctl {
     /// Runs one command line, without the program's name.
     package static func run(
         _ words: [String], in environment: CommandEnvironment, output: OutputBuffer, diagnostics: OutputBuffer
     ) async -> ExitCode {
         let name = words.first.flatMap(CommandDefinition.named)?.name
-        // Before the flags are parsed, so that a wrong flag is told in the form that was asked for.
+        // The format is determined before the flags are parsed, so that a wrong flag is reported in the requested
+        // format.
         let flags = words.prefix { $0 != "--" }
         let format: Console.Format =
             flags.contains(Flag.json.dashed) ? .json : flags.contains(Flag.ndjson.dashed) ? .ndjson : .text
@@ -26,7 +27,7 @@ package enum Pinctl {
         _ words: [String], in environment: CommandEnvironment, _ console: inout Console
     ) async throws(UsageError) {
         guard let first = words.first else { throw .missingCommand }
-        // It may be a private key, and messages name what they complain of.
+        // The text may be a private key, and error messages quote the argument.
         guard !words.contains(where: { $0.contains("-----BEGIN ") }) else { throw .contents }
         switch first {
         case Flag.help.dashed, "-h": console.text(HelpText.overview)
@@ -39,7 +40,7 @@ package enum Pinctl {
                 throw .unusable(["--json and --ndjson exclude each other: give one of them"])
             }
             guard !arguments.has(.help) else {
-                // The letter asks for less.
+                // `-h` is for the short help.
                 let isShort = !words.prefix { $0 != "--" }.contains(Flag.help.dashed)
                 return console.text(
                     isShort ? HelpText.short(command) : HelpText.long(command, columns: helpColumns(environment)))
@@ -66,7 +67,7 @@ package enum Pinctl {
         }
     }
 
-    /// Narrower than 40 nothing can be folded that is still read.
+    /// Returns the width for help texts, at least 40 columns, since narrower text is hardly readable.
     private static func helpColumns(_ environment: CommandEnvironment) -> Int {
         max(40, environment.terminal.columns ?? HelpText.usualColumns)
     }

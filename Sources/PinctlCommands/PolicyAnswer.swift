@@ -2,7 +2,7 @@ import CertificatePinning
 import FoundationEssentials
 import PinDialects
 
-/// What a policy would have made of the chain that an exception of OkHttp tells of.
+/// The decision that a policy would have made on the chain in an OkHttp exception.
 struct PolicyAnswer {
     enum Kind: String {
         case takes
@@ -11,9 +11,9 @@ struct PolicyAnswer {
     }
 
     let kind: Kind
-    /// The rules that hold for the exception's host.
+    /// The rules for the host in the exception.
     let rules: [CanonicalRule]
-    /// Why it is so, and what that means.
+    /// The reason and its consequence.
     let line: String
 
     init(to failure: PinningFailureText, of input: DialectInput, at time: Date) {
@@ -43,7 +43,7 @@ struct PolicyAnswer {
         }
         let places = served.indices
         guard !policy.denied.contains(where: { pin in places.contains { matches(pin, $0) } }) else { return false }
-        // With no certificate at all no pin matches: what is told then is what holds besides the pins.
+        // No pin matches without certificates, so the result shows the decisions that don't depend on pins.
         let bare = policy.decide([], by: rules, under: DecisionCircumstances(at: time))
         guard bare.verdict == .refused else { return bare.isAccepted }
         let pins = rules.filter { $0.mode == .enforce }.flatMap(\.pins)

@@ -3,45 +3,45 @@ import CertificateTrust
 import FoundationEssentials
 import TLSTransport
 
-/// What became of one server, or of one chain.
+/// The verdict on one server or one chain.
 enum Verdict: Sendable {
-    /// The chain is trusted and these pins match.
+    /// The chain is trusted, and these pins match.
     case matched(VerifiedPath, [PinMatch], PinningRule)
-    /// The chain is trusted, and no pins were to be judged; the rule, if there is one, has them off.
+    /// The chain is trusted, and there are no pins to check. If there is a rule, its pins are off.
     case trusted(VerifiedPath, PinningRule?)
-    /// The chain is trusted and the pins do not match; a rule in report mode is broken all the same.
+    /// The chain is trusted, but the pins don't match. This includes rules in report mode.
     case mismatch(PinMismatch)
-    /// The pins do not match this key of the server, and another one of its keys they do.
+    /// The pins don't match this key of the server, but they match another of its keys.
     case keyMismatch(PinMismatch)
-    /// The pins do not match, and clients let the server pass: its path ends outside of the system's anchors.
+    /// The pins don't match, but clients accept the server because its path ends outside of the system's anchors.
     case bypassed(PinMismatch)
-    /// The chain is trusted and the policy accepts it, and files that are exported from the policy refuse it.
+    /// The chain is trusted and the policy accepts it, but files exported from the policy reject it.
     case exportRefused([ExportRefusal], VerifiedPath, PinningRule?)
-    /// A key without a chain, and the pins that it is.
+    /// A key without a chain that matches these pins.
     case keyMatched([Pin], PinningRule)
-    /// A key without a chain that is none of a rule's pins; without a rule, of any rule's.
+    /// A key without a chain that matches no pin of the rule, or of any rule if none is given.
     case keyStrange(SPKIFingerprint, PinningRule?)
-    /// A key without a chain, and the policy denies it.
+    /// A key without a chain that the policy denies.
     case keyDenied(Pin)
-    /// A key without a chain, whose rule has ended.
+    /// A key without a chain whose rule has expired.
     case keyExpired(PinningRule, PinningExpiry)
-    /// Of the certificates in files none is valid for the rule's host; the names that they have.
+    /// No certificate in the files is valid for the rule's host. `names` are the names in the certificates.
     case noCertificate(PinningRule, names: [String])
-    /// The chain is trusted, and holds what the policy denies.
+    /// The chain is trusted, but contains a denied key or certificate.
     case denied(PinMatch, VerifiedPath, port: Int)
-    /// The chain is trusted, and its rule has ended: clients refuse the server, or pin no more.
+    /// The chain is trusted, but its rule has expired, so clients reject the server or no longer pin.
     case expired(PinningRule, VerifiedPath, reason: String)
-    /// The policy has no rule for it. Nothing else was looked at.
+    /// The policy has no rule for the server. Nothing else was checked.
     case unlisted(policy: String)
-    /// The chain is not trusted; pins were not judged.
+    /// The chain isn't trusted. Pins weren't checked.
     case untrusted(TrustFinding)
-    /// There was no chain to judge.
+    /// There was no chain to evaluate.
     case unreachable(TransportError)
 
-    /// The outcome it counts as.
+    /// The exit code that the verdict leads to.
     var status: ExitCode { word.status }
 
-    /// The verdict of JSON.
+    /// The verdict as a word in JSON.
     var word: VerdictWord {
         switch self {
         case .matched(_, let matches, _): matches.allSatisfy(\.pin.isBackup) ? .okBackupOnly : .ok
@@ -63,7 +63,7 @@ enum Verdict: Sendable {
         }
     }
 
-    /// The verified path, where there is one.
+    /// The verified path, if there is one.
     var path: VerifiedPath? {
         switch self {
         case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, let path, _),
@@ -74,7 +74,7 @@ enum Verdict: Sendable {
         }
     }
 
-    /// The rule that decided, where there is one.
+    /// The rule that decided, if there is one.
     var rule: PinningRule? {
         switch self {
         case .matched(_, _, let rule), .expired(let rule, _, _), .keyMatched(_, let rule), .keyExpired(let rule, _),
@@ -86,7 +86,7 @@ enum Verdict: Sendable {
         }
     }
 
-    /// What is broken, where pins do not match.
+    /// The mismatch, if the pins don't match.
     var mismatch: PinMismatch? {
         switch self {
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch
@@ -96,7 +96,7 @@ enum Verdict: Sendable {
 }
 
 extension Verdict {
-    /// Judges a presented chain: first its trust, then its pins.
+    /// Evaluates a presented chain: first its trust, then its pins.
     init(on trust: ServerTrust, port: UInt16, expecting expectation: Expectation, time: Date) {
         switch expectation {
         case .unlisted(let file): self = .unlisted(policy: file.path)

@@ -1,6 +1,5 @@
-/// The version of this program.
 enum Version {
     static let current = "0.1.0"
-    /// The day of its release, for the man pages.
+    /// The day of the release, for the man pages.
     static let released = "2026-11-22"
 }

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Takes a document as AOSP's XmlConfigSource does.
+/// A reader that parses a document like AOSP's XmlConfigSource.
 struct AndroidConfigReader {
     let path: String
     var problems: PolicyProblems
@@ -15,7 +15,7 @@ struct AndroidConfigReader {
         self.problems = problems
     }
 
-    /// What a config hands down to those inside it.
+    /// The settings that a config passes on to the configs inside it.
     private struct Inheritance {
         var pinSet: PinSet?
         var anchors: [AnchorSet]?
@@ -31,7 +31,7 @@ struct AndroidConfigReader {
     /// A pin-set without pins.
     private struct EmptyPinSet {
         let hosts: [String]
-        /// Whether its config would inherit pins without it.
+        /// Whether its config would inherit pins if the pin-set weren't there.
         let excludes: Bool
         let position: SourcePosition
 
@@ -47,7 +47,7 @@ struct AndroidConfigReader {
         var usesDefaultReport: Bool
     }
 
-    /// Whom the elements of a config are for.
+    /// The kind of a config, by the name of its element.
     private enum ConfigKind: String {
         case base = "base-config"
         case domain = "domain-config"
@@ -63,7 +63,7 @@ struct AndroidConfigReader {
         let children = distinct(root.elements, once: ["base-config", "debug-overrides"])
         var base = Inheritance()
         for child in children where child.localName == "base-config" { base = config(child, .base, Inheritance()) }
-        // The usual way, written out.
+        // Naming the system's roots explicitly is the same as the default.
         if base.anchors == [AnchorSet("system")] { base.anchors = nil }
         for child in children {
             switch child.localName {
@@ -76,7 +76,7 @@ struct AndroidConfigReader {
         noteUnpinned(root)
     }
 
-    /// The elements, those that may stand once checked to do so.
+    /// Returns the elements without repetitions of those that may appear only once, which are reported as problems.
     private mutating func distinct(_ elements: [XMLElement], once names: Set<String>) -> [XMLElement] {
         var seen: Set<String> = []
         return elements.filter { element in
@@ -90,7 +90,7 @@ struct AndroidConfigReader {
 // MARK: - Configs
 
 extension AndroidConfigReader {
-    /// Reads a config and adds the rules of it and of those inside it.
+    /// Reads a config, and adds its rule and the rules of the configs inside it.
     private mutating func config(_ element: XMLElement, _ kind: ConfigKind, _ parent: Inheritance) -> Inheritance {
         var own = parent
         var patterns: [HostPattern] = []
@@ -141,7 +141,7 @@ extension AndroidConfigReader {
         let overriding = anchors.filter(\.bypassesPins)
         if !pins.isEmpty, !overriding.isEmpty {
             let names = overriding.map { quoted($0.source) }.joined(separator: ", ")
-            // Of the usual roots, or of all that there are, no chain is left for the pins.
+            // If the system's roots or all of the anchors override the pins, no chain is left that the pins apply to.
             let isAll = overriding.count == anchors.count || overriding.contains { $0.source == "system" }
             note(
                 .weaker, "pins do not count for chains that end at \(names): remove overridePins", element.position,
@@ -154,7 +154,8 @@ extension AndroidConfigReader {
         }
     }
 
-    /// Notes what pins no host although it was meant to. An empty pin-set takes a host out of a rule above it.
+    /// Notes settings that were meant to pin a host but don't. An empty pin-set excludes a host from the rule of a
+    /// parent.
     private mutating func noteUnpinned(_ root: XMLElement) {
         let parents = CanonicalPolicy(rules: rules, combination: .closest).pinnedParents
         for set in emptyPinSets where !set.excludes && !set.hosts.allSatisfy({ isBelow($0, oneOf: parents) }) {
@@ -181,7 +182,7 @@ extension AndroidConfigReader {
         return HostPattern(host, includes ? .exactAndBelow : .exact)
     }
 
-    /// The text of an element that holds nothing else, trimmed as Java does.
+    /// Returns the text of an element that contains only text, trimmed as Java does.
     private mutating func content(of element: XMLElement) -> String? {
         guard let text = element.text else {
             problems.add("a \(element.localName) holds text alone: remove the elements in it", at: element.position)
@@ -195,7 +196,7 @@ extension AndroidConfigReader {
         return String(Substring(trimmed[...last]))
     }
 
-    /// A boolean as resources have them: numbers count too.
+    /// Parses a Boolean as Android resources do, where numbers count too.
     private mutating func boolean(_ name: String, of element: XMLElement, default usual: Bool) -> Bool {
         guard let attribute = element[name] else { return usual }
         let text = attribute.value
@@ -242,7 +243,7 @@ extension AndroidConfigReader {
             return nil
         }
         guard let text = content(of: element) else { return nil }
-        // Android passes over white space, and does without padding.
+        // Android ignores white space and accepts missing padding.
         guard let value = LenientBase64.decode(text.utf8.filter { !isXMLSpace($0) }, needsPadding: false) else {
             problems.add("\(quoted(text)) is not base64: a SHA-256 has 44 characters", at: element.position)
             return nil
@@ -258,7 +259,8 @@ extension AndroidConfigReader {
         return pin
     }
 
-    /// SimpleDateFormat of "yyyy-MM-dd", not lenient: the numbers may be shorter, and what follows is passed over.
+    /// Parses a day like a non-lenient SimpleDateFormat of "yyyy-MM-dd": numbers may be shorter, and trailing text is
+    /// ignored.
     private mutating func expiry(_ attribute: XMLElement.Attribute) -> RuleExpiry? {
         let parts = attribute.value.split(separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
         let digits = parts.map { $0.prefix { ("0"..."9").contains($0) } }
@@ -344,7 +346,7 @@ extension AndroidConfigReader {
             usesDefaultReport: !boolean("disableDefaultReportUri", of: element, default: false))
     }
 
-    /// TrustKit-Android has a parser of its own, which takes the same file otherwise.
+    /// Notes where TrustKit-Android, which has its own parser, reads the same file differently.
     private mutating func noteTrustKitDifferences(_ children: [XMLElement], _ own: Inheritance) {
         guard own.trustKit != nil else { return }
         let domains = children.filter { $0.localName == "domain" }
@@ -387,7 +389,8 @@ extension AndroidConfigReader {
         notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position), rule: rule))
     }
 
-    /// An element that Android passes over with all that it holds; it may have been meant for one that counts.
+    /// Notes an element that Android ignores with all of its contents, and suggests the element that may have been
+    /// meant.
     private mutating func noteUnknown(_ element: XMLElement, in parent: XMLElement) {
         let name = element.localName
         let isMisplaced = Self.elementNames.contains(name)
@@ -407,7 +410,7 @@ extension AndroidConfigReader {
         element.elements.contains { $0.localName == "pin" || holdsPins($0) }
     }
 
-    /// Notes attributes and text that Android passes over.
+    /// Notes attributes and text that Android ignores.
     private mutating func noteExtras(of element: XMLElement, besides known: Set<String>) {
         if element.hasLooseText, !["domain", "pin", "report-uri"].contains(element.localName) {
             note(

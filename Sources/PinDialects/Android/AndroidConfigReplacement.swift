@@ -1,11 +1,11 @@
 import CertificatePinning
 
-/// Replaces the domain-configs of a file that hold pins.
+/// A replacement of the domain-configs in a file that contain pins.
 struct AndroidConfigReplacement {
     private let bytes: [UInt8]
     private let path: String
     private let root: XMLElement
-    /// What the file says now; a config that is wrong in some way is replaced all the same.
+    /// The rules in the file as it is. A config with problems is replaced all the same.
     private let rules: [CanonicalRule]
 
     init(_ bytes: [UInt8], path: String) throws(DialectWriteError) {
@@ -26,7 +26,7 @@ struct AndroidConfigReplacement {
         self.path = path
     }
 
-    /// The policy with the roots that the file names for its hosts, where it names none itself.
+    /// Returns the policy in which rules without roots of their own get those that the file gives their hosts.
     func keepingAnchors(_ policy: CanonicalPolicy) throws(DialectWriteError) -> CanonicalPolicy {
         var policy = policy
         for (index, rule) in policy.rules.enumerated() where rule.anchors == nil {
@@ -80,7 +80,8 @@ struct AndroidConfigReplacement {
         return edit.result
     }
 
-    /// Replaces the pin-set of a config, and takes its rules out of the policy; false when more than pins is to change.
+    /// Replaces the pin-set of a config and removes the config's rules from the policy. Returns false if more than pins
+    /// would change.
     private func replacePins(
         in config: XMLElement, _ policy: inout CanonicalPolicy, _ edit: inout MarkupEdit
     ) throws(DialectWriteError) -> Bool {
@@ -114,7 +115,7 @@ struct AndroidConfigReplacement {
         config.elements.contains { $0.localName == "pin-set" || $0.localName == "domain-config" && holdsPins($0) }
     }
 
-    /// What a config and those inside it say of each host that is not about pins.
+    /// Returns, for each host of a config and of those inside it, the settings that don't concern pins.
     private func rests(
         of config: XMLElement, inherited: AndroidConfigWriter.Rest
     ) -> [(String, AndroidConfigWriter.Rest)] {

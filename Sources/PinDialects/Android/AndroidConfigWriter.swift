@@ -1,18 +1,18 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Writes rules as domain-configs.
+/// A writer of rules as domain-configs.
 enum AndroidConfigWriter {
-    /// What a domain-config says that is not about pins, as it stands in a file.
+    /// The settings of a domain-config that don't concern pins, as written in a file.
     struct Rest: Equatable {
-        /// Attributes with a blank in front of each.
+        /// The attributes, each preceded by a space.
         var attributes = ""
         var elements: [String] = []
-        /// The trust-anchors, written where the rule names no roots.
+        /// The trust-anchors, which are written if the rule itself doesn't name roots.
         var anchors: String?
     }
 
-    /// A domain-config for each rule, its lines indented by `indent`.
+    /// Returns a domain-config for each rule, with lines indented by `indent`.
     static func domainConfigs(
         _ policy: CanonicalPolicy, indent: String, rest: (CanonicalRule) -> Rest = { _ in Rest() }
     ) throws(DialectWriteError) -> [String] {
@@ -64,7 +64,7 @@ enum AndroidConfigWriter {
         return "<domain includeSubdomains=\"\(includes)\">\(escapedXML(pattern.host))</domain>"
     }
 
-    /// The pin-set; an empty one pins nothing, which takes hosts out of the configs around.
+    /// Returns the lines of the pin-set. An empty one pins nothing, which excludes hosts from the enclosing configs.
     static func pinSet(_ rule: CanonicalRule) throws(DialectWriteError) -> [String] {
         guard rule.mode == .enforce else { return ["<pin-set />"] }
         guard !rule.pins.isEmpty else {

@@ -3,11 +3,11 @@ import CertificatePinning
 /// Android's network security config, an XML resource of an app (developer.android.com, "Network security
 /// configuration"), with the elements that TrustKit-Android adds to it.
 enum AndroidNetworkSecurityConfig {
-    /// Reads a config as Android's own parser does: what that rejects is an error, what it passes over or takes
-    /// otherwise than it looks is a note.
+    /// Reads a config the way Android's own parser does.
     ///
-    /// Each domain-config is a rule with all that it inherits. A config that pins no host is a policy without pins, and
-    /// a note.
+    /// Input that Android rejects is an error. Input that it ignores, or reads differently from how it looks, becomes a
+    /// note. Each domain-config becomes a rule, including the settings it inherits. A config that pins no host becomes
+    /// a policy without pins, and a note.
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         var problems = PolicyProblems(path: path)
         let root: XMLElement
@@ -23,7 +23,7 @@ enum AndroidNetworkSecurityConfig {
         return DialectReading(CanonicalPolicy(rules: reader.rules, combination: .closest), notes: reader.notes.inOrder)
     }
 
-    /// Writes a whole config. The policy is one that was converted to this dialect.
+    /// Returns a whole config. The policy must have been converted to this dialect.
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         let configs = try AndroidConfigWriter.domainConfigs(policy, indent: "    ").joined(separator: "\n")
         return try checkedXML(
@@ -36,10 +36,10 @@ enum AndroidNetworkSecurityConfig {
             """)
     }
 
-    /// A config with the domain-configs that hold pins replaced by those of the policy, and every other byte as it was.
+    /// Returns a config in which only the domain-configs that contain pins are replaced by those of the policy.
     ///
-    /// What a replaced one says besides of its hosts, cleartext traffic for example, its successor says too, and its
-    /// roots where the policy names none. One whose hosts stay together changes in its pin-set alone.
+    /// The other settings that a replaced domain-config has for its hosts, such as cleartext traffic, are kept, and so
+    /// are its roots if the policy names none. If the hosts of a domain-config stay together, only its pin-set changes.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {

@@ -1,9 +1,9 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Takes an Info.plist as Apple's Security framework does (SecPolicy.c, parseNSPinnedDomains).
+/// A reader that parses an Info.plist like Apple's Security framework (SecPolicy.c, parseNSPinnedDomains).
 struct ApplePinReader {
-    /// The keys that lead to the hosts.
+    /// The keys that lead to the dictionary of hosts.
     static let path = ["NSAppTransportSecurity", "NSPinnedDomains"]
     static let hostKeys = ["NSIncludesSubdomains", leafKey, authorityKey]
     static let leafKey = "NSPinnedLeafIdentities"
@@ -16,7 +16,7 @@ struct ApplePinReader {
 
     init(path: String) { self.path = path }
 
-    /// What the list says. The system ignores what has the wrong type, so every list can be read.
+    /// Returns the policy of the list. The system ignores values of the wrong type, so every list can be read.
     mutating func policy(_ root: PropertyList) -> CanonicalPolicy {
         let isRequired = boolean("SecTrustPinningRequired", in: root)
         let security = root[Self.path[0]]
@@ -88,13 +88,13 @@ struct ApplePinReader {
                     + "or remove the key", member.position, .refusesEverything)
         }
         return CanonicalRule(
-            // The system compares names without case.
+            // The system compares hostnames case-insensitively.
             patterns: [HostPattern(host.lowercased(), includes ? .exactAndOneLabelBelow : .exact)], pins: pins,
             requirement: isExcluded ? .any : .eachOf(roles), mode: isExcluded ? .off : .enforce,
             location: PolicyLocation(path: path, member.position))
     }
 
-    /// The pins of one role; nil when its key is not there.
+    /// Returns the pins of one role, or `nil` if its key is missing.
     private mutating func pins(_ key: String, _ role: PinRole, in host: PropertyList) -> [CanonicalPin]? {
         guard let value = host[key] else { return nil }
         guard let identities = value.elements else {
@@ -129,7 +129,7 @@ struct ApplePinReader {
         }
     }
 
-    /// Only a Boolean counts: the system compares with the one value that is true.
+    /// Returns the value of a key. Only a Boolean counts, because the system compares with the Boolean true itself.
     private mutating func boolean(_ key: String, in list: PropertyList) -> Bool {
         guard let value = list[key] else { return false }
         guard let bool = value.bool else {
@@ -148,7 +148,7 @@ struct ApplePinReader {
     }
 }
 
-// MARK: - What the system ignores
+// MARK: - Ignored keys
 
 extension ApplePinReader {
     private static let securityKeys = [
@@ -159,7 +159,7 @@ extension ApplePinReader {
         "NSExceptionAllowsInsecureHTTPLoads", "NSTemporaryExceptionAllowsInsecureHTTPLoads",
     ]
 
-    /// Notes a key that the system ignores; it may have been meant for one of these.
+    /// Notes a key that the system ignores, and suggests the one of `known` that may have been meant.
     private mutating func noteUnknown(_ member: PropertyList.Member, _ known: [String]) {
         let meant = suggestion(for: member.key, among: known)
         note(
@@ -168,7 +168,7 @@ extension ApplePinReader {
             meant.map { _ in .ignoredSetting })
     }
 
-    /// Notes keys of pinning that are misspelled, or that are in a dictionary in which the system does not look.
+    /// Notes pinning keys that are misspelled, or that are in a dictionary where the system doesn't look for them.
     private mutating func noteMisplaced(_ root: PropertyList, _ security: PropertyList?) {
         let top = [Self.path[0], "SecTrustPinningRequired"]
         for member in root.members ?? [] where !top.contains(member.key) {
@@ -197,7 +197,7 @@ extension ApplePinReader {
             .weaker, "\(member.key) in \(Self.exceptionsKey) is ignored: \(remedy)", member.position, .ignoredSetting)
     }
 
-    /// Notes exceptions that let a pinned host be reached without TLS, and so without its pins.
+    /// Notes exceptions that allow connections to a pinned host without TLS, and so without its pins.
     private mutating func notePlaintext(_ security: PropertyList?, _ rules: [CanonicalRule]) {
         let pinned = Set(rules.filter { $0.mode != .off }.flatMap(\.patterns).map(\.host))
         for exception in security?[Self.exceptionsKey]?.members ?? [] {

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Writes rules as entries of NSPinnedDomains.
+/// A writer of rules as entries of NSPinnedDomains.
 enum ApplePinWriter {
     static func domains(_ policy: CanonicalPolicy) throws(DialectWriteError) -> PropertyList {
         guard policy.combination == .union, policy.denied.isEmpty, policy.unlisted == .trust else {
@@ -31,7 +31,8 @@ enum ApplePinWriter {
         return PropertyList(.dictionary(members))
     }
 
-    /// The keys of the roles that must match. One of them without pins refuses every server, there as here.
+    /// Returns the keys of the roles that must match. A role without pins rejects every server, on Apple's systems as
+    /// in this project.
     private static func identities(_ rule: CanonicalRule) throws(DialectWriteError) -> [PropertyList.Member] {
         let places = Set(rule.pins.map(\.role))
         let roles: Set<PinRole>

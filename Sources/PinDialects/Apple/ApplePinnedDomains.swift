@@ -2,10 +2,11 @@ import CertificatePinning
 
 /// NSPinnedDomains in an app's Info.plist (Apple's "Identity Pinning", iOS 14 and macOS 11 and later).
 enum ApplePinnedDomains {
-    /// Reads an Info.plist, XML or binary, as the system does: identities that it does not understand pin nothing, and
-    /// the host stays pinned. A list that pins no host is a policy without pins, and a note.
+    /// Reads an Info.plist, XML or binary, the way the system does.
     ///
-    /// Each host is a rule; its requirement names the roles whose keys stand there, with or without pins.
+    /// Identities that the system doesn't understand pin nothing, but the host stays pinned. A list that pins no host
+    /// becomes a policy without pins, and a note. Each host becomes a rule, whose requirement lists the roles that have
+    /// a key in the list, with or without pins.
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         let root = try PropertyList.read(bytes, path: path)
         var reader = ApplePinReader(path: path)
@@ -13,13 +14,13 @@ enum ApplePinnedDomains {
         return DialectReading(policy, notes: reader.notes.inOrder)
     }
 
-    /// Writes a property list with the pinned domains alone. The policy is one that was converted to this dialect.
+    /// Returns a property list with the pinned domains alone. The policy must have been converted to this dialect.
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         let domains = try ApplePinWriter.domains(policy)
         return try checkedXML(PropertyList(nesting: ApplePinReader.path, domains).xmlDocument)
     }
 
-    /// An Info.plist, XML, whose pinned domains are those of the policy, and every other byte as it was.
+    /// Returns an XML Info.plist in which only the pinned domains are replaced by those of the policy.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {

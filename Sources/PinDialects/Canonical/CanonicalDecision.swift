@@ -2,34 +2,34 @@ public import CertificatePinning
 public import CertificateTrust
 public import FoundationEssentials
 
-/// What the rules of a host make of a verified path, in their own system's way.
+/// The decision on a verified path, made by the rules for its host the way their own system does.
 public struct CanonicalDecision: Sendable, Hashable {
-    /// Whether the server is accepted, and why.
+    /// A verdict that says whether the server is accepted, and why.
     @nonexhaustive
     public enum Verdict: String, Sendable, Hashable, CaseIterable {
         /// Accepted: the pins match.
         case matched
-        /// Accepted: no pins hold, because no rule reaches the host, or its rules are off or have ended.
+        /// Accepted: no pins apply, because no rule reaches the host, or its rules are off or have expired.
         case unpinned
-        /// Accepted: the path ends at a root that needs no pin.
+        /// Accepted: the path ends at a root that bypasses the pins.
         case bypassed
-        /// Accepted although the pins do not match: mismatches are only told.
+        /// Accepted although the pins don't match: the rules only report mismatches.
         case forgiven
-        /// Refused: the pins do not match.
+        /// Rejected: the pins don't match.
         case refused
-        /// Refused: the path holds a denied pin.
+        /// Rejected: the path contains a denied pin.
         case denied
-        /// Refused: a rule has ended, and refuses everything since.
+        /// Rejected: a rule has expired, and rejects every server since then.
         case ended
-        /// Refused: no rule reaches the host, and such hosts are refused.
+        /// Rejected: no rule reaches the host, and such hosts are rejected.
         case unlisted
     }
 
     /// The verdict.
     public let verdict: Verdict
-    /// The pins that match, in the order of the path; of ``Verdict-swift.enum/denied`` the denied ones.
+    /// The pins that match, in the order of the path. For ``Verdict-swift.enum/denied``, the denied pins.
     public let matches: [CanonicalMatch]
-    /// The required roles without a match; `any` alone when no pin matches at all.
+    /// The required roles without a match, or only `any` if no pin matches at all.
     public let unmetRoles: [PinRole]
 
     init(_ verdict: Verdict, _ matches: [CanonicalMatch] = [], unmet: [PinRole] = []) {
@@ -38,7 +38,7 @@ public struct CanonicalDecision: Sendable, Hashable {
         unmetRoles = unmet
     }
 
-    /// Whether a request may go to the server.
+    /// Whether requests may be sent to the server.
     public var isAccepted: Bool {
         switch verdict {
         case .matched, .unpinned, .bypassed, .forgiven: true
@@ -47,26 +47,27 @@ public struct CanonicalDecision: Sendable, Hashable {
     }
 }
 
-/// A pin, and the certificate that it matches.
+/// A pin and the certificate that it matches.
 public struct CanonicalMatch: Sendable, Hashable {
-    /// The pin.
+    /// The pin that matches.
     public let pin: CanonicalPin
-    /// The certificate on the path, 0 is the leaf.
+    /// The position of the certificate in the path, where 0 is the leaf.
     public let index: Int
 }
 
-/// What a decision depends on beside rules and path.
+/// The inputs of a decision in addition to the rules and the path.
 public struct DecisionCircumstances: Sendable, Hashable {
-    /// Now.
+    /// The current time.
     public var time: Date
-    /// Seconds that the device's clock is ahead of UTC.
+    /// The offset of the device's local time from UTC, in seconds.
     public var offset: Int
-    /// When the client last saw the policy; nil for just now.
+    /// The time at which the client last saw the policy, or `nil` for just now.
     public var noted: Date?
-    /// What the dialect calls the roots among which the path's stands: `system`, `user`; nil when that is not known.
+    /// The dialect's name for the set of roots that the path's root belongs to, such as `system` or `user`, or `nil` if
+    /// unknown.
     public var anchorSource: String?
 
-    /// Names circumstances.
+    /// Creates the circumstances of a decision.
     public init(at time: Date, offset: Int = 0, noted: Date? = nil, anchorSource: String? = nil) {
         self.time = time
         self.offset = offset
@@ -76,8 +77,9 @@ public struct DecisionCircumstances: Sendable, Hashable {
 }
 
 extension CanonicalPolicy {
-    /// Decides on a verified path, leaf first, to a host for which these rules of the policy were found. The pins of
-    /// several rules count together. Pure, and total.
+    /// Decides on a verified path, leaf first, to a host for which these rules of the policy were found.
+    ///
+    /// The pins of several rules count together. The function is pure and total.
     public func decide(
         _ path: [X509Certificate], by rules: [CanonicalRule], under circumstances: DecisionCircumstances
     ) -> CanonicalDecision {
@@ -96,7 +98,7 @@ extension CanonicalPolicy {
             case .stopPinning: break
             }
         }
-        // A rule that only reports adds nothing to what an enforced one accepts.
+        // A rule that only reports adds nothing to the pins that an enforced rule accepts.
         let enforced = modes.filter { $0.mode == .enforce }.map(\.rule)
         let judged = enforced.isEmpty ? modes.map(\.rule) : enforced
         guard !judged.isEmpty else { return CanonicalDecision(.unpinned) }
@@ -112,7 +114,7 @@ extension CanonicalPolicy {
         return CanonicalDecision(enforced.isEmpty ? .forgiven : .refused, found, unmet: unmet)
     }
 
-    /// The roles in which a match must stand: those of every rule that names some, else any.
+    /// Returns the roles that need a match: those of all rules that require roles, or `any` if there are none.
     private func requiredRoles(of rules: [CanonicalRule]) -> [PinRole] {
         var named: Set<PinRole> = []
         for case .eachOf(let roles) in rules.map(\.requirement) { named.formUnion(roles) }
@@ -131,7 +133,7 @@ extension CanonicalPolicy {
 }
 
 extension CanonicalPin {
-    /// Whether this is a certificate's key, or the certificate, wherever it stands.
+    /// Returns whether the pin is that of the certificate or its key. The position of the certificate isn't considered.
     public func matches(_ certificate: X509Certificate) -> Bool {
         let bytes = content == .certificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
         return switch digest {
@@ -144,12 +146,12 @@ extension CanonicalPin {
 }
 
 extension RuleExpiry.Moment {
-    /// Whether the rule has ended.
+    /// Returns whether the moment has passed.
     package func isOver(under circumstances: DecisionCircumstances) -> Bool {
         let now = circumstances.time.timeIntervalSince1970
         return switch self {
         case .instant(let seconds): now >= Double(seconds)
-        // A day that is none ends nothing: its own system refuses the file.
+        // An invalid day never expires, because the dialect's own system rejects such a file.
         case .localDay(let day):
             CivilTime(day: day).map { now > Double($0.secondsSince1970) - Double(circumstances.offset) } ?? false
         case .age(let age): now >= (circumstances.noted?.timeIntervalSince1970 ?? now) + Double(age)

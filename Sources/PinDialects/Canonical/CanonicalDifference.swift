@@ -1,11 +1,11 @@
 import CertificatePinning
 import CertificateTrust
 
-/// One thing that two policies say differently, told host by host.
+/// A difference between two policies for one host.
 public struct CanonicalDifference: Sendable, Hashable {
-    /// The hosts, as one of the two writes them.
+    /// The host pattern, as one of the two policies writes it.
     public var host: String
-    /// What differs, in one line: what is expected, and what is there.
+    /// A one-line description of the difference: the expected value and the actual one.
     public var message: String
 }
 
@@ -14,8 +14,9 @@ extension CanonicalDifference: CustomStringConvertible {
 }
 
 extension CanonicalPolicy {
-    /// What another policy says differently from this one, which is what is expected. Order, names, notes and places
-    /// mean nothing.
+    /// Returns the differences between another policy and this one, which is the expected one.
+    ///
+    /// The order of rules, names, notes and positions in a file are ignored.
     public func differences(in other: CanonicalPolicy) -> [CanonicalDifference] {
         var differences: [CanonicalDifference] = []
         func tell(_ host: String, _ message: String) {
@@ -42,7 +43,7 @@ extension CanonicalPolicy {
         return differences
     }
 
-    /// What holds for each pattern, over the rules that name it.
+    /// The combined meaning of all rules for each pattern.
     private var byHost: [PlacedPattern: RuleMeaning] {
         var meanings: [PlacedPattern: RuleMeaning] = [:]
         for rule in rulesInEffect() {
@@ -66,7 +67,7 @@ private struct PlacedPattern: Hashable, Comparable {
     static func < (left: PlacedPattern, right: PlacedPattern) -> Bool { left.title < right.title }
 }
 
-/// What a rule decides by.
+/// The parts of a rule that affect decisions.
 private struct RuleMeaning {
     var pins: Set<CanonicalPin> = []
     let requirement: PinRequirement
@@ -114,7 +115,7 @@ private struct RuleMeaning {
 }
 
 extension CanonicalPin {
-    /// The pin without what only people read.
+    /// The pin without the parts that are only for people.
     fileprivate var bare: CanonicalPin {
         var pin = self
         (pin.name, pin.isBackup) = (nil, false)
@@ -123,7 +124,7 @@ extension CanonicalPin {
 }
 
 extension RuleExpiry {
-    /// `2026-12-31T23:59:59Z (stop-pinning)`.
+    /// A title such as `2026-12-31T23:59:59Z (stop-pinning)`.
     package var title: String {
         let text =
             switch moment {
@@ -136,7 +137,7 @@ extension RuleExpiry {
 }
 
 extension CanonicalPolicy {
-    /// The same policy with one pattern for each rule.
+    /// The same policy with one pattern in each rule.
     public var split: CanonicalPolicy {
         var policy = self
         policy.rules = rules.flatMap { rule in

@@ -1,59 +1,59 @@
 public import CertificatePinning
 import CertificateTrust
 
-/// A pin as dialects have it: of a key or a certificate, by one of several digests.
+/// A pin as dialects define it: of a key or a certificate, by one of several digests.
 ///
-/// Two pins are equal wherever they are written.
+/// Two pins are equal regardless of their positions in files.
 public struct CanonicalPin: Sendable, Hashable {
-    /// What is pinned.
+    /// The object that a pin identifies.
     @nonexhaustive
     public enum Content: String, Sendable, Hashable, CaseIterable {
-        /// A SubjectPublicKeyInfo, DER.
+        /// A DER-encoded SubjectPublicKeyInfo.
         case publicKey
-        /// A whole certificate, DER.
+        /// A whole DER-encoded certificate.
         case certificate
     }
 
-    /// How it is pinned.
+    /// The digest that identifies the pinned object.
     @nonexhaustive
     public enum Digest: String, Sendable, Hashable, CaseIterable {
-        /// By 20 bytes: OkHttp alone takes it.
+        /// SHA-1, 20 bytes. Only OkHttp supports it.
         case sha1
-        /// By 32 bytes.
+        /// SHA-256, 32 bytes.
         case sha256
-        /// By 64 bytes: TLSA alone.
+        /// SHA-512, 64 bytes. Only TLSA supports it.
         case sha512
-        /// As it is, without a digest.
+        /// The object itself, without a digest.
         case full
     }
 
-    /// Whether a match needs a chain that is trusted besides.
+    /// The trust that a match needs in addition to the pin.
     @nonexhaustive
     public enum Trust: String, Sendable, Hashable, CaseIterable {
-        /// It does: PKIX.
+        /// The chain must be trusted (PKIX).
         case chain
-        /// The pin is all there is: DANE-TA and DANE-EE (RFC 7671, section 5).
+        /// The pin alone is enough: DANE-TA and DANE-EE (RFC 7671, section 5).
         case pinAlone
     }
 
-    /// What is pinned.
+    /// The object that the pin identifies.
     public var content: Content
-    /// How.
+    /// The digest that identifies the object.
     public var digest: Digest
-    /// The digest, or the content itself.
+    /// The digest, or the object itself.
     public var value: [UInt8]
-    /// Where on the path it counts.
+    /// The positions on the path at which the pin counts.
     public var role: PinRole
-    /// Whether a match needs a trusted chain.
+    /// The trust that a match needs in addition to the pin.
     public var trust: Trust
-    /// Whether it is kept for later.
+    /// Whether the pin is a backup for later use.
     public var isBackup: Bool
-    /// What messages call it.
+    /// The name of the pin in messages.
     public var name: String?
-    /// The place in the file, where its dialect's reader knows it.
+    /// The position in the file, if the dialect's reader provides it.
     package var location: PolicyLocation?
 
-    /// Makes a pin; nothing is checked.
+    /// Creates a pin without checking it.
     public init(
         _ content: Content = .publicKey, _ digest: Digest = .sha256, _ value: [UInt8], role: PinRole = .any,
         trust: Trust = .chain, isBackup: Bool = false, name: String? = nil
@@ -69,14 +69,14 @@ public struct CanonicalPin: Sendable, Hashable {
 }
 
 extension CanonicalPin {
-    /// Compares all but the places of two pins.
+    /// Compares two pins without their positions.
     public static func == (left: CanonicalPin, right: CanonicalPin) -> Bool {
         left.content == right.content && left.digest == right.digest && left.value == right.value
             && left.role == right.role && left.trust == right.trust && left.isBackup == right.isBackup
             && left.name == right.name
     }
 
-    /// Hashes all but the place.
+    /// Hashes the pin without its position.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(content)
         hasher.combine(digest)
@@ -89,7 +89,7 @@ extension CanonicalPin {
 }
 
 extension CanonicalPin: CustomStringConvertible {
-    /// `sha256/BASE64`, and with `cert-` in front of it for a certificate.
+    /// A text such as `sha256/BASE64`, with the prefix `cert-` for a certificate.
     public var description: String {
         (content == .certificate ? "cert-" : "") + digest.rawValue + "/" + Base64.encode(value.span)
     }

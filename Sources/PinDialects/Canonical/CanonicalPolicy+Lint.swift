@@ -3,8 +3,10 @@ public import CertificateTrust
 public import FoundationEssentials
 
 extension DialectReading {
-    /// Everything that lint finds as of `time` in the file that was read, in the order of the file: what
-    /// ``CanonicalPolicy/lint(_:path:at:settings:publicSuffixes:)`` finds, and the notes that have a rule.
+    /// Returns all lint findings as of `time` for the file that was read, in the order of the file.
+    ///
+    /// These are the findings of ``CanonicalPolicy/lint(_:path:at:settings:publicSuffixes:)`` and the notes that have a
+    /// rule.
     public func lint(
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
         publicSuffixes: PublicSuffixes = .system
@@ -18,10 +20,10 @@ extension DialectReading {
 }
 
 extension CanonicalPolicy {
-    /// Everything that lint finds as of `time` in a file of another system, in the order of the file.
+    /// Returns all lint findings as of `time` for a file of another system, in the order of the file.
     ///
-    /// `bytes` are the file's contents, for the comments in it that allow findings. What only this project's own files
-    /// can say, backups and where pins come from, is not asked for.
+    /// `bytes` are the contents of the file, whose comments can allow findings. Properties that only this project's own
+    /// files can express, such as backups and where pins come from, aren't checked.
     public func lint(
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
         publicSuffixes: PublicSuffixes = .system
@@ -59,9 +61,9 @@ extension CanonicalPolicy {
     }
 }
 
-/// Rules by the names that they are for, where all rules that reach a host count together.
+/// An index of rules by hostname, for policies in which all rules that reach a host count together.
 private struct UnitedRules {
-    /// Of many rules for one name only the first are asked.
+    /// The number of rules considered for a hostname. Further rules are ignored.
     private static let limit = 32
     private var rules: [String: [CanonicalRule]] = [:]
 
@@ -73,7 +75,7 @@ private struct UnitedRules {
         }
     }
 
-    /// The pins of other rules that count for every host and port of this one.
+    /// Returns the pins of other rules that count for every host and port of this rule.
     func pins(besides rule: CanonicalRule) -> [CanonicalPin] {
         let shared = rule.patterns.map { pattern in
             around(pattern.host).filter { other in
@@ -100,11 +102,11 @@ private struct UnitedRules {
 }
 
 extension RuleExpiry {
-    /// The first instant that is too late, at the latest; nil when it depends on the client.
+    /// The instant by which the rule has expired everywhere, or `nil` if it depends on the client.
     fileprivate var end: Date? {
         switch moment {
         case .instant(let seconds): Date(timeIntervalSince1970: Double(seconds))
-        // Midnight comes to the west of Greenwich up to twelve hours later.
+        // Midnight comes up to twelve hours later west of Greenwich.
         case .localDay(let day): Date(rfc3339: day)?.addingTimeInterval(12 * 3600)
         case .age: nil
         }

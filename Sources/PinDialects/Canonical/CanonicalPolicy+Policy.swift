@@ -3,7 +3,7 @@ import CertificateTrust
 import FoundationEssentials
 
 extension CanonicalPolicy {
-    /// What a policy of this project says.
+    /// Creates a canonical policy from a policy of this project.
     public init(_ policy: PinningPolicy) {
         self.init(
             rules: policy.rules.map(CanonicalRule.init), combination: .closest,
@@ -11,10 +11,10 @@ extension CanonicalPolicy {
             unlisted: policy.unlisted)
     }
 
-    /// The same of a file, with the names of the roots' files.
+    /// Creates a canonical policy from a policy file, including the names of its root files.
     init(_ file: PolicyFile) {
         self.init(file.policy)
-        // A rule for each element, since there was no problem.
+        // The file had no problems, so there is a rule for each element.
         for (index, value) in (file.root["domains"]?.elements ?? []).enumerated() where rules.indices.contains(index) {
             guard let anchors = value["anchors"] else { continue }
             let bypasses = value["localAnchorsBypassPins"]?.bool ?? false
@@ -40,7 +40,7 @@ extension CanonicalRule {
 }
 
 extension CanonicalPin {
-    /// A pin of this project.
+    /// Creates a canonical pin from a pin of this project.
     public init(_ pin: Pin) {
         switch pin.object {
         case .publicKey(let fingerprint): self.init(.publicKey, .sha256, Array(copying: fingerprint.bytes.span))

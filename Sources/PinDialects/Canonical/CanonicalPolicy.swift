@@ -1,17 +1,18 @@
 public import CertificatePinning
 
-/// A pin policy in no system's words: it holds what every dialect can say, so that reading one loses nothing.
+/// A pinning policy that doesn't depend on any system. It can represent everything that a dialect can express, so that
+/// reading a file loses nothing.
 public struct CanonicalPolicy: Sendable, Hashable {
     /// The rules, in the order of the file.
     public var rules: [CanonicalRule]
-    /// Which of several rules that reach a host hold.
+    /// The way in which several rules that reach a host combine.
     public var combination: RuleCombination
-    /// A path that holds one of these is refused, before anything else.
+    /// The denied pins. A path that contains one is rejected before anything else is checked.
     public var denied: [CanonicalPin]
-    /// What happens to a host that no rule reaches.
+    /// The treatment of a host that no rule reaches.
     public var unlisted: UnlistedHosts
 
-    /// Makes a policy; nothing is checked.
+    /// Creates a policy without checking it.
     public init(
         rules: [CanonicalRule], combination: RuleCombination, denied: [CanonicalPin] = [],
         unlisted: UnlistedHosts = .trust
@@ -23,46 +24,47 @@ public struct CanonicalPolicy: Sendable, Hashable {
     }
 }
 
-/// Which of several rules that reach a host hold.
+/// The way in which several rules that reach a host combine.
 @nonexhaustive
 public enum RuleCombination: String, Sendable, Hashable, CaseIterable {
-    /// The exact host's, else that of the longest parent which includes subdomains: this project's own way, Android's
-    /// and TrustKit's.
+    /// The rule of the exact host applies, or else that of the longest parent that includes subdomains. Used by this
+    /// project, Android and TrustKit.
     case closest
-    /// All of them, and their pins count together: OkHttp and Apple.
+    /// All rules apply, and their pins count together. Used by OkHttp and Apple.
     case union
-    /// The entry of the longest name, and none at all if that one does not include subdomains: RFC 7469.
+    /// The entry with the longest name applies, or none if that entry doesn't include subdomains. Used by RFC 7469.
     case carveOut
 }
 
-/// Hosts, and what they must prove.
+/// A rule that maps hosts to the pins they must match.
 public struct CanonicalRule: Sendable, Hashable {
-    /// The hosts; at least one.
+    /// The hosts, at least one.
     public var patterns: [HostPattern]
-    /// The ports it reaches; nil for all.
+    /// The ports that the rule covers, or `nil` for all.
     public var ports: Set<Int>?
-    /// The pins. With none of them an enforced rule refuses every server.
+    /// The pins. An enforced rule without pins rejects every server.
     public var pins: [CanonicalPin]
-    /// How many of them must match.
+    /// The matches that are required.
     public var requirement: PinRequirement
-    /// What a mismatch leads to.
+    /// The treatment of a mismatch.
     public var mode: PinningMode
-    /// When the rule ends; nil for never.
+    /// The expiry of the rule, or `nil` if it never expires.
     public var expiry: RuleExpiry?
-    /// The roots that chains may end at; nil for the system's way.
+    /// The roots that chains may end at, or `nil` for the system's default.
     public var anchors: [AnchorSet]?
-    /// Where failures are reported to, absolute URLs.
+    /// The absolute URLs that failures are reported to.
     public var reports: [String]
-    /// Whether failures are also reported to where the system's makers want them.
+    /// Whether failures are also reported to the default address of the system's vendor.
     public var usesDefaultReport: Bool
     /// A remark for people.
     public var note: String?
-    /// Whether a private public suffix among its hosts is the owner's own; policies of this project say it.
+    /// Whether the policy's author owns the private public suffix among the hosts. Only policies of this project can
+    /// state this.
     package var ownsPublicSuffix = false
-    /// Where it stands.
+    /// The position of the rule in its file.
     public var location: PolicyLocation?
 
-    /// Makes a rule; nothing is checked.
+    /// Creates a rule without checking it.
     public init(
         patterns: [HostPattern], ports: Set<Int>? = nil, pins: [CanonicalPin], requirement: PinRequirement = .any,
         mode: PinningMode = .enforce, expiry: RuleExpiry? = nil, anchors: [AnchorSet]? = nil, reports: [String] = [],
@@ -83,8 +85,10 @@ public struct CanonicalRule: Sendable, Hashable {
 }
 
 extension CanonicalRule {
-    /// The roles in which an enforced rule requires a match and has no pin but backups, so that every server is refused
-    /// until a backup key is in use; `any` alone where one match anywhere is enough. Empty for a rule that a server can
+    /// The roles in which an enforced rule requires a match but has only backup pins, or only `any` if one match
+    /// anywhere is enough.
+    ///
+    /// Such a rule rejects every server until a backup key is in use. The list is empty for a rule that a server can
     /// satisfy.
     package var rolesOfBackupsOnly: [PinRole] {
         guard mode == .enforce else { return [] }
@@ -97,35 +101,36 @@ extension CanonicalRule {
     }
 }
 
-/// Hosts that are named together.
+/// A set of hosts given by a hostname and a scope.
 public struct HostPattern: Sendable, Hashable {
-    /// The host as its file has it, without what `scope` says; empty when the scope is ``Scope-swift.enum/every``.
+    /// The hostname as written in the file, without the part that `scope` represents. Empty if the scope is
+    /// ``Scope-swift.enum/every``.
     public var host: String
-    /// Which names below it are meant too.
+    /// The names at and below the host that the pattern includes.
     public var scope: Scope
 
-    /// Which hosts a name stands for.
+    /// The set of names that a pattern includes.
     @nonexhaustive
     public enum Scope: String, Sendable, Hashable, CaseIterable {
-        /// That one.
+        /// Only the host.
         case exact
-        /// Not that one, but those one label below: OkHttp's `*.`.
+        /// Only the names one label below the host: OkHttp's `*.`.
         case oneLabelBelow
-        /// That one and those one label below: Apple's NSIncludesSubdomains.
+        /// The host and the names one label below it: Apple's NSIncludesSubdomains.
         case exactAndOneLabelBelow
-        /// That one and all below, at any depth.
+        /// The host and all names below it, at any depth.
         case exactAndBelow
-        /// Every host: curl, which is told of one server.
+        /// Every host. Used by curl, whose pins are for whichever server it connects to.
         case every
     }
 
-    /// Names hosts.
+    /// Creates a pattern.
     public init(_ host: String, _ scope: Scope) {
         self.host = host
         self.scope = scope
     }
 
-    /// What messages call the hosts; `ports`, `:8443`, stand behind the name.
+    /// Returns the name of the hosts in messages. `ports`, such as `:8443`, follows the hostname.
     package func title(ports: String = "") -> String {
         switch scope {
         case .exact: host + ports
@@ -137,39 +142,39 @@ public struct HostPattern: Sendable, Hashable {
     }
 }
 
-/// When a rule ends, and what holds then.
+/// The expiry of a rule and its effect.
 public struct RuleExpiry: Sendable, Hashable {
-    /// The first moment at which the rule does not hold any more.
+    /// The moment at which the rule expires.
     public var moment: Moment
-    /// What holds behind it.
+    /// The effect of the expiry.
     public var effect: PinningExpiry.Action
 
-    /// A moment as dialects say it.
+    /// A moment as dialects express it.
     @nonexhaustive
     public enum Moment: Sendable, Hashable {
-        /// Seconds since 1970-01-01T00:00:00Z.
+        /// The number of seconds since 1970-01-01T00:00:00Z.
         case instant(Int64)
-        /// The beginning of a day, `2026-12-01`, wherever the device says it is: Android.
+        /// The beginning of a day, such as `2026-12-01`, in the device's time zone. Used by Android.
         case localDay(String)
-        /// As many seconds behind the moment at which the client last saw the policy: RFC 7469's max-age.
+        /// The number of seconds after the client last saw the policy: the max-age of RFC 7469.
         case age(Int64)
     }
 
-    /// Makes an end.
+    /// Creates an expiry.
     public init(_ moment: Moment, _ effect: PinningExpiry.Action) {
         self.moment = moment
         self.effect = effect
     }
 }
 
-/// Roots that a rule names.
+/// A set of roots that a rule names.
 public struct AnchorSet: Sendable, Hashable {
-    /// `system`, `user`, or what the dialect calls a file: a path, `@raw/name`.
+    /// The source: `system`, `user`, or the dialect's name for a file, which is a path or `@raw/name`.
     public var source: String
-    /// Whether a chain that ends at one of them needs no pin.
+    /// Whether a chain that ends at one of the roots needs no pin.
     public var bypassesPins: Bool
 
-    /// Names roots.
+    /// Creates a set of roots.
     public init(_ source: String, bypassesPins: Bool = false) {
         self.source = source
         self.bypassesPins = bypassesPins

@@ -1,8 +1,8 @@
 package import CertificateTrust
 
-/// Days of the calendar as dialects write them, `2026-12-31`: a moment is that day's midnight in UTC.
+/// Calendar days as dialects write them, such as `2026-12-31`. A day means its midnight in UTC.
 extension CivilTime {
-    /// The first second of a day; nil for what is none.
+    /// Creates the first second of a day, or returns `nil` if the text isn't a valid day.
     package init?(day text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.map(\.utf8.count) == [4, 2, 2],
@@ -12,9 +12,9 @@ extension CivilTime {
         self.init(year: year, month: month, day: day, hour: 0, minute: 0, second: 0)
     }
 
-    /// The first second of its day, since 1970-01-01T00:00:00Z.
+    /// The first second of the day, in seconds since 1970-01-01T00:00:00Z.
     package var midnight: Int64 { secondsSince1970 - Int64(hour * 3_600 + minute * 60 + second) }
 
-    /// `2026-12-31`.
+    /// The day, such as `2026-12-31`.
     package var dayText: String { String(description.prefix(10)) }
 }

@@ -3,7 +3,7 @@ import CertificateTrust
 import FoundationEssentials
 
 extension Conversion {
-    /// Converts the mode; false when the rule is to be left out, which a rule that is off mostly can.
+    /// Converts the mode. Returns false if the rule is to be left out, as is possible for most rules that are off.
     mutating func keepsMode(_ rule: inout CanonicalRule, among rules: RulesByName) -> Bool {
         let isKnown = traits.modes.contains(rule.mode)
         guard !isKnown || rule.mode == .off && traits.excludesHostsAlone else { return true }
@@ -43,7 +43,7 @@ extension Conversion {
             return
         }
         guard traits.expiry != .age || rule.mode != .report else {
-            // In mode report an end in fail is the only thing that refuses a server.
+            // In mode report, a server is rejected only after an expiry with the effect `fail`.
             note(
                 .expiryLost, expiry.effect == .fail ? .weaker : .unchanged,
                 "failures of \(rule.title) are reported for ever: a header that only reports has no end"
@@ -74,7 +74,7 @@ extension Conversion {
         rule.expiry = expiry
     }
 
-    /// Two months: as long as browsers took a header's word (RFC 7469, section 4.1).
+    /// Two months, the longest time for which browsers kept pins (RFC 7469, section 4.1).
     private static let usualAge: Int64 = 5_184_000
 
     private mutating func convertMoment(_ expiry: inout RuleExpiry, _ rule: CanonicalRule) {
@@ -148,7 +148,7 @@ extension Conversion {
         }
     }
 
-    /// Leaves out addresses that no policy of this project can have.
+    /// Removes URLs that policies of this project don't allow.
     private mutating func dropUnusableReports(_ rule: inout CanonicalRule) {
         guard let pattern = rule.patterns.first, let host = try? ServerName(pattern.host) else { return }
         let bare = PinningRule(host: host, includesSubdomains: pattern.scope == .exactAndBelow, pins: [])
@@ -189,7 +189,7 @@ extension Conversion {
         rule.anchors = nil
     }
 
-    /// Android alone can exempt the system's own roots from the pins (`overridePins`).
+    /// Lets pins apply to the system's own roots again. Only Android can exempt those (`overridePins`).
     private mutating func dropSystemBypass(_ rule: inout CanonicalRule) {
         guard traits.anchors != .named, let anchors = rule.anchors,
             anchors.contains(AnchorSet("system", bypassesPins: true))

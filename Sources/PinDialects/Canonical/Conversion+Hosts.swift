@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 
 extension Conversion {
-    /// Leaves the rules that hold for one host, as rules of that host alone.
+    /// Keeps the rules that apply to one host, as rules for that host alone.
     mutating func choose(_ host: String, _ policy: inout CanonicalPolicy) {
         let rules = PinDialect.policy.rules(for: host, in: policy)
         if rules.isEmpty {
@@ -27,7 +27,8 @@ extension Conversion {
         }
     }
 
-    /// Writes hosts as a policy of this project must have them; leaves out a rule whose host is no name.
+    /// Rewrites the host the way policies of this project require. Returns false for a rule to be left out because its
+    /// host isn't a valid name.
     mutating func namesHosts(_ rule: inout CanonicalRule) -> Bool {
         guard let pattern = rule.patterns.first, pattern.scope != .every else { return true }
         var text = pattern.host.lowercased()
@@ -53,7 +54,7 @@ extension Conversion {
         return true
     }
 
-    /// The rule, once for each scope that there is for its pattern's.
+    /// Returns the rule once for each scope of the target that is needed to express its own.
     mutating func scoped(_ rule: CanonicalRule, among rules: RulesByName) -> [CanonicalRule] {
         let pattern = rule.patterns[0]
         let isBelowOther = rules.covering(pattern).contains { $0.patterns[0].host != pattern.host }
@@ -71,7 +72,7 @@ extension Conversion {
         let host = visibleText(pattern.host)
         func has(_ scope: HostPattern.Scope) -> Bool { traits.scopes.contains(scope) }
         func become(_ scope: HostPattern.Scope) -> [HostPattern] { [HostPattern(pattern.host, scope)] }
-        /// Names that come under these pins can have had those of a rule above.
+        /// Names that the wider scope adds may have had the pins of a parent's rule.
         func widen(_ scope: HostPattern.Scope, _ message: String) -> [HostPattern] {
             note(
                 .scopeWidened, isBelowOther ? .weaker : .stricter,
@@ -100,8 +101,10 @@ extension Conversion {
         }
     }
 
-    /// Where rules held together, and the closest one holds alone from now on: gives it what the others asked for. Each
-    /// rule has one pattern, in the scope that its own system knows.
+    /// Adds the pins and requirements of other rules to each rule if rules counted together in the source but only the
+    /// closest rule applies in the target.
+    ///
+    /// Each rule has one pattern, in a scope of the source dialect.
     mutating func join(_ policy: inout CanonicalPolicy) {
         guard policy.combination == .union, traits.combination != .union, !traits.isForOneHost else { return }
         let original = RulesByName(policy.rules)
@@ -112,7 +115,7 @@ extension Conversion {
                 guard more.sharesPorts(with: rule), more.patterns[0] == pattern || more.patterns[0].covers(pattern)
                 else { continue }
                 if !more.patterns[0].holdsWhole(pattern) {
-                    // What is for the same name becomes one rule with it, and that is told there.
+                    // Rules for the same host are merged later, and the merge adds the note.
                     guard more.patterns[0].host != pattern.host else { continue }
                     note(
                         .combinationChanged, .weaker,
@@ -124,7 +127,7 @@ extension Conversion {
         }
     }
 
-    /// Says where rules that overlap mean something else, since the way they combine changes.
+    /// Notes the overlapping rules whose meaning changes because the target combines rules differently.
     mutating func combine(_ policy: inout CanonicalPolicy) {
         let old = policy.combination
         policy.combination = traits.combination
@@ -160,7 +163,7 @@ extension Conversion {
         }
     }
 
-    /// Makes rules for one host one rule.
+    /// Merges the rules for each host into one.
     mutating func mergeTwins(_ rules: inout [CanonicalRule]) {
         var merged: [CanonicalRule] = []
         var indices: [String: [Int]] = [:]
@@ -225,7 +228,7 @@ extension CanonicalRule {
 }
 
 extension PinRequirement {
-    /// Asks for what another one asks for too.
+    /// Adds the requirements of another rule.
     fileprivate mutating func join(_ other: PinRequirement) {
         switch (self, other) {
         case (_, .any): break
@@ -236,8 +239,9 @@ extension PinRequirement {
 }
 
 extension CanonicalPolicy {
-    /// The rules without those that take hosts out which no other rule pins: they mean nothing. `where` says which of
-    /// them go.
+    /// Returns the rules without those that exclude hosts that no other rule pins, which have no effect.
+    ///
+    /// `where` selects which of these are removed.
     func rulesInEffect(where goes: (CanonicalRule) -> Bool = { _ in true }) -> [CanonicalRule] {
         guard unlisted == .trust, rules.contains(where: { $0.mode == .off }) else { return rules }
         let pinning = RulesByName(rules.filter { $0.mode != .off })
@@ -248,7 +252,7 @@ extension CanonicalPolicy {
 }
 
 extension HostPattern {
-    /// Whether it holds for every host that another pattern holds for.
+    /// Returns whether the pattern includes every host that another pattern includes.
     func holdsWhole(_ other: HostPattern) -> Bool {
         switch scope {
         case _ where self == other: true
@@ -259,7 +263,7 @@ extension HostPattern {
         }
     }
 
-    /// Whether another pattern's own host, or what is below it, is one of this one's.
+    /// Returns whether the pattern includes the host of another pattern, or names below it.
     func covers(_ other: HostPattern) -> Bool {
         if scope == .every { return true }
         guard other.host != host || other.scope != scope else { return false }

@@ -10,7 +10,7 @@ extension Conversion {
         rule.pins = rule.pins.flatMap { placed($0) }
         dropTwins(&rule)
         if rule.mode == .off, !traits.namesPinsAlways {
-            // What is not looked at need not be there.
+            // Pins of a rule that is off are never checked, so they can be left out.
             (rule.pins, rule.requirement, rule.expiry, rule.reports) = ([], .any, nil, [])
             return
         }
@@ -31,7 +31,7 @@ extension Conversion {
         }
     }
 
-    /// Refuses a rule that only backups could satisfy, which no server has.
+    /// Rejects a rule that only backup pins could satisfy, since no server has a backup key.
     private mutating func noteBackups(of rule: CanonicalRule) {
         for role in rule.rolesOfBackupsOnly {
             let backups = rule.pins.filter { $0.role.overlaps(role) }.map { visibleText($0.name ?? $0.description) }
@@ -54,7 +54,8 @@ extension Conversion {
         policy.denied = kept
     }
 
-    /// Gives a rule that takes its host out the pins that it takes it out of: a dialect can ask for pins in every rule.
+    /// Copies pins from the parent's rule to a rule that excludes its host, for dialects that require pins in every
+    /// rule.
     func lendPins(to rule: inout CanonicalRule, from rules: RulesByName) {
         guard rule.mode == .off, traits.namesPinsAlways else { return }
         guard !rule.pins.contains(where: traits.canSay), let pattern = rule.patterns.first else { return }
@@ -62,7 +63,7 @@ extension Conversion {
         rule.pins = covering.first { $0.pins.contains(where: traits.canSay) }?.pins ?? rule.pins
     }
 
-    /// Whether the dialect has this kind of pin; what it has not is left out, and told.
+    /// Returns whether the dialect supports this kind of pin. Notes the pin if it is left out.
     private mutating func keeps(_ pin: CanonicalPin, of rule: CanonicalRule) -> Bool {
         guard traits.contents.contains(pin.content) else {
             note(
@@ -135,7 +136,7 @@ extension Conversion {
             rule.location)
     }
 
-    /// The pin in the places that there are; none for one that has no place.
+    /// Returns the pin in each role that the dialect has for it, which may be none.
     private func placed(_ pin: CanonicalPin) -> [CanonicalPin] {
         places(for: pin.role).map { role in
             var pin = pin
@@ -156,7 +157,7 @@ extension Conversion {
         }
     }
 
-    /// Says what becomes of the pins of each role, once for all of them.
+    /// Notes how the pins of each role change, with one note for all of them.
     private mutating func noteRoles(of rule: CanonicalRule) {
         for role in PinRole.allCases where !traits.roles.contains(role) {
             let pins = rule.pins.filter { $0.role == role }
@@ -188,7 +189,7 @@ extension Conversion {
         }
     }
 
-    /// Two pins can have become one.
+    /// Removes duplicates, since two pins may have become the same.
     private func dropTwins(_ rule: inout CanonicalRule) {
         var seen: Set<CanonicalPin> = []
         rule.pins = rule.pins.filter { pin in

@@ -3,11 +3,11 @@ import CertificateTrust
 public import FoundationEssentials
 
 extension CanonicalPolicy {
-    /// The policy as a dialect can say it, and everything that changes on the way there.
+    /// Converts the policy to the form that a dialect can express, and returns notes on everything that changes.
     ///
-    /// Each of its rules has one pattern, and where the dialect wants that, each host one rule. A note whose direction is
-    /// `impossible` means that nothing is to be written. `host` chooses the rules of one host,
-    /// by this policy's own way of finding them; `time` is when a rule's end is reckoned from.
+    /// Each rule of the result has one pattern, and each host has one rule if the dialect requires that. A note with
+    /// the direction `impossible` means that the policy must not be written. `host` selects the rules for one host,
+    /// found the way this policy combines rules. `time` is the time from which relative expiries are calculated.
     public func converted(
         to dialect: PinDialect, host: String? = nil, at time: Date
     ) -> (policy: CanonicalPolicy, notes: [ConversionNote]) {
@@ -16,10 +16,10 @@ extension CanonicalPolicy {
     }
 }
 
-/// One policy on its way to what a dialect can say. The steps take hosts first, then what a rule says of them.
+/// The conversion of a policy to a dialect. The steps convert hosts first, then the rest of each rule.
 struct Conversion {
     let traits: DialectTraits
-    /// What messages call the dialect.
+    /// The name of the dialect in messages.
     let name: String
     let time: Date
     var notes: [ConversionNote] = []
@@ -33,7 +33,7 @@ struct Conversion {
     mutating func convert(_ policy: CanonicalPolicy, host: String?) -> CanonicalPolicy {
         var policy = policy
         if let host { choose(host, &policy) }
-        // A network security config speaks of hosts whose pins it has nothing to say of.
+        // A network security config may list hosts without any settings for pins.
         policy.rules = policy.rulesInEffect(where: \.pins.isEmpty)
         checkHosts(policy)
         policy = policy.split
@@ -79,14 +79,14 @@ struct Conversion {
 }
 
 extension CanonicalRule {
-    /// What messages call it.
+    /// The name of the rule in messages.
     var title: String {
         patterns.map { $0.scope == .every ? "the server" : visibleText($0.host) }.joined(separator: ", ")
     }
 }
 
 extension PinDialect {
-    /// What messages call it.
+    /// The name of the dialect in messages.
     public var title: String {
         switch self {
         case .policy: "the policy file"

@@ -1,19 +1,19 @@
 public import CertificatePinning
 
-/// Something that a conversion changes, and which way security moves.
+/// A note about something that a conversion changes, and its effect on security.
 public struct ConversionNote: Sendable, Hashable {
-    /// What changes.
+    /// The kind of change.
     public var change: ConversionChange
-    /// Which way security moves.
+    /// The effect on security.
     public var direction: SecurityDirection
-    /// What it means for this policy, in one line.
+    /// The effect on this policy, in one line.
     public var message: String
-    /// Where the cause stands.
+    /// The position of the cause.
     public var location: PolicyLocation?
-    /// The lint rule that reports it; `nil` for a note that is no finding.
+    /// The lint rule that reports the note, or `nil` if the note isn't a finding.
     public var rule: LintRule?
 
-    /// Makes a note.
+    /// Creates a note.
     public init(
         _ change: ConversionChange, _ direction: SecurityDirection, _ message: String, at location: PolicyLocation?,
         rule: LintRule? = nil
@@ -26,72 +26,72 @@ public struct ConversionNote: Sendable, Hashable {
     }
 }
 
-/// What a conversion can change.
+/// A kind of change that a conversion can make.
 @nonexhaustive
 public enum ConversionChange: String, Sendable, Hashable, CaseIterable {
     /// More hosts are pinned.
     case scopeWidened = "scope-widened"
     /// Fewer hosts are pinned.
     case scopeNarrowed = "scope-narrowed"
-    /// Rules that overlap combine otherwise.
+    /// Overlapping rules combine differently.
     case combinationChanged = "combine-changed"
-    /// A pin counts in more places.
+    /// A pin counts at other positions in the chain, now needs a trusted chain, or is left out because of its role.
     case roleLost = "role-lost"
     /// One match is enough where several were required.
     case requirementLost = "roles-and-lost"
-    /// A match in each of several places is required where one was enough.
+    /// A match for each of several roles is required where one match was enough.
     case requirementAdded = "roles-and-added"
-    /// A rule never ends.
+    /// A rule never expires.
     case expiryLost = "expiry-lost"
-    /// A rule ends some hours earlier or later.
+    /// A rule expires at a different time, for example because of the time zone.
     case expiryZone = "expiry-zone"
-    /// What holds behind the end changes.
+    /// The effect of an expiry changes.
     case expiryEffect = "expiry-effect"
-    /// A rule that only reported refuses.
+    /// A rule that only reported mismatches rejects them.
     case modeLost = "mode-lost"
-    /// The target wants a backup pin.
+    /// The target requires a backup pin.
     case backupMissing = "backup-missing"
-    /// A match that the target requires could only come from backups, which no server has.
+    /// A match that the target requires could only come from backup pins, whose keys no server uses.
     case backupsOnly = "backups-only"
-    /// Failures are reported to nobody.
+    /// Failures are no longer reported, or are reported to fewer addresses.
     case reportsLost = "reports-lost"
-    /// Roots of a rule's own are the system's.
+    /// A rule's own roots are replaced by the system's, or no longer bypass the pins.
     case anchorsLost = "anchors-lost"
-    /// Rules reach every port.
+    /// A rule applies to all ports.
     case portsLost = "ports-lost"
-    /// The list of denied pins is gone.
+    /// Denied pins are left out.
     case denyLost = "deny-lost"
     /// Hosts without a rule are trusted.
     case unlistedLost = "unlisted-lost"
-    /// A digest that the target has not.
+    /// A pin is left out because the target doesn't support its digest, or because it has the wrong length.
     case digestLost = "alg-lost"
-    /// A pin of a certificate where the target pins keys.
+    /// A certificate pin is left out because the target only pins keys.
     case certificatePin = "cert-pin"
-    /// A rule that takes a host out.
+    /// A rule that excludes a host or rejects every server can't be expressed that way.
     case exclusionForm = "exclusion-form"
-    /// Several hosts or rules where the target has one.
+    /// The hosts or rules can't be expressed, for example because the target allows only one host.
     case splitLost = "hosts-lost"
-    /// Something that its own system passes over, or takes otherwise than it looks.
+    /// A setting is ignored by its own system, or read differently from how it looks.
     case quirk
 }
 
-/// Which way security moves.
+/// The effect of a change on security.
 @nonexhaustive
 public enum SecurityDirection: String, Sendable, Hashable, CaseIterable {
-    /// Something is accepted that was refused.
+    /// Something is accepted that was rejected.
     case weaker
-    /// Something is refused that was accepted.
+    /// Something is rejected that was accepted.
     case stricter
-    /// It can be either, or comes later.
+    /// The change can have either effect, or takes effect later.
     case either
-    /// Nothing that decides.
+    /// No decision changes.
     case unchanged
-    /// The target cannot say it at all: nothing is written.
+    /// The target can't express the policy at all, so nothing is written.
     case impossible
 }
 
 extension ConversionNote: CustomStringConvertible {
-    /// `pins.jsonc:14:5: role-lost (weaker): …`, one line.
+    /// The note in one line: `pins.jsonc:14:5: role-lost (weaker): …`.
     public var description: String {
         (location.map { "\($0): " } ?? "") + "\(change.rawValue) (\(direction.rawValue)): \(message)"
     }

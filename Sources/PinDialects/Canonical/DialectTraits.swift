@@ -1,52 +1,52 @@
 import CertificatePinning
 
-/// What a dialect can say: the table by which policies are converted.
+/// The capabilities of a dialect, which determine how policies are converted to it.
 struct DialectTraits {
     var scopes: Set<HostPattern.Scope>
     var combination: RuleCombination
-    /// Whether it is told of one server only.
+    /// Whether the dialect only covers a single server.
     var isForOneHost = false
-    /// Whether one host may stand in several rules for the same port.
+    /// Whether one host may appear in several rules for the same port.
     var repeatsHosts = false
     var reachesPorts = false
-    /// Where its pins count; with more than one place, `matching` says how the places combine.
+    /// The roles that pins can have. If there are several, `matching` says how they combine.
     var roles: Set<PinRole>
     var matching = Matching.anyPin
     var contents: Set<CanonicalPin.Content> = [.publicKey]
     var digests: Set<CanonicalPin.Digest> = [.sha256]
     var holdsPinsAlone = false
-    /// Whether it can take one host out of a rule above it, and cannot say `off` otherwise.
+    /// Whether `off` can only exclude a single host from the rule of a parent.
     var excludesHostsAlone = false
-    /// Whether a rule that is off has pins all the same.
+    /// Whether a rule that is off still needs pins.
     var namesPinsAlways = false
-    /// The fewest pins of an enforced rule.
+    /// The minimum number of pins in an enforced rule.
     var minimumPins = 1
     var modes: Set<PinningMode>
     var expiry: Expiry = .none
     var effects: Set<PinningExpiry.Action> = []
     var reports = Reports.none
-    /// Whether failures go to the makers of the system too, unless the rule says otherwise.
+    /// Whether failures are also reported to the system's vendor unless the rule says otherwise.
     var hasDefaultReport = false
     var anchors = Anchors.none
     var denies = false
     var refusesUnlisted = false
 
-    /// How many pins of a rule must match.
+    /// The number of pins of a rule that must match.
     enum Matching {
-        /// One, wherever it stands.
+        /// One, at any position.
         case anyPin
-        /// One in each place that has any.
+        /// One in each role that has pins.
         case everyPlace
-        /// Whatever the rule says.
+        /// The number that the rule requires.
         case asRequired
     }
 
-    /// How it says the end of a rule.
+    /// The form in which the dialect expresses an expiry.
     enum Expiry { case none, instant, utcDay, localDay, age }
     enum Reports { case none, one, many }
     enum Anchors { case none, named, files }
 
-    /// Whether it has this kind of pin.
+    /// Returns whether the dialect supports this kind of pin.
     func canSay(_ pin: CanonicalPin) -> Bool { contents.contains(pin.content) && digests.contains(pin.digest) }
 }
 

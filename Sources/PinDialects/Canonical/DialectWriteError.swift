@@ -1,10 +1,10 @@
 public import CertificatePinning
 
-/// Something in a policy that a dialect has no words for: it was not converted to that dialect before.
+/// An error for a policy that a dialect can't express, because the policy wasn't converted to that dialect first.
 public struct DialectWriteError: Error, Sendable, Hashable {
-    /// What it is, and what to do.
+    /// The problem and its remedy.
     public let message: String
-    /// Where it stands.
+    /// The position of the cause.
     public let location: PolicyLocation?
 
     package init(_ message: String, at location: PolicyLocation? = nil) {
@@ -14,6 +14,6 @@ public struct DialectWriteError: Error, Sendable, Hashable {
 }
 
 extension DialectWriteError: CustomStringConvertible {
-    /// `pins.jsonc:14:5: …`, one line.
+    /// The error in one line: `pins.jsonc:14:5: …`.
     public var description: String { (location.map { "\($0): " } ?? "") + message }
 }

@@ -2,10 +2,11 @@ import CertificatePinning
 import CertificateTrust
 
 extension PinDialect {
-    /// The rules that hold for a host as somebody wrote it: dots at its end, capitals and empty labels count as they do
-    /// in the dialect's own system. Rules that do not reach `port` are passed over; without one, ports do not count.
+    /// Returns the rules that apply to a host as the user wrote it.
     ///
-    /// The dialect says which names a text stands for, the policy how several rules combine.
+    /// Trailing dots, capitals and empty labels are treated the way the dialect's own system does. Rules that don't
+    /// cover `port` are skipped; without a port, the ports of rules are ignored. The dialect determines which names a
+    /// text matches, and the policy how several rules combine.
     public func rules(for host: String, port: Int? = nil, in policy: CanonicalPolicy) -> [CanonicalRule] {
         guard !rejects(host), let name = name(ofHost: host) else { return [] }
         let candidates = policy.rules.filter { rule in
@@ -25,18 +26,19 @@ extension PinDialect {
         }
     }
 
-    /// Whether the dialect's own system fails for a host before it looks for a rule: Android throws at a dot in front.
+    /// Returns whether the dialect's own system fails for a host before it looks for a rule. Android throws for a
+    /// leading dot.
     public func rejects(_ host: String) -> Bool { self == .android && host.hasPrefix(".") }
 
-    /// How far a pattern's name reaches.
+    /// The extent to which a pattern matches a host.
     private struct Reach {
-        /// Bytes of the pattern's name: the longest is the closest.
+        /// The length of the pattern's name in bytes. The longest name is the closest.
         let length: Int
-        /// Whether the scope holds the host too, and not only the name above it.
+        /// Whether the scope includes the host, and not only a parent of it.
         let isMeant: Bool
     }
 
-    /// nil when the pattern's name is neither the host nor above it.
+    /// Returns the reach of a pattern, or `nil` if its name is neither the host nor a parent of it.
     private func reach(of pattern: HostPattern, to host: [UInt8]) -> Reach? {
         guard pattern.scope != .every else { return Reach(length: 0, isMeant: true) }
         guard let name = name(ofPattern: pattern.host), host.count >= name.count,
@@ -56,7 +58,8 @@ extension PinDialect {
 
     private static let dot = UInt8(ascii: ".")
 
-    /// What the system compares of a host that it is asked for; nil where it takes the text for no name.
+    /// Returns the form of a requested host that the system compares, or `nil` if the system doesn't accept it as a
+    /// name.
     private func name(ofHost host: String) -> [UInt8]? {
         switch self {
         case .okhttp, .trustkit: return Array(host.utf8)
@@ -65,7 +68,7 @@ extension PinDialect {
             if name.last == Self.dot { name.removeLast() }
             return name
         case .hpkp:
-            // Addresses never have pins (RFC 7469, section 2.3.3).
+            // IP addresses never have pins (RFC 7469, section 2.3.3).
             guard let name = try? ServerName(host), !name.isIPAddress else { return nil }
             return Array(name.description.utf8)
         case .policy, .curl, .tlsa, .swift:
@@ -73,7 +76,7 @@ extension PinDialect {
         }
     }
 
-    /// What the system compares of a name in its file: dots at the end stay where they stand.
+    /// Returns the form of a name in a file that the system compares. Trailing dots are kept.
     private func name(ofPattern host: String) -> [UInt8]? {
         switch self {
         case .okhttp: Array(Self.canonicalHost(host).utf8)
@@ -83,7 +86,7 @@ extension PinDialect {
         }
     }
 
-    /// A host as OkHttp keeps it: lower case, U-labels as A-labels.
+    /// Returns a host the way OkHttp stores it: in lower case, with U-labels as A-labels.
     static func canonicalHost(_ host: String) -> String {
         let lowered = host.lowercased()
         guard !lowered.utf8.allSatisfy({ $0 < 0x80 }) else { return lowered }

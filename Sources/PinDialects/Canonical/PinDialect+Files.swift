@@ -1,9 +1,11 @@
 public import CertificatePinning
 
 extension PinDialect {
-    /// Reads a file of this dialect as its own system does. What that rejects is an error, all of it in one; what it
-    /// passes over or takes otherwise than it looks is a note, and so is that the file pins nothing. `host` is whom the
-    /// pins are for, where the dialect says it nowhere: Public-Key-Pins and curl.
+    /// Reads a file of this dialect the way the dialect's own system does.
+    ///
+    /// Throws one error with all the problems for which that system rejects the file. Settings that it ignores, or
+    /// reads differently from how they look, become notes. So does the fact that a file pins nothing. `host` is the
+    /// host of the pins for dialects that don't name it: Public-Key-Pins and curl.
     public func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
         switch self {
         case .policy: DialectReading(CanonicalPolicy(try PolicyFile(bytes: bytes, path: path)))
@@ -23,7 +25,7 @@ extension PinDialect {
         }
     }
 
-    /// Writes a policy that was converted to this dialect, as a file of its own.
+    /// Returns a policy that was converted to this dialect, as a separate file.
     public func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> [UInt8] {
         let text =
             switch self {
@@ -40,10 +42,10 @@ extension PinDialect {
         return Array(text.utf8)
     }
 
-    /// Whether its pins are a part of a file that says other things too, which ``replacing(_:path:with:)`` leaves alone.
+    /// Whether pins are part of a larger file, whose other contents ``replacing(_:path:with:)`` preserves.
     public var isPartOfFiles: Bool { [.android, .apple, .trustkit].contains(self) }
 
-    /// A file with its pinning part replaced by that of a converted policy, and every other byte as it was.
+    /// Returns a file in which only the pins are replaced by those of a converted policy.
     public func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {

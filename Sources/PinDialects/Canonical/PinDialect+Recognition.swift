@@ -1,5 +1,5 @@
 extension PinDialect {
-    /// Which dialect a text is in, by what stands in it; nil for none that is known.
+    /// Returns the dialect of a text based on its contents, or `nil` if it isn't recognized.
     public static func recognized(in bytes: [UInt8]) -> PinDialect? {
         if bytes.starts(with: Array("bplist".utf8)) {
             return contains(bytes, "TSK") ? .trustkit : .apple
@@ -13,7 +13,7 @@ extension PinDialect {
             return has("<plist") ? .apple : nil
         }
         if start.first == "{" { return .policy }
-        // A program can hold the pins of other formats in its comments and strings.
+        // A program can contain pins of other formats in its comments and strings.
         if has("CertificatePinner") { return .okhttp }
         if has("PinningPolicy(") || has("PinningRule(") { return .swift }
         if has("sha256//") { return .curl }
@@ -25,7 +25,7 @@ extension PinDialect {
         return nil
     }
 
-    /// The text behind white space and comments of C's two kinds.
+    /// Returns the text after leading white space and C-style comments of both kinds.
     private static func withoutComments(_ text: String) -> Substring {
         var rest = text[...]
         while true {

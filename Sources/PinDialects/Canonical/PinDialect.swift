@@ -1,4 +1,4 @@
-/// A way to write pins that some system reads. The raw value is what a command line calls it.
+/// A format for pins that some system reads. The raw value is the format's name on the command line.
 @nonexhaustive
 public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     /// This project's policy file.
@@ -9,7 +9,7 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case apple
     /// TrustKit's configuration in a property list.
     case trustkit
-    /// OkHttp's CertificatePinner: Kotlin, Java, or its exception's text.
+    /// OkHttp's CertificatePinner: Kotlin, Java, or the text of its exception.
     case okhttp
     /// Public-Key-Pins (RFC 7469).
     case hpkp
@@ -17,18 +17,18 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case curl
     /// DANE's TLSA records (RFC 6698).
     case tlsa
-    /// Swift source with this project's types. Only written.
+    /// Swift source with this project's types. It can only be written.
     case swift
 }
 
-/// What was read, and what is to be known of it.
+/// The result of reading a file.
 public struct DialectReading: Sendable {
-    /// What the file says.
+    /// The policy that the file contains.
     public var policy: CanonicalPolicy
-    /// What its own system passes over or takes otherwise than it looks.
+    /// Notes on settings that the dialect's own system ignores, or reads differently from how they look.
     public var notes: [ConversionNote]
 
-    /// Makes a reading.
+    /// Creates a reading.
     public init(_ policy: CanonicalPolicy, notes: [ConversionNote] = []) {
         self.policy = policy
         self.notes = notes

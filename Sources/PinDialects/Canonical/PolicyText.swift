@@ -2,7 +2,8 @@ import CertificatePinning
 import CertificateTrust
 
 extension PinDialect {
-    /// A policy file of a policy that was converted to one: JSON with comments, the same policy the same text.
+    /// Returns the policy file of a converted policy: JSON with comments. The same policy always produces the same
+    /// text.
     static func policyText(_ policy: CanonicalPolicy) -> String {
         var names = PinNames(policy)
         var object: [(String, JSON)] = [("version", .integer(1))]
@@ -16,9 +17,9 @@ extension PinDialect {
     }
 }
 
-/// Pins that have names are written once, under their names.
+/// The named pins of a policy, which are written once under their names.
 private struct PinNames {
-    /// Names that mean one pin only, whatever else stands in the policy.
+    /// The names that always mean the same pin throughout the policy.
     private let meanings: [String: CanonicalPin]
     private(set) var named: [(String, JSON)] = []
     private var written: Set<String> = []

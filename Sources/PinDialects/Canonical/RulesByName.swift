@@ -1,4 +1,4 @@
-/// Rules by the names that they are for, to find those around a host without a look at each.
+/// An index of rules by hostname, which finds the rules around a host without checking every rule.
 struct RulesByName {
     let rules: [CanonicalRule]
     private var indices: [String: [Int]] = [:]
@@ -10,10 +10,10 @@ struct RulesByName {
         }
     }
 
-    /// Those for the pattern's own name and for names above it, in the order of the file.
+    /// Returns the indices of the rules for the pattern's own name and its parents, in the order of the file.
     func around(_ pattern: HostPattern) -> [Int] {
         var found = indices[pattern.host, default: []] + (pattern.host.isEmpty ? [] : indices["", default: []])
-        // Nothing longer is a name in DNS (RFC 1035, section 2.3.4).
+        // A longer text isn't a DNS name (RFC 1035, section 2.3.4).
         guard pattern.host.utf8.count <= 253 else { return found }
         var rest = pattern.host[...]
         while let dot = rest.firstIndex(of: ".") {
@@ -23,7 +23,7 @@ struct RulesByName {
         return found.sorted()
     }
 
-    /// Those that hold for the pattern's own host too, or for what is below it.
+    /// Returns the rules that include the pattern's own host or names below it.
     func covering(_ pattern: HostPattern) -> [CanonicalRule] {
         around(pattern).map { rules[$0] }.filter { rule in rule.patterns.contains { $0.covers(pattern) } }
     }

@@ -3,11 +3,11 @@ import CertificateTrust
 
 /// The argument of curl's `--pinnedpubkey`, `sha256//BASE64;sha256//BASE64`.
 ///
-/// Versions of curl differ in what they make of any other spelling, so there is no other here.
+/// Other spellings aren't supported, because versions of curl interpret them differently.
 enum CurlPins {
     private static let prefix = "sha256//"
 
-    /// Reads an argument, with the option in front of it or not, in quotes or not.
+    /// Reads an argument, with or without the option in front of it, quoted or not.
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         var cursor = try TextCursor(checking: bytes, path: path)
         var problems = PolicyProblems(path: path)
@@ -57,7 +57,7 @@ enum CurlPins {
             : "curl stops reading at \(quoted(text)), or before: write sha256// and base64, without spaces"
     }
 
-    /// The argument, without a line end.
+    /// Returns the argument, without a line end.
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         guard policy.rules.count == 1, let rule = policy.rules.first, !rule.pins.isEmpty else {
             throw DialectWriteError("curl is told of one server: choose a host", at: policy.rules.first?.location)

@@ -1,18 +1,19 @@
 import CertificatePinning
 import CertificateTrust
 
-/// A header field Public-Key-Pins or Public-Key-Pins-Report-Only (RFC 7469, section 2.1), directive by directive.
+/// A header field Public-Key-Pins or Public-Key-Pins-Report-Only (RFC 7469, section 2.1), parsed into its directives.
 struct HPKPHeader {
     var isReportOnly: Bool
     var pins: [CanonicalPin] = []
-    /// Seconds for which a client keeps the pins.
+    /// The number of seconds for which a client keeps the pins.
     var maxAge: Int64?
     var includesSubdomains = false
     var reportURI: String?
-    /// What clients pass over.
+    /// The parts of the header that clients ignore.
     var passedOver: [(message: String, direction: SecurityDirection, position: SourcePosition, rule: LintRule?)] = []
 
-    /// More seconds than this are held to be as many: a number that overflows means the largest (RFC 9111, 1.2.2).
+    /// The largest max-age in seconds. Larger values are reduced to it, since a number that overflows means the largest
+    /// (RFC 9111, section 1.2.2).
     static let longestAge: Int64 = 1 << 31
 
     private static let directives = ["pin-sha256", "max-age", "includeSubDomains", "report-uri"]
@@ -22,7 +23,7 @@ struct HPKPHeader {
         case quoted(String)
     }
 
-    /// Reads the value of a field up to the line's end, and tells what is wrong with it.
+    /// Parses the value of a field up to the end of the line, and adds its problems to `problems`.
     init(_ cursor: inout TextCursor, isReportOnly: Bool, problems: inout PolicyProblems) {
         self.isReportOnly = isReportOnly
         let start = cursor.position
@@ -48,8 +49,8 @@ struct HPKPHeader {
         }
     }
 
-    /// Whether a client notes it that sees it on this chain: one pin matches and another one, the backup, does not
-    /// (section 2.5).
+    /// Returns whether a client that receives the header over this chain stores the pins: at least one pin matches a
+    /// key, and at least one other, the backup, matches none (RFC 7469, section 2.5).
     func isNoted(on keys: [[UInt8]]) -> Bool {
         pins.contains { keys.contains($0.value) } && pins.contains { !keys.contains($0.value) }
     }
@@ -84,7 +85,7 @@ extension HPKPHeader {
         if let problem = take(name, spelling, value, position) { problems.add(problem, at: position) }
     }
 
-    /// Takes a directive, or says what is wrong with it.
+    /// Applies a directive, or returns a description of the problem with it.
     private mutating func take(
         _ name: String, _ spelling: String, _ value: Value?, _ position: SourcePosition
     ) -> String? {
@@ -151,7 +152,7 @@ extension HPKPHeader {
         return nil
     }
 
-    /// RFC 9110, section 5.6.2.
+    /// Returns whether the byte may appear in a token (RFC 9110, section 5.6.2).
     static func isTokenByte(_ byte: UInt8) -> Bool {
         byte < 0x80 && (byte.isWordByte || "!#$%&'*+-.^`|~".utf8.contains(byte))
     }

@@ -1,12 +1,13 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Reads Public-Key-Pins: the value of a header field, or the header of a response with one or both of its fields.
+/// A reader of Public-Key-Pins: the value of a header field, or the header of a response with one or both of the
+/// fields.
 enum HPKPReader {
-    /// How long browsers keep pins at most (RFC 7469, section 4.1).
+    /// The longest time in seconds for which browsers keep pins (RFC 7469, section 4.1).
     private static let browsersAge: Int64 = 5_184_000
 
-    /// Reads what a server of this name sends. Without a name the rule is for every host.
+    /// Reads the header that a server with this hostname sends. Without a hostname, the rule applies to every host.
     static func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
         var cursor = try TextCursor(checking: bytes, path: path)
         var problems = PolicyProblems(path: path)
@@ -40,7 +41,7 @@ enum HPKPReader {
         return cursor
     }
 
-    /// Where the values of the two fields start; nil when no line is one of them.
+    /// Returns the start of the value of each of the two fields, or `nil` if no line contains either.
     private static func fields(_ cursor: TextCursor) -> [(TextCursor, isReportOnly: Bool)]? {
         var cursor = cursor
         var fields: [(TextCursor, Bool)] = []

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Writes the rules of one host as header fields (RFC 7469).
+/// A writer of the rules for one host as header fields (RFC 7469).
 enum HPKPWriter {
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         var lines = ""

@@ -1,11 +1,11 @@
 import CertificatePinning
 
-/// Reads binary property lists, version `bplist00` (CFBinaryPList.c of Apple's CoreFoundation describes them).
+/// A reader of binary property lists, version `bplist00` (described in CFBinaryPList.c of Apple's CoreFoundation).
 ///
-/// Every number in such a file is somebody's claim: offsets, counts and references are held against the file before they
-/// are used. What is referred to twice counts twice, so that a small file cannot stand for a large value.
+/// No number in the file is trusted: offsets, counts and references are checked against the file before they are used.
+/// An object that is referenced twice counts twice, so that a small file can't expand into a large value.
 struct BinaryPropertyListReader {
-    /// Values of a list, counted as often as they are referred to.
+    /// The maximum number of values in a list, counted once for each reference.
     static let maximumValues = XMLReader.maximumElements
 
     private let bytes: [UInt8]
@@ -15,7 +15,7 @@ struct BinaryPropertyListReader {
     private let topObject: Int
     private let tableStart: Int
     private var valueCount = 0
-    /// The containers around the value that is read: one among itself would never end.
+    /// The containers around the current value, to reject one that contains itself.
     private var open: Set<Int> = []
     private var strings: [Int: String] = [:]
 
@@ -40,7 +40,7 @@ struct BinaryPropertyListReader {
         let (count, top, table) = (number(at: 8), number(at: 16), number(at: 24))
         offsetSize = Int(bytes[trailer + 6])
         referenceSize = Int(bytes[trailer + 7])
-        // An object has a byte at least, so there are fewer of them than bytes.
+        // An object takes at least one byte, so there are fewer objects than bytes.
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize), count > 0, count < trailer, top < count,
             table >= Self.headerSize, table < trailer, Int(count) <= (trailer - Int(table)) / offsetSize
         else { throw Self.problem("has numbers at its end that do not fit it") }
@@ -54,7 +54,7 @@ struct BinaryPropertyListReader {
             message: "the binary property list \(what): make it anew, or convert it with plutil -convert xml1")
     }
 
-    /// A number of `size` bytes, big-endian; nil when it leaves the objects or passes `Int`.
+    /// Reads a big-endian number of `size` bytes. Returns `nil` if it extends past `end` or doesn't fit into `Int`.
     private func number(at offset: Int, size: Int, before end: Int) -> Int? {
         guard offset >= 0, size >= 0, offset <= end, size <= end - offset else { return nil }
         var number: UInt64 = 0
@@ -95,7 +95,7 @@ struct BinaryPropertyListReader {
         }
     }
 
-    /// Where the contents of an object with a count are; `width` is that of one of them.
+    /// Returns the range of the contents of an object with a count. `width` is the size of one item.
     private func contents(at offset: Int, _ low: Int, width: Int) throws(MarkupProblem) -> Range<Int> {
         var (start, count) = (offset + 1, low)
         if low == 0x0F {
@@ -113,7 +113,8 @@ struct BinaryPropertyListReader {
 
     private func integer(at offset: Int, size: Int) throws(MarkupProblem) -> Int64 {
         try check(size, at: offset)
-        // Of 16 bytes, CoreFoundation too takes the last 8; those of 8 have a sign, shorter ones none.
+        // Like CoreFoundation, this takes the last 8 bytes of a 16-byte number. 8-byte numbers are signed, shorter ones
+        // unsigned.
         return bytes[offset..<offset + size].reduce(0) { $0 << 8 | Int64($1) }
     }
 
@@ -121,7 +122,7 @@ struct BinaryPropertyListReader {
         guard size <= tableStart - offset else { throw Self.problem("is cut off") }
     }
 
-    /// A string is decoded once, however often it is referred to.
+    /// Returns a string, which is decoded only once however often it is referenced.
     private mutating func string(
         _ reference: Int, at offset: Int, _ type: UInt8, _ low: Int
     ) throws(MarkupProblem) -> String {

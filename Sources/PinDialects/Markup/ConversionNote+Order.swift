@@ -1,7 +1,7 @@
 import CertificatePinning
 
 extension [ConversionNote] {
-    /// In the order of the file; what concerns the whole of it comes first.
+    /// The notes in the order of the file. Notes about the whole file come first.
     var inOrder: Self {
         sorted {
             ($0.location?.line ?? 0, $0.location?.column ?? 0) < ($1.location?.line ?? 0, $1.location?.column ?? 0)
@@ -10,8 +10,8 @@ extension [ConversionNote] {
 }
 
 extension PolicyFileError {
-    /// The problems that keep a file from being read, with the settings that its own system ignores: a misspelled one
-    /// may be the cause.
+    /// Creates an error from the problems that make a file unreadable. Settings that the file's own system ignores are
+    /// added, because a misspelled one may be the cause.
     init(_ problems: PolicyProblems, besides notes: [ConversionNote]) {
         var problems = problems
         for note in notes where note.rule == .ignoredSetting {

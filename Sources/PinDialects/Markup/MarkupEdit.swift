@@ -1,13 +1,13 @@
 import CertificatePinning
 
-/// Changes to a text with markup that leave every other byte as it is.
+/// A set of changes to a text with markup that leave every other byte as it is.
 struct MarkupEdit {
     private let bytes: [UInt8]
     private let lineEnd: String
     private let usualStep: String
     private var replacements: [(range: Range<Int>, text: String)] = []
 
-    /// `usualStep` is how far lines are indented where the file does not show it.
+    /// Creates an edit. `usualStep` is the indentation step to use if the file doesn't show one.
     init(_ bytes: [UInt8], usualStep: String) {
         self.bytes = bytes
         self.usualStep = usualStep
@@ -15,12 +15,12 @@ struct MarkupEdit {
         lineEnd = firstEnd > 0 && bytes[firstEnd - 1] == UInt8(ascii: "\r") ? "\r\n" : "\n"
     }
 
-    /// Puts text in the place of a range; ranges do not overlap.
+    /// Replaces a range with text. Ranges must not overlap.
     mutating func replace(_ range: Range<Int>, with text: String) {
         replacements.append((range, text))
     }
 
-    /// Removes an element, and its line when nothing else stands there.
+    /// Removes an element, and its line if there is nothing else on it.
     mutating func remove(_ range: Range<Int>) {
         let end = bytes[range.upperBound...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
         guard let indent = indentation(at: range.lowerBound), end < bytes.count,
@@ -29,8 +29,10 @@ struct MarkupEdit {
         replace(range.lowerBound - indent.utf8.count..<end + 1, with: "")
     }
 
-    /// Puts lines in front of the end tag of an element, or makes it one that has an end tag. `lines` are told how far
-    /// they are indented and how far those inside them are to be against them, and hold no line end at their end.
+    /// Inserts lines before the end tag of an element, which gets an end tag if it has none.
+    ///
+    /// `lines` receives the indentation of the lines and the step for each further level. The text it returns must not
+    /// end in a line end.
     mutating func append(
         to element: Range<Int>, name: String,
         lines: (_ indent: String, _ step: String) throws(DialectWriteError) -> String
@@ -50,7 +52,7 @@ struct MarkupEdit {
         }
     }
 
-    /// The text with all replacements.
+    /// The text with all replacements applied.
     var result: [UInt8] {
         var result: [UInt8] = []
         var index = 0
@@ -62,7 +64,7 @@ struct MarkupEdit {
         return result + bytes[index...]
     }
 
-    /// The blanks between the start of the line and an offset; nil when something else stands there.
+    /// Returns the blanks between the start of the line and an offset, or `nil` if there is anything else.
     func indentation(at offset: Int) -> String? {
         let lineStart = (bytes[..<offset].lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
         let blanks = bytes[lineStart..<offset]
@@ -70,7 +72,7 @@ struct MarkupEdit {
         return String(decoding: blanks, as: UTF8.self)
     }
 
-    /// How far the lines inside an element are indented against its own.
+    /// Returns the indentation of the lines inside an element, relative to the element itself.
     func step(in element: Range<Int>, from indent: String) -> String {
         var index = element.lowerBound
         while let end = bytes[index..<element.upperBound].firstIndex(of: UInt8(ascii: "\n")) {
@@ -92,7 +94,7 @@ struct MarkupEdit {
 }
 
 extension DialectWriteError {
-    /// A file that is to be changed and cannot be read.
+    /// Creates an error for a file that can't be read, and so can't be changed.
     init(_ error: PolicyFileError) {
         let first = error.problems.first
         self.init(first?.message ?? "the file cannot be read", at: first?.location)

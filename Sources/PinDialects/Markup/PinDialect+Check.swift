@@ -1,8 +1,10 @@
 import CertificatePinning
 
 extension PinDialect {
-    /// Makes sure that a changed file means what the text of the policy alone means: what else stands in it can change
-    /// that. `rules` chooses those of the file that are the policy's.
+    /// Checks that a changed file has the same meaning as the text of the policy alone, since other parts of the file
+    /// can affect it.
+    ///
+    /// `rules` selects the rules of the file that belong to the policy.
     func check(
         _ bytes: [UInt8], path: String, says text: String,
         choosing rules: ([CanonicalRule]) -> [CanonicalRule] = { $0 }

@@ -1,10 +1,11 @@
 import CertificatePinning
 
 extension PinDialect {
-    /// Every dialect in which a file holds pins: the one of ``recognized(in:)``, or both of a property list that holds
-    /// TrustKit's configuration and NSPinnedDomains. Each of them is a policy of its own, and an app enforces both.
+    /// Returns every dialect that has pins in the file.
     ///
-    /// A key that is misspelled or misplaced counts too: the reader of its dialect notes it.
+    /// This is the dialect returned by ``recognized(in:)``, or two for a property list that contains both TrustKit's
+    /// configuration and NSPinnedDomains. Each of them is a separate policy, and an app enforces both. A key that is
+    /// misspelled or misplaced counts too, and the reader of its dialect notes it.
     public static func allRecognized(in bytes: [UInt8]) -> [PinDialect] {
         guard let first = recognized(in: bytes) else { return [] }
         guard [.trustkit, .apple].contains(first), let list = try? PropertyList.read(bytes, path: "") else {
@@ -20,7 +21,7 @@ extension PinDialect {
     private func isMeant(by list: PropertyList) -> Bool {
         func has(_ list: PropertyList?, _ keys: [String]) -> Bool {
             (list?.members ?? []).contains { member in
-                // TSKPinnedDomains is no misspelled NSPinnedDomains.
+                // TSKPinnedDomains isn't a misspelled NSPinnedDomains.
                 keys.contains(member.key)
                     || !Self.rootKeys.contains(member.key) && suggestion(for: member.key, among: keys) != nil
             }

@@ -1,7 +1,7 @@
 import CertificatePinning
 
 extension PropertyList {
-    /// An XML list with the value at `keys` replaced, or added where it is missing, and every other byte as it was.
+    /// Returns an XML list in which only the value at `keys` is replaced, or added if it is missing.
     static func replacing(
         _ bytes: [UInt8], path: String, at keys: [String], with value: PropertyList
     ) throws(DialectWriteError) -> [UInt8] {

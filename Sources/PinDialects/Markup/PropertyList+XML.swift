@@ -3,7 +3,7 @@ import CertificateTrust
 
 // The elements of Apple's PropertyList-1.0.dtd.
 extension PropertyList {
-    /// The value that a document holds; nil when it holds none, which is told.
+    /// Creates the value of a document. If it has none, reports a problem and returns `nil`.
     init?(document root: XMLElement, _ problems: inout PolicyProblems) {
         guard root.name == "plist" else {
             problems.add("the first element is no plist: give a property list", at: root.position)
@@ -113,7 +113,7 @@ extension PropertyList {
         return Int64((isNegative ? "-" : "") + bare.dropFirst(2), radix: 16)
     }
 
-    /// `2026-12-31T00:00:00Z`.
+    /// Returns whether the text has the form `2026-12-31T00:00:00Z`.
     private static func isDate(_ text: String) -> Bool {
         text.utf8.count == 20
             && zip(text.utf8, "0000-00-00T00:00:00Z".utf8).allSatisfy { byte, form in
@@ -123,7 +123,7 @@ extension PropertyList {
 }
 
 extension PropertyList {
-    /// A document with this value, as Apple's tools set it.
+    /// An XML document with this value, formatted like Apple's tools do.
     var xmlDocument: String {
         """
         <?xml version="1.0" encoding="UTF-8"?>
@@ -135,7 +135,8 @@ extension PropertyList {
         """
     }
 
-    /// The element of this value, its lines behind the first indented by `indent`, and one `step` more for each container.
+    /// Returns the XML element of this value. Lines after the first are indented by `indent`, and by one `step` more
+    /// for each container.
     func xml(indent: String, step: String = "\t") -> String {
         let inner = indent + step
         func container(_ name: String, _ lines: [String]) -> String {
@@ -151,7 +152,7 @@ extension PropertyList {
         case .string(let string): return "<string>\(escapedXML(string))</string>"
         case .integer(let number): return "<integer>\(number)</integer>"
         case .bool(let bool): return "<\(bool)/>"
-        // Read, never written.
+        // Other values are read but never written.
         case .other: return ""
         }
     }

@@ -1,17 +1,17 @@
 package import CertificatePinning
 
-/// A value of a property list, which knows where it stands.
+/// A value of a property list, with its position.
 ///
-/// A binary list has no lines: everything in it stands at line 0, which is the whole file.
+/// A binary list has no lines. All of its values are at line 0, which means the whole file.
 package struct PropertyList: Sendable {
     package enum Kind: Sendable {
-        /// Members in the order they stand; no key twice.
+        /// A dictionary with its members in the order of the file. No key appears twice.
         case dictionary([Member])
         case array([PropertyList])
         case string(String)
         case integer(Int64)
         case bool(Bool)
-        /// A real number, a date, data or a reference, which no dialect has: what a message calls it.
+        /// A real number, a date, data or a reference, which no dialect uses, with its name in messages.
         case other(String)
     }
 
@@ -29,7 +29,7 @@ package struct PropertyList: Sendable {
 
     package let kind: Kind
     package let position: SourcePosition
-    /// The bytes of its element; empty in a binary list.
+    /// The bytes of the value's element, empty in a binary list.
     package let range: Range<Int>
 
     package init(_ kind: Kind, at position: SourcePosition = nowhere, range: Range<Int> = 0..<0) {
@@ -38,7 +38,7 @@ package struct PropertyList: Sendable {
         self.range = range
     }
 
-    /// A value inside dictionaries of one key each.
+    /// Creates nested dictionaries of one key each around a value.
     init(nesting keys: some Sequence<String>, _ value: PropertyList) {
         self = keys.reversed().reduce(value) { PropertyList(.dictionary([Member($1, $0)])) }
     }
@@ -77,12 +77,12 @@ extension PropertyList {
         if case .bool(let bool) = kind { bool } else { nil }
     }
 
-    /// The value of this key.
+    /// The value of the key, if there is one.
     package subscript(key: String) -> PropertyList? {
         members?.first { $0.key == key }?.value
     }
 
-    /// What a message calls this kind of value.
+    /// The name of this kind of value in messages.
     package var kindName: String {
         switch kind {
         case .dictionary: "a dictionary"

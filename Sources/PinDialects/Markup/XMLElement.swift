@@ -1,6 +1,6 @@
 package import CertificatePinning
 
-/// An element of an XML document, which knows where it stands.
+/// An element of an XML document, with its position.
 package struct XMLElement: Sendable {
     package struct Attribute: Sendable {
         package let name: String
@@ -10,23 +10,23 @@ package struct XMLElement: Sendable {
 
     package enum Node: Sendable {
         case element(XMLElement)
-        /// Text as it is meant: references are replaced, comments left out, line ends are line feeds.
+        /// Text with references replaced, comments left out and line ends converted to line feeds.
         case text(String)
     }
 
-    /// The name as written, a prefix included.
+    /// The name as written, including a prefix.
     package let name: String
     package let attributes: [Attribute]
-    /// Elements and text in order; no two texts follow one another.
+    /// The elements and text in order. No text node follows another directly.
     package let nodes: [Node]
-    /// Where its start tag begins.
+    /// The position of the start tag.
     package let position: SourcePosition
-    /// The bytes from the start tag to behind the end tag.
+    /// The range of bytes from the start tag to the end of the end tag.
     package let range: Range<Int>
 }
 
 extension XMLElement {
-    /// The name without a prefix.
+    /// The name without its prefix.
     package var localName: String {
         name.utf8.lastIndex(of: UInt8(ascii: ":")).map { String(name[name.utf8.index(after: $0)...]) } ?? name
     }
@@ -35,7 +35,7 @@ extension XMLElement {
         nodes.compactMap { if case .element(let element) = $0 { element } else { nil } }
     }
 
-    /// What it says, when it holds text alone; empty when it holds nothing, nil when it holds elements.
+    /// The text of an element without child elements, empty if the element is empty, or `nil` if it contains elements.
     package var text: String? {
         switch nodes.first {
         case nil: ""
@@ -44,28 +44,29 @@ extension XMLElement {
         }
     }
 
-    /// Whether something other than white space stands between its elements.
+    /// Whether anything other than white space appears between the child elements.
     package var hasLooseText: Bool {
         nodes.contains { if case .text(let text) = $0 { !text.utf8.allSatisfy(isXMLSpace) } else { false } }
     }
 
-    /// The attribute of this name, which has no prefix.
+    /// The attribute with this name, which has no prefix.
     package subscript(name: String) -> Attribute? {
         attributes.first { $0.name == name }
     }
 }
 
-/// White space of XML 1.0, production 3.
+/// Returns whether the byte is white space in XML 1.0 (production 3).
 func isXMLSpace(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
 }
 
-/// Whether XML 1.0 has this character (production 2).
+/// Returns whether XML 1.0 allows the character (production 2).
 func isXMLCharacter(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value >= 0x20 && scalar.value != 0xFFFE && scalar.value != 0xFFFF || "\t\n\r".unicodeScalars.contains(scalar)
 }
 
-/// A document, unless something in it came with characters that XML has not.
+/// Returns the document, or throws if it contains characters that XML doesn't allow or exceeds the limits of
+/// ``XMLReader``.
 func checkedXML(_ document: String) throws(DialectWriteError) -> String {
     guard document.unicodeScalars.allSatisfy(isXMLCharacter) else {
         throw DialectWriteError("the policy holds a control character, which XML has not: remove it")
@@ -78,7 +79,7 @@ func checkedXML(_ document: String) throws(DialectWriteError) -> String {
     return document
 }
 
-/// Text between tags or in a quoted attribute.
+/// Returns the text escaped for use between tags or in a quoted attribute.
 func escapedXML(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

@@ -1,34 +1,35 @@
 package import CertificatePinning
 import CertificateTrust
 
-/// Something wrong at one place of a text with markup.
+/// A problem at a position in a text with markup.
 package struct MarkupProblem: Error, Hashable, Sendable {
     package let position: SourcePosition
     package let message: String
 }
 
-/// Reads the part of XML 1.0 that configuration files use: elements, attributes, text, CDATA, comments, and the
-/// references that XML itself defines. UTF-8 only.
+/// A reader of the part of XML 1.0 that configuration files use: elements, attributes, text, CDATA, comments, and the
+/// references that XML itself defines. The encoding must be UTF-8.
 ///
-/// There are no document types, no entities and no processing instructions, so a document cannot name another file, and
-/// its text is never longer than the document. Time is linear in the document; no input traps.
+/// Document types, entities and processing instructions aren't supported, so a document can't refer to another file,
+/// and its text is never longer than the document. The time is linear in the size of the document. No input traps.
 package struct XMLReader {
-    /// Bytes a document may have: 8 MiB.
+    /// The maximum size of a document in bytes: 8 MiB.
     package static let maximumSize = 8 << 20
-    /// Elements inside one another.
+    /// The maximum nesting depth of elements.
     package static let maximumDepth = 64
-    /// Elements of a document: a bound on memory far above what an app's Info.plist holds.
+    /// The maximum number of elements in a document. It bounds memory and is far above what an app's Info.plist
+    /// contains.
     package static let maximumElements = 1 << 16
-    /// Attributes of an element.
+    /// The maximum number of attributes of an element.
     package static let maximumAttributes = 64
-    /// Bytes of a name or an attribute's value.
+    /// The maximum size of a name or attribute value in bytes.
     package static let maximumTokenSize = 1 << 16
 
     private let bytes: [UInt8]
     private let allowsPropertyListType: Bool
     private var index = 0
     private var elementCount = 0
-    /// The last place that was asked for: places are asked for from front to back.
+    /// The last position that was asked for. Positions are asked for in increasing order.
     private var place = (offset: 0, line: Int32(1), column: Int32(1))
 
     private init(_ bytes: [UInt8], allowsPropertyListType: Bool) {
@@ -36,8 +37,9 @@ package struct XMLReader {
         self.allowsPropertyListType = allowsPropertyListType
     }
 
-    /// Reads a whole document and returns its root. The one document type that can be allowed is that of Apple's property
-    /// lists, which is passed over.
+    /// Reads a whole document and returns its root element.
+    ///
+    /// The only document type that can be allowed is the one of Apple's property lists, which is skipped.
     package static func read(
         _ bytes: [UInt8], allowsPropertyListType: Bool = false
     ) throws(MarkupProblem) -> XMLElement {
@@ -46,7 +48,7 @@ package struct XMLReader {
     }
 }
 
-// MARK: - Places
+// MARK: - Positions
 
 extension XMLReader {
     private var byte: UInt8? { index < bytes.count ? bytes[index] : nil }
@@ -55,7 +57,7 @@ extension XMLReader {
         byte == text.utf8.first && bytes[index...].starts(with: text.utf8)
     }
 
-    /// Where the next byte stands.
+    /// Returns the position of the next byte.
     private mutating func position() -> SourcePosition {
         while place.offset < index {
             let byte = bytes[place.offset]
@@ -75,7 +77,7 @@ extension XMLReader {
         MarkupProblem(position: position ?? self.position(), message: message)
     }
 
-    /// What a message calls the next character.
+    /// Returns the name of the next character in messages.
     private func found() -> String {
         guard let byte else { return "the end of the document" }
         guard byte < 0x80 else { return "a character that is not ASCII" }
@@ -106,7 +108,7 @@ extension XMLReader {
         return root
     }
 
-    /// Holds the bytes to UTF-8 and to the characters of XML (production 2).
+    /// Checks that the bytes are UTF-8 and contain only characters that XML allows (production 2).
     private mutating func checkEncoding() throws(MarkupProblem) {
         guard bytes.count <= Self.maximumSize else {
             throw problem("the document has \(bytes.count) bytes: \(Self.maximumSize) is the most, split it")
@@ -130,7 +132,7 @@ extension XMLReader {
         for offset in span.indices {
             let byte = span[offset]
             guard byte < 0x20 && ![9, 10, 13].contains(byte) || byte == 0xEF else { continue }
-            // U+FFFE and U+FFFF, EF BF BE and EF BF BF.
+            // U+FFFE and U+FFFF are EF BF BE and EF BF BF.
             if byte == 0xEF, span[offset + 1] != 0xBF || span[offset + 2] < 0xBE { continue }
             index = offset
             throw problem("XML has no such character: remove it")
@@ -176,7 +178,7 @@ extension XMLReader {
         while let byte, isXMLSpace(byte) { index += 1 }
     }
 
-    /// Steps over a comment, if one stands here.
+    /// Skips a comment if there is one here, and returns whether there was.
     private mutating func skipComment() throws(MarkupProblem) -> Bool {
         guard starts(with: "<!--") else {
             guard starts(with: "<?") else { return false }
@@ -195,7 +197,7 @@ extension XMLReader {
         throw problem("this comment does not end: close it with \"-->\"", at: start)
     }
 
-    /// Steps over the document type of Apple's property lists. The address in it is never opened.
+    /// Skips the document type of Apple's property lists. The URL in it is never opened.
     private mutating func skipPropertyListType() throws(MarkupProblem) {
         let start = position()
         var words: [String] = []
@@ -254,7 +256,7 @@ extension XMLReader {
             name: name, attributes: attributes, nodes: nodes, position: position, range: start..<index)
     }
 
-    /// Reads up to behind the end tag.
+    /// Reads the content of an element, including its end tag.
     private mutating func content(
         of name: String, from start: SourcePosition, depth: Int
     ) throws(MarkupProblem) -> [XMLElement.Node] {
@@ -374,7 +376,7 @@ extension XMLReader {
             }
             let isReference = byte == UInt8(ascii: "&")
             try character(into: &value)
-            // White space that is no reference is a blank (section 3.3.3).
+            // White space that isn't a reference becomes a space (section 3.3.3).
             if !isReference, let last = value.last, isXMLSpace(last) { value[value.count - 1] = UInt8(ascii: " ") }
         }
         guard byte == quote else { throw problem("this value does not end: close the quotes", at: start) }
@@ -386,12 +388,12 @@ extension XMLReader {
 // MARK: - Characters
 
 extension XMLReader {
-    /// Steps over a byte or a reference.
+    /// Reads a byte or a reference.
     private mutating func character(into text: inout [UInt8]) throws(MarkupProblem) {
         if byte == UInt8(ascii: "&") { try reference(into: &text) } else { literal(into: &text) }
     }
 
-    /// Steps over a byte; every line end is a line feed (section 2.11).
+    /// Reads a byte. Every line end becomes a line feed (section 2.11).
     private mutating func literal(into text: inout [UInt8]) {
         let byte = bytes[index]
         index += 1
@@ -423,7 +425,7 @@ extension XMLReader {
         index = end + 1
     }
 
-    /// The character of `#10` or `#xA`; nil for those XML has not.
+    /// Returns the character of `#10` or `#xA`, or `nil` if XML doesn't allow it.
     private static func numbered(_ name: String) -> Unicode.Scalar? {
         guard name.hasPrefix("#") else { return nil }
         let isHexadecimal = name.hasPrefix("#x")

@@ -1,11 +1,11 @@
 import CertificateTrust
 
-/// Patterns and pins as OkHttp's CertificatePinner checks them when it is built.
+/// A parser of patterns and pins with the same checks as OkHttp's CertificatePinner when it is built.
 enum OkHttpPin {
-    /// Bytes of a pattern or pin: more than any that matches has.
+    /// The maximum length of a pattern or pin in bytes, more than any that can match.
     static let longestText = 512
 
-    /// The hosts of `host`, `*.host` or `**.host`; nil where OkHttp throws.
+    /// Parses `host`, `*.host` or `**.host`. Returns `nil` where OkHttp throws.
     static func pattern(_ text: String) -> HostPattern? {
         guard text.utf8.count <= longestText else { return nil }
         let (scope, rest): (HostPattern.Scope, Substring) =
@@ -22,8 +22,8 @@ enum OkHttpPin {
         return HostPattern(host, scope)
     }
 
-    /// The pin in `sha256/BASE64` or `sha1/BASE64`; nil where OkHttp throws, or where nothing so long is a pin. The
-    /// number of bytes is not checked.
+    /// Parses `sha256/BASE64` or `sha1/BASE64`. Returns `nil` where OkHttp throws, or if the text is too long for a
+    /// pin. The number of bytes isn't checked.
     static func pin(_ text: String) -> CanonicalPin? {
         guard text.utf8.count <= longestText else { return nil }
         for (prefix, digest) in [("sha256/", CanonicalPin.Digest.sha256), ("sha1/", .sha1)] where text.hasPrefix(prefix)
@@ -33,7 +33,7 @@ enum OkHttpPin {
         return nil
     }
 
-    /// Base64 as Okio reads it: with or without padding, URL-safe or not, white space and unused bits passed over.
+    /// Decodes base64 as Okio does: with or without padding, URL-safe or not, ignoring white space and unused bits.
     private static func decode(_ text: Substring.UTF8View) -> [UInt8]? {
         var word: UInt32 = 0
         var count = 0
@@ -71,7 +71,7 @@ enum OkHttpPin {
 }
 
 extension CanonicalPin.Digest {
-    /// Bytes of a digest; nil for the content itself.
+    /// The length of the digest in bytes, or `nil` for the content itself.
     var length: Int? {
         switch self {
         case .sha1: 20

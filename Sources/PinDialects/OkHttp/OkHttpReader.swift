@@ -1,14 +1,14 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Reads what is told to OkHttp's CertificatePinner: a program in Kotlin or Java, lines of a pattern and its pins, or
-/// the text of the exception that a mismatch throws.
+/// A reader of the input to OkHttp's CertificatePinner: a program in Kotlin or Java, lines with a pattern and its pins,
+/// or the text of the exception that a mismatch throws.
 struct OkHttpReader {
     private let path: String
     private var problems: PolicyProblems
     private var notes: [ConversionNote] = []
     private var rules: [CanonicalRule] = []
-    /// Where the rule of a pattern is: the pins of several calls for one count together.
+    /// The index of each pattern's rule. The pins of several calls for one pattern belong to the same rule.
     private var indices: [HostPattern: Int] = [:]
 
     private init(path: String) {
@@ -66,7 +66,7 @@ struct OkHttpReader {
                     + "give each alternative a file of its own", at: call.position)
         }
         for (parts, position) in calls.strayPins {
-            // A constant that a call names is read there.
+            // A constant that a call refers to is read as part of that call.
             if case .success(let text) = constants.text(parts), read.contains(text) { continue }
             note(
                 .either, "a pin that stands in no call of add is not read: name it in a call", at: position,
@@ -74,7 +74,8 @@ struct OkHttpReader {
         }
     }
 
-    /// Notes that a program decides which pins count when it runs: what is read here accepts more than any of its clients.
+    /// Notes that the program decides at run time which pins apply, so the policy read here accepts more than any of
+    /// its clients.
     private mutating func noteAlternatives(_ message: String, at position: SourcePosition) {
         guard notes.count < TextLimits.notes else { return }
         notes.append(

@@ -1,6 +1,6 @@
 import CertificateTrust
 
-/// Writes a policy as Kotlin that builds OkHttp's CertificatePinner.
+/// A writer of policies as Kotlin code that builds OkHttp's CertificatePinner.
 enum OkHttpWriter {
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         var lines = ["val certificatePinner = CertificatePinner.Builder()"]
@@ -25,7 +25,8 @@ enum OkHttpWriter {
             case .exactAndBelow: "**."
             case .exactAndOneLabelBelow, .every: nil as String?
             }
-        // What is a pattern to OkHttp needs no escapes in Kotlin but for the dollar sign, which no host has.
+        // A valid OkHttp pattern needs no escapes in Kotlin, except for quotes and dollar signs, which no hostname
+        // contains.
         guard let prefix, OkHttpPin.pattern(prefix + pattern.host) != nil,
             !pattern.host.contains(where: { "\"$".contains($0) })
         else {

@@ -1,21 +1,22 @@
-/// The text of the exception that OkHttp throws at a mismatch: what was served, and what is pinned.
+/// The text of the exception that OkHttp throws on a mismatch, with the keys that were served and those that are
+/// pinned.
 public struct PinningFailureText: Sendable, Hashable {
     /// A certificate of the server's chain.
     public struct Served: Sendable, Hashable {
-        /// Its key.
+        /// The pin of the certificate's key.
         public let pin: CanonicalPin
-        /// Whose it is, as the text has it.
+        /// The subject of the certificate, as written in the text.
         public let subject: String
     }
 
-    /// The host.
+    /// The host that was connected to.
     public let host: String
-    /// The chain, leaf first.
+    /// The server's chain, leaf first.
     public let served: [Served]
-    /// The pins of every pattern that holds the host.
+    /// The pins of every pattern that matches the host.
     public let pinned: [CanonicalPin]
 
-    /// Finds the text, wherever it stands in a log; nil when it is not there whole. Of several the first counts.
+    /// Parses the first such text in a log. Returns `nil` if there is none or it is incomplete.
     public init?(_ text: String) {
         let lines = text.split(whereSeparator: \.isNewline)
         guard let start = lines.firstIndex(where: { $0.contains("Certificate pinning failure!") }) else { return nil }
@@ -38,7 +39,7 @@ public struct PinningFailureText: Sendable, Hashable {
         self.pinned = pinned
     }
 
-    /// The first pin of a line, and what stands behind it.
+    /// Returns the first pin in a line and the text that follows it.
     private static func pin(in line: Substring) -> (CanonicalPin, Substring)? {
         for prefix in ["sha256/", "sha1/"] {
             guard let rest = line.components(behind: prefix) else { continue }
@@ -51,7 +52,7 @@ public struct PinningFailureText: Sendable, Hashable {
 }
 
 extension Substring {
-    /// What stands behind the first `text` in it.
+    /// Returns the text that follows the first occurrence of `text`, or `nil` if there is none.
     fileprivate func components(behind text: String) -> Substring? {
         var rest = self
         while !rest.isEmpty {

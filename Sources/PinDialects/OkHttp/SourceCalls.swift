@@ -1,14 +1,14 @@
 import CertificatePinning
 
-/// Finds the calls of `CertificatePinner.Builder.add` in a program.
+/// The calls of `CertificatePinner.Builder.add` in a program.
 ///
-/// A call counts when it stands in a chain or block of a builder, or on a variable that holds one, or when one of its
-/// first arguments is the text of a pin, whoever it is called on.
+/// A call counts if it is in a chain or block of a builder, or on a variable that holds one. A call on anything else
+/// counts if one of its first arguments is the text of a pin.
 struct SourceCalls {
     struct Call {
         let arguments: [Argument]
         let position: SourcePosition
-        /// The branches of the program that it is inside of.
+        /// The branches of the program that contain the call.
         let branches: Set<Int>
     }
 
@@ -23,37 +23,37 @@ struct SourceCalls {
     }
 
     private(set) var calls: [Call] = []
-    /// Where a builder is made.
+    /// The builders that the program creates.
     private(set) var newBuilders: [NewBuilder] = []
-    /// Strings that look like pins, and stand in no call.
+    /// The strings that look like pins but aren't part of a call.
     private(set) var strayPins: [(parts: [SourcePart], position: SourcePosition)] = []
     private(set) var openStrings: [SourcePosition] = []
 
-    /// An open bracket.
+    /// An open parenthesis or brace.
     private struct Bracket {
-        /// Whether what it encloses is told to a builder: `.apply { add(…) }`.
+        /// Whether calls inside it apply to a builder: `.apply { add(…) }`.
         var isBuilderBlock: Bool
-        /// Whether the value behind its end is a builder.
+        /// Whether the value after its end is a builder.
         var yieldsBuilder: Bool
-        /// Whether it holds the condition of an `if`, `when` or `switch`.
+        /// Whether it encloses the condition of an `if`, `when`, `switch` or `catch`.
         var isCondition = false
-        /// The branch that it is the block of.
+        /// The branch whose block it is, if any.
         var branch: Int?
     }
 
-    /// What a condition or an `else` leads to, when that is no block.
+    /// A statement without braces that follows a condition or an `else`.
     private struct BranchStatement {
         let branch: Int
-        /// How many brackets are open around it.
+        /// The number of brackets open around it.
         let depth: Int
-        /// Whether it is behind a question mark, so that a colon begins the other branch.
+        /// Whether it follows a question mark, so that a colon begins the other branch.
         var isTernary = false
     }
 
     private var lexer: SourceLexer
     private var brackets: [Bracket] = []
     private var builders: Set<String> = []
-    /// Whether what was read last is a builder, and a dot behind it calls the builder.
+    /// Whether the expression read last is a builder, so that a dot after it begins a call on the builder.
     private var isBuilder = false
     private var isOnBuilder = false
     private var statements: [BranchStatement] = []
@@ -61,9 +61,9 @@ struct SourceCalls {
     private var expectsCondition = false
     private var expectsBranch = false
     private var branchCount = 0
-    /// What is behind each `return` on a branch: it runs when that branch was not taken.
+    /// The branches for the code after each `return` on a branch, which runs only if that branch wasn't taken.
     private var returned: Set<Int> = []
-    /// The last two tokens, to find the variable in `val pins = CertificatePinner…`.
+    /// The variable that is being declared or assigned, such as `pins` in `val pins = CertificatePinner…`.
     private var variable: String?
 
     init(_ lexer: SourceLexer) {
@@ -76,7 +76,7 @@ struct SourceCalls {
 
     private var branches: Set<Int> { returned.union(brackets.compactMap(\.branch) + statements.map(\.branch)) }
 
-    /// The calls that run on one branch of the program alone, while their builder is made outside of that branch.
+    /// The calls that run only on one branch of the program, while their builder is created outside of that branch.
     var alternatives: [Call] {
         let common: Set<Int> =
             if let builder = newBuilders.first {
@@ -87,7 +87,7 @@ struct SourceCalls {
         return newBuilders.count > 1 ? [] : calls.filter { !$0.branches.isSubset(of: common) }
     }
 
-    /// Notes where branches begin and end.
+    /// Tracks where branches begin and end.
     private mutating func followBranches(_ token: SourceToken) -> (isCondition: Bool, branch: Int?) {
         let isCondition = expectsCondition && token.isSign("(")
         expectsCondition = false
@@ -114,7 +114,7 @@ struct SourceCalls {
         return (isCondition, branch)
     }
 
-    /// Notes the branches that have no block: cases of a switch, ternaries, and what is behind a `return`.
+    /// Tracks the branches without a block: cases of a `switch`, ternaries, and code after a `return`.
     private mutating func followChoices(_ token: SourceToken) {
         func begin() -> Int {
             branchCount += 1
@@ -123,7 +123,7 @@ struct SourceCalls {
         let next = lexer.peek()
         let isLabel =
             token.word == "case" || token.word == "default" && (next?.isSign(":") == true || next?.isSign("-") == true)
-        // Behind an arrow in a `when` is the next of its branches; a lambda's braces are no branch.
+        // An arrow in a `when` begins its next branch. An arrow in the braces of a lambda doesn't.
         let isArm = token.isSign("-") && next?.isSign(">") == true && brackets.last?.branch != nil
         if isLabel && !brackets.isEmpty || isArm {
             brackets[brackets.count - 1].branch = begin()
@@ -138,7 +138,7 @@ struct SourceCalls {
         }
     }
 
-    /// Whether a question mark before it belongs to a type: `String?`, `List<?>`.
+    /// Returns whether a question mark before the token belongs to a type: `String?`, `List<?>`.
     private static func endsType(_ token: SourceToken) -> Bool {
         ["=", ",", ")", "{", ">", ";"].contains { token.isSign($0) } || ["extends", "super"].contains(token.word)
     }
@@ -160,7 +160,7 @@ struct SourceCalls {
             brackets.append(
                 Bracket(isBuilderBlock: isInBlock || wasBuilder, yieldsBuilder: wasBuilder, branch: branch))
         case .sign(UInt8(ascii: ")")), .sign(UInt8(ascii: "}")):
-            // `with(builder) { … }`: the block is told to what the parentheses hold.
+            // In `with(builder) { … }`, the block applies to the builder in the parentheses.
             let bracket = brackets.popLast()
             isBuilder = (bracket?.yieldsBuilder ?? false) || wasBuilder && token.isSign(")")
             if bracket?.isCondition == true { expectsBranch = true }
@@ -184,7 +184,7 @@ struct SourceCalls {
         } else if word == "CertificatePinner", isDefaultPinner {
             newBuilders.append(NewBuilder(position: position, branches: branches))
         } else if wasOnBuilder {
-            // What a builder is asked to do gives the builder again, but for its end.
+            // Every method of a builder returns the builder, except `build`.
             isBuilder = word != "build"
         } else {
             isBuilder = builders.contains(word) || isInBlock && (word == "this" || word == "it")
@@ -192,13 +192,13 @@ struct SourceCalls {
         if !["new", "CertificatePinner", "Builder", "okhttp3"].contains(word), variable != word { variable = nil }
     }
 
-    /// Whether `.DEFAULT` follows: a pinner without pins.
+    /// Whether `.DEFAULT` follows, which is a pinner without pins.
     private var isDefaultPinner: Bool {
         var copy = lexer
         return copy.next()?.isSign(".") == true && copy.next()?.word == "DEFAULT"
     }
 
-    /// `.Builder` behind `CertificatePinner`.
+    /// Consumes `.Builder` after `CertificatePinner`, and returns whether it was there.
     private mutating func takeBuilderType() -> Bool {
         var copy = lexer
         guard copy.next()?.isSign(".") == true, copy.next()?.word == "Builder" else { return false }
@@ -206,8 +206,10 @@ struct SourceCalls {
         return true
     }
 
-    /// Reads the arguments, as long as they are strings and names. A call that is not known to be a builder's counts
-    /// when one of them is a pin; otherwise its parentheses are read like any others.
+    /// Reads the arguments as long as they are strings and names.
+    ///
+    /// A call that isn't known to be on a builder counts if one of its arguments is a pin. Otherwise its parentheses
+    /// are read like any others.
     private mutating func takeCall(at position: SourcePosition, isKnown: Bool) {
         var copy = lexer
         _ = copy.next()
@@ -235,7 +237,7 @@ struct SourceCalls {
         isBuilder = isKnown
     }
 
-    /// `pattern =` of a Kotlin argument.
+    /// Skips the label of a Kotlin argument, such as `pattern =`.
     private func skipLabel(_ lexer: inout SourceLexer) {
         var copy = lexer
         guard copy.next()?.word != nil, copy.next()?.isSign("=") == true else { return }

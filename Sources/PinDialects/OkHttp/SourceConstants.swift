@@ -1,20 +1,20 @@
 import CertificatePinning
 
-/// The strings that a program gives names to: `const val HOST = "…"`, `static final String HOST = "…";`.
+/// The named strings of a program: `const val HOST = "…"`, `static final String HOST = "…";`.
 ///
-/// A name that may mean anything else, somewhere in the file, has no value here: a parameter, a variable that is set
-/// twice, something computed.
+/// A name that may mean anything else somewhere in the file has no value here: a parameter, a variable that is set
+/// twice, or a computed value.
 struct SourceConstants {
-    /// What stands behind the equals sign; nil for a name of several meanings.
+    /// The expression after each name's equals sign, or `nil` for a name with several meanings.
     private var expressions: [String: [SourcePart]?] = [:]
-    /// Classes and objects of this file, whose names may stand in front of a constant's.
+    /// The classes and objects of this file, whose names may qualify a constant.
     private var types: Set<String> = ["this"]
     private var values: [String: String] = [:]
     private var isBeingResolved: Set<String> = []
 
-    /// Bytes that a text may come to.
+    /// The maximum length of a resolved text in bytes.
     private static let longestText = OkHttpPin.longestText
-    /// Constants that are made of constants.
+    /// The maximum depth of constants that refer to other constants.
     private static let deepestNesting = 64
 
     init(_ lexer: SourceLexer) {
@@ -52,7 +52,7 @@ struct SourceConstants {
         expressions.updateValue(isSame ? expression : nil, forKey: name)
     }
 
-    /// Strings and names joined by plus signs, to the end of the statement; nil for anything else.
+    /// Parses strings and names joined by plus signs up to the end of the statement. Returns `nil` for anything else.
     private func expression(_ lexer: inout SourceLexer) -> [SourcePart]? {
         guard let parts = SourceExpression(&lexer)?.parts else { return nil }
         guard let next = lexer.peek() else { return parts }
@@ -62,7 +62,7 @@ struct SourceConstants {
         return next.startsLine ? parts : nil
     }
 
-    /// The text that parts come to, or the part that has no value.
+    /// Returns the text that the parts add up to, or the part that has no value.
     mutating func text(_ parts: [SourcePart]) -> Result<String, UnresolvedName> {
         var text = ""
         for part in parts {
@@ -96,26 +96,26 @@ struct SourceConstants {
         let result = text(expression)
         switch result {
         case .success(let value): values[name] = value
-        // It will be asked for again, and has no more of a value then.
+        // The name may be looked up again, and has no value then either.
         case .failure: expressions.updateValue(nil, forKey: last)
         }
         return result
     }
 }
 
-/// A name of a program whose value its text does not tell.
+/// A name or expression whose value can't be determined from the text of the program.
 struct UnresolvedName: Error {
     let name: String
-    /// Whether it is set, but not to one string.
+    /// Whether the name is set, but not to a single string.
     let isAmbiguous: Bool
 }
 
-/// Strings and names joined by plus signs.
+/// An expression of strings and names joined by plus signs.
 struct SourceExpression {
     let parts: [SourcePart]
     let position: SourcePosition
 
-    /// Reads one; nil when something else stands there. What follows it is not looked at.
+    /// Parses an expression without checking what follows it. Returns `nil` if there is anything else.
     init?(_ lexer: inout SourceLexer) {
         guard let start = lexer.peek()?.position else { return nil }
         position = start

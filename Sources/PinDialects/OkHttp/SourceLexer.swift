@@ -1,9 +1,9 @@
 import CertificatePinning
 
-/// A word, string or sign of a Kotlin or Java program.
+/// A word, string or sign in a Kotlin or Java program.
 struct SourceToken {
     enum Kind: Equatable {
-        /// A name, a key word or a number.
+        /// A name, a keyword or a number.
         case word(String)
         case string([SourcePart])
         case sign(UInt8)
@@ -11,7 +11,7 @@ struct SourceToken {
 
     let kind: Kind
     let position: SourcePosition
-    /// Whether it is the first of its line.
+    /// Whether the token is the first on its line.
     let startsLine: Bool
 
     func isSign(_ sign: Unicode.Scalar) -> Bool { kind == .sign(UInt8(ascii: sign)) }
@@ -19,21 +19,22 @@ struct SourceToken {
     var word: String? { if case .word(let word) = kind { word } else { nil } }
 }
 
-/// A piece of a text that a program puts together.
+/// A part of a text that a program puts together.
 enum SourcePart: Equatable {
     case literal(String)
-    /// A constant, `HOST` or `Hosts.API`.
+    /// A constant, such as `HOST` or `Hosts.API`.
     case name(String)
-    /// What only running the program would tell.
+    /// An expression whose value is known only when the program runs.
     case computed(String)
 }
 
-/// Takes a Kotlin or Java program apart, as far as both have the same words. Comments are passed over; what is no
-/// program is taken apart too.
+/// A lexer for the tokens that Kotlin and Java have in common.
+///
+/// Comments are skipped. Text that isn't a program is split into tokens too.
 struct SourceLexer {
     private var cursor: TextCursor
     private var startsLine = true
-    /// Where strings start that do not end.
+    /// The positions of strings without an end.
     private(set) var openStrings: [SourcePosition] = []
 
     init(_ cursor: TextCursor) { self.cursor = cursor }
@@ -55,7 +56,7 @@ struct SourceLexer {
         return SourceToken(kind: kind, position: position, startsLine: startsLine)
     }
 
-    /// The token behind this place, which stays where it is.
+    /// Returns the next token without consuming it.
     func peek() -> SourceToken? {
         var copy = self
         return copy.next()
@@ -78,7 +79,8 @@ struct SourceLexer {
         }
     }
 
-    /// Comments of Kotlin stand inside one another. Java's do not, and hardly ever hold another's beginning.
+    /// Skips a comment. Comments nest in Kotlin. They don't in Java, where a comment hardly ever contains the start of
+    /// another.
     private mutating func skipComment() {
         var depth = 1
         while depth > 0, let byte = cursor.byte {
@@ -93,7 +95,7 @@ struct SourceLexer {
         }
     }
 
-    /// `'"'` starts no string. A lone apostrophe is passed over.
+    /// Skips a character literal, so that `'"'` doesn't start a string. A lone apostrophe is skipped too.
     private mutating func skipCharacter() {
         cursor.step()
         if cursor.byte == UInt8(ascii: "\\") { cursor.step() }
@@ -137,7 +139,7 @@ extension SourceLexer {
         return [.computed("a string without an end")]
     }
 
-    /// `$name` or `${expression}` of Kotlin; nil for a dollar sign and nothing else.
+    /// Parses Kotlin's `$name` or `${expression}`. Returns `nil` for a lone dollar sign.
     private mutating func template() -> SourcePart? {
         guard let next = cursor.peek() else { return nil }
         let start = cursor.index
@@ -159,7 +161,7 @@ extension SourceLexer {
         return .name(String(decoding: cursor.take(while: \.isWordByte), as: UTF8.self))
     }
 
-    /// What stands behind a backslash.
+    /// Parses the escape sequence after a backslash and appends its character.
     private mutating func escape(into text: inout [UInt8]) {
         guard let byte = cursor.byte, !byte.isLineEnd else { return }
         cursor.step()

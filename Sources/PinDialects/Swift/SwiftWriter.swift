@@ -1,9 +1,9 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Writes a policy as Swift source with this project's types.
+/// A writer of policies as Swift source with this project's types.
 enum SwiftWriter {
-    /// A file that adds `PinningPolicy.pinned()` to a program.
+    /// Returns the source of a file that adds `PinningPolicy.pinned()` to a program.
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         var rules: [String] = []
         for rule in policy.rules { rules += try lines(rule) }
@@ -44,7 +44,7 @@ enum SwiftWriter {
         return lines + ["    ]" + rest.joined() + "),"]
     }
 
-    /// What stands behind the pins.
+    /// Returns the arguments that follow `pins:` in a rule.
     private static func arguments(_ rule: CanonicalRule) throws(DialectWriteError) -> [String] {
         var arguments: [String] = []
         if case .eachOf(let roles) = rule.requirement {
@@ -91,7 +91,7 @@ enum SwiftWriter {
         return "Pin(\(arguments.joined(separator: ", ")))"
     }
 
-    /// A string in Swift.
+    /// Returns a Swift string literal.
     private static func literal(_ text: String) -> String {
         var literal = "\""
         for scalar in text.unicodeScalars {

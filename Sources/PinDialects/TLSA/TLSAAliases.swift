@@ -1,12 +1,12 @@
 import CertificatePinning
 
-/// The CNAME records of a zone, through which clients find the TLSA records of other names (RFC 7671, section 7).
+/// The CNAME records of a zone, which lead clients to the TLSA records of other names (RFC 7671, section 7).
 struct TLSAAliases {
     private var targets: [String: String] = [:]
 
-    /// As many as resolvers follow.
+    /// The longest chain of aliases that is followed, the same as in resolvers.
     private static let longestChain = 16
-    /// Records that aliases may make: every host and record of a zone within the limits.
+    /// The maximum number of records that aliases may produce: every host and record of a zone within the limits.
     private static let maximumRecords = 100_000
 
     init(_ records: [ZoneRecord]) {
@@ -16,8 +16,10 @@ struct TLSAAliases {
         }
     }
 
-    /// The TLSA records of `records`, each for every service that leads to it: a service whose name is an alias of the
-    /// owner, and the same service of a host that is an alias of the owner's host.
+    /// Returns the TLSA records of `records`, once for every service that leads to them.
+    ///
+    /// Such a service is an alias of the record's owner, or the same service of a host that is an alias of the owner's
+    /// host.
     func applied(to records: [ZoneRecord], _ problems: inout PolicyProblems) -> [ZoneRecord] {
         let aliases = records.filter { $0.type == "CNAME" }
         let records = records.filter { $0.type != "CNAME" }
@@ -57,12 +59,12 @@ struct TLSAAliases {
             problems.add(
                 "aliases make over \(Self.maximumRecords) records of these: split the zone", at: aliases[0].position)
         }
-        // What a host's alias leads to comes before the records of its own name.
+        // Records found through a host's alias take precedence over records of the host's own name.
         let owners = Set(expanded.map { $0.owner.lowercased() })
         return direct.filter { !owners.contains($0.owner.lowercased()) } + expanded
     }
 
-    /// The last name of a chain of aliases; nil when there is none.
+    /// Returns the last name in a chain of aliases, or `nil` if the chain is too long or never ends.
     private func end(of name: String) -> String? {
         var name = name
         for _ in 0...Self.longestChain {
@@ -72,7 +74,7 @@ struct TLSAAliases {
         return nil
     }
 
-    /// The host of `_443._tcp.example.com`; nil for a name that is no service.
+    /// Returns the host of `_443._tcp.example.com`, or `nil` if the name isn't a service.
     private static func host(of owner: String) -> String? {
         let labels = owner.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard labels.count == 3, labels[0].hasPrefix("_") || labels[0] == "*", labels[1].hasPrefix("_") else {
@@ -83,7 +85,7 @@ struct TLSAAliases {
 }
 
 extension ZoneRecord {
-    /// The same record of another owner.
+    /// Returns the same record with another owner.
     fileprivate func renamed(_ owner: String) -> ZoneRecord {
         ZoneRecord(owner: owner, position: position, type: type, data: data)
     }

@@ -7,7 +7,7 @@ struct TLSARecord: Hashable {
     let matchingType: UInt8
     let data: [UInt8]
 
-    /// Names of the numbers (RFC 7218, section 2), upper case.
+    /// The uppercase mnemonics of the numbers (RFC 7218, section 2), for each field.
     private static let names: [[String: UInt8]] = [
         ["PKIX-TA": 0, "PKIX-EE": 1, "DANE-TA": 2, "DANE-EE": 3, "PRIVCERT": 255],
         ["CERT": 0, "SPKI": 1, "PRIVSEL": 255],
@@ -22,7 +22,8 @@ struct TLSARecord: Hashable {
         self.data = data
     }
 
-    /// Reads the words of a record's data, also in the form of RFC 3597, section 5; what is wrong is told.
+    /// Parses the words of a record's data, including the generic form of RFC 3597, section 5. Problems are added to
+    /// `problems`.
     init?(_ record: ZoneRecord, _ problems: inout PolicyProblems) {
         guard record.data.first?.text != "\\#" else {
             self.init(generic: record, &problems)
@@ -47,7 +48,7 @@ struct TLSARecord: Hashable {
         self.init(usage: numbers[0], selector: numbers[1], matchingType: numbers[2], data: data)
     }
 
-    /// `\# LENGTH HEX`.
+    /// Parses the generic form, `\# LENGTH HEX`.
     private init?(generic record: ZoneRecord, _ problems: inout PolicyProblems) {
         guard let bytes = Self.hexadecimal(record.data.dropFirst(2), of: record, &problems) else { return nil }
         guard record.data.count > 1, Int(record.data[1].text) == bytes.count, bytes.count > 3 else {
@@ -86,9 +87,10 @@ struct TLSARecord: Hashable {
 // MARK: - Pins
 
 extension TLSARecord {
-    /// The pin of a record; nil for one that no client can use (RFC 6698, section 4.1).
+    /// The pin of the record, or `nil` if clients can't use the record (RFC 6698, section 4.1).
     ///
-    /// PKIX-TA and DANE-TA count as any issuer, PKIX-EE and DANE-EE as leaf; the DANE ones without a trusted chain.
+    /// PKIX-TA and DANE-TA become pins with role `ca`, PKIX-EE and DANE-EE pins with role `leaf`. The DANE usages don't
+    /// require a trusted chain.
     var pin: CanonicalPin? {
         guard usage <= 3, selector <= 1, let digest = [CanonicalPin.Digest.full, .sha256, .sha512].at(matchingType)
         else { return nil }
@@ -97,7 +99,7 @@ extension TLSARecord {
             trust: usage < 2 ? .chain : .pinAlone)
     }
 
-    /// The record of a pin; nil for a digest or role that there is none for.
+    /// Creates the record of a pin, or returns `nil` if TLSA has no record for the pin's digest or role.
     init?(_ pin: CanonicalPin) {
         guard pin.role == .ca || pin.role == .leaf else { return nil }
         switch pin.digest {
@@ -117,7 +119,7 @@ extension Array {
 }
 
 extension TLSARecord: CustomStringConvertible {
-    /// `3 1 1` and the data in hexadecimal.
+    /// The record's text: the numbers, such as `3 1 1`, and the data in hexadecimal.
     var description: String {
         let digits = data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return "\(usage) \(selector) \(matchingType) \(digits)"

@@ -1,12 +1,12 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Reads and writes TLSA records as lines of a zone file: `_443._tcp.example.com. IN TLSA 3 1 1 …`.
+/// A reader and writer of TLSA records as lines of a zone file: `_443._tcp.example.com. IN TLSA 3 1 1 …`.
 enum TLSAZone {
-    /// Which host and port an owner stands for.
+    /// The host and port that a record's owner refers to.
     private struct Service: Hashable {
         let host: String
-        /// nil for `*`, all of them.
+        /// The port, or `nil` for `*`, which means all ports.
         let port: Int?
     }
 
@@ -63,7 +63,8 @@ enum TLSAZone {
         )
     }
 
-    /// Rules of one host with the same pins become one; those without any pins hold nothing (RFC 6698, section 4.1).
+    /// Merges rules for the same host with the same pins, and drops rules without pins, which pin nothing (RFC 6698,
+    /// section 4.1).
     private static func merged(_ rules: [CanonicalRule], _ notes: inout [ConversionNote]) -> [CanonicalRule] {
         var merged: [CanonicalRule] = []
         var indices: [[String]: Int] = [:]
@@ -87,7 +88,7 @@ enum TLSAZone {
         return merged
     }
 
-    /// The host and port of `_443._tcp.example.com`.
+    /// Parses the host and port of an owner such as `_443._tcp.example.com`.
     private static func service(_ record: ZoneRecord, _ problems: inout PolicyProblems) -> Service? {
         let labels = record.owner.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         let host = labels.count == 3 ? labels[2].lowercased() : ""

@@ -2,24 +2,25 @@ import CertificatePinning
 
 /// A record of a zone file.
 struct ZoneRecord {
-    /// A word of its data.
+    /// A word of the record's data.
     struct Word {
         let text: String
         let position: SourcePosition
     }
 
-    /// The owner, absolute, without the dot at its end.
+    /// The absolute owner name, without the final dot.
     let owner: String
     let position: SourcePosition
-    /// Upper case.
+    /// The record type, in upper case.
     let type: String
     let data: [Word]
-    /// Of a CNAME: the name that its owner is an alias of, absolute, lower case.
+    /// The name that the owner of a CNAME record is an alias of, absolute and in lower case.
     var target: String?
 }
 
-/// Takes a zone file apart (RFC 1035, section 5.1): comments, parentheses, `$ORIGIN`, owners that are left out. Strings in
-/// quotes are words; their contents are not looked at.
+/// A parser of zone files (RFC 1035, section 5.1) that handles comments, parentheses, `$ORIGIN` and omitted owners.
+///
+/// A quoted string is one word; its contents aren't interpreted.
 struct ZoneReader {
     private var cursor: TextCursor
     private var origin: String?
@@ -27,7 +28,7 @@ struct ZoneReader {
 
     init(_ cursor: TextCursor) { self.cursor = cursor }
 
-    /// The records of a type, by its name and its number, in order.
+    /// Returns the records of the given types, in order. A type may be given by name or number.
     mutating func records(ofType types: Set<String>, _ problems: inout PolicyProblems) -> [ZoneRecord] {
         var records: [ZoneRecord] = []
         while cursor.byte != nil {
@@ -41,7 +42,7 @@ struct ZoneReader {
             if !startsBlank {
                 owner = absolute(words.removeFirst(), &problems)
             }
-            // A time to live and a class, in any order.
+            // Skip a time to live and a class, in either order.
             while let word = words.first, Self.isTimeOrClass(word.text) { words.removeFirst() }
             guard let type = words.popFirst(), types.contains(type.text.uppercased()) else { continue }
             guard let owner else {
@@ -73,7 +74,8 @@ struct ZoneReader {
         }
     }
 
-    /// A name in full; nil, and told, when it is relative to what the file does not say.
+    /// Returns the absolute form of a name. Reports a problem and returns `nil` if the name is relative and the file
+    /// doesn't give the origin.
     private func absolute(_ word: ZoneRecord.Word, _ problems: inout PolicyProblems) -> String? {
         let name = resolved(word.text)
         if name == nil {
@@ -84,13 +86,13 @@ struct ZoneReader {
         return name
     }
 
-    /// A name in full; nil when it is relative to what the file does not say.
+    /// Returns the absolute form of a name, or `nil` if the name is relative and the file doesn't give the origin.
     private func resolved(_ name: String) -> String? {
         if name.hasSuffix(".") { return String(name.dropLast()) }
         return origin.map { name == "@" ? $0 : "\(name).\($0)" }
     }
 
-    /// The words of a line, which parentheses make longer; nil at the end of the text.
+    /// Returns the words of a line, which parentheses may extend over several lines, or `nil` at the end of the text.
     private mutating func line(_ problems: inout PolicyProblems) -> [ZoneRecord.Word]? {
         var words: [ZoneRecord.Word] = []
         var open: SourcePosition?

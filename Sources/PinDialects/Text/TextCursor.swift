@@ -1,21 +1,21 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Walks through a text and knows where it is. No step traps, not even behind the end.
+/// A cursor that moves through a text and tracks its position. No step traps, not even past the end.
 struct TextCursor {
-    /// Bytes a text may have: 8 MiB.
+    /// The maximum size of a text in bytes: 8 MiB.
     static let maximumSize = 8 << 20
 
     private let bytes: [UInt8]
     private(set) var index = 0
     private var line: Int32 = 1
     private var lineStart = 0
-    /// Bytes of this line that continue a character, which columns do not count.
+    /// The number of continuation bytes of multi-byte characters on this line, which columns don't count.
     private var continuations = 0
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The text of a file, UTF-8 of bounded size; otherwise the one problem it has.
+    /// Creates a cursor for the text of a file. Throws if the text isn't UTF-8 or is larger than ``maximumSize``.
     init(checking bytes: [UInt8], path: String) throws(PolicyFileError) {
         let message: String
         if bytes.count > Self.maximumSize {
@@ -24,7 +24,7 @@ struct TextCursor {
             message = "the text is not UTF-8: save it as that"
         } else {
             self.init(bytes)
-            // A byte order mark is no part of the text.
+            // A byte order mark isn't part of the text.
             if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { for _ in 0..<3 { step() } }
             return
         }
@@ -33,18 +33,18 @@ struct TextCursor {
 
     var byte: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-    /// The byte `count` behind this one.
+    /// Returns the byte `count` bytes after the current one.
     func peek(_ count: Int = 1) -> UInt8? { index + count < bytes.count ? bytes[index + count] : nil }
 
     var position: SourcePosition {
         SourcePosition(line: line, column: Int32(truncatingIfNeeded: index - lineStart - continuations + 1))
     }
 
-    /// Goes on by one byte.
+    /// Advances by one byte.
     mutating func step() {
         guard let byte else { return }
         index += 1
-        // CR LF ends one line, CR alone too.
+        // CR LF counts as one line end, and so does CR alone.
         if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") && self.byte != UInt8(ascii: "\n") {
             line &+= 1
             lineStart = index
@@ -54,39 +54,39 @@ struct TextCursor {
         }
     }
 
-    /// Whether the text goes on with `text`.
+    /// Returns whether the text continues with `text`.
     func stands(_ text: StaticString) -> Bool {
         bytes.dropFirst(index).starts(with: text.description.utf8)
     }
 
-    /// Steps over `text` where it stands here.
+    /// Consumes `text` if the text continues with it, and returns whether it did.
     mutating func take(_ text: StaticString) -> Bool {
         guard stands(text) else { return false }
         for _ in 0..<text.utf8CodeUnitCount { step() }
         return true
     }
 
-    /// Steps over bytes as long as they are of a kind, and returns them.
+    /// Consumes bytes while they satisfy the predicate, and returns them.
     mutating func take(while isTaken: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let start = index
         while let byte, isTaken(byte) { step() }
         return bytes[start..<index]
     }
 
-    /// The bytes from `start` up to here.
+    /// Returns the text from `start` up to the current position.
     func text(from start: Int) -> String { String(decoding: bytes[start..<index], as: UTF8.self) }
 }
 
 extension UInt8 {
-    /// Space or tab.
+    /// Whether the byte is a space or a tab.
     var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
-    /// LF or CR.
+    /// Whether the byte is LF or CR.
     var isLineEnd: Bool { self == UInt8(ascii: "\n") || self == UInt8(ascii: "\r") }
 
     var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
 
-    /// A character of a name in a program; all that is not ASCII counts as a letter.
+    /// Whether the byte may be part of an identifier. Every non-ASCII byte counts as a letter.
     var isWordByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...0xFF: true
@@ -94,7 +94,7 @@ extension UInt8 {
         }
     }
 
-    /// What a hexadecimal digit stands for.
+    /// The value of a hexadecimal digit, or `nil` for any other byte.
     var hexadecimalValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

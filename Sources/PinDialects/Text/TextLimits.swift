@@ -1,9 +1,9 @@
-/// What a text may say at most: far more than any that people write, and little memory.
+/// The limits on the contents of a text: far above anything that people write, yet small enough to need little memory.
 enum TextLimits {
-    /// Rules of a text.
+    /// The maximum number of rules in a text.
     static let rules = 10_000
-    /// Pins of a rule.
+    /// The maximum number of pins in a rule.
     static let pins = 1_000
-    /// Notes about a text; what more there is to tell is told when those are gone.
+    /// The maximum number of notes about a text. Further notes appear once these are fixed.
     static let notes = 1_000
 }

@@ -1,12 +1,13 @@
 import CertificatePinning
 import CertificateTrust
 
-/// TrustKit's configuration: the key TSKConfiguration of an app's Info.plist, or the dictionary alone.
+/// TrustKit's configuration: the key TSKConfiguration of an app's Info.plist, or that dictionary alone.
 enum TrustKitConfiguration {
-    /// Reads a property list, XML or binary, as TrustKit does: what it raises an exception for is an error, what it passes
-    /// over or takes otherwise than it looks is a note.
+    /// Reads a property list, XML or binary, the way TrustKit does.
     ///
-    /// Each domain is a rule. TrustKit asks the public suffix list of each; `publicSuffixes` is what it is asked here.
+    /// Input for which TrustKit raises an exception is an error. Input that TrustKit ignores, or reads differently from
+    /// how it looks, becomes a note. Each domain becomes a rule. TrustKit looks up each domain in the public suffix
+    /// list; `publicSuffixes` is the list used here.
     static func read(
         _ bytes: [UInt8], path: String, publicSuffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) -> DialectReading {
@@ -17,15 +18,16 @@ enum TrustKitConfiguration {
         return DialectReading(CanonicalPolicy(rules: rules, combination: .closest), notes: reader.notes.inOrder)
     }
 
-    /// Writes a property list with the configuration alone. The policy is one that was converted to this dialect.
+    /// Returns a property list with the configuration alone. The policy must have been converted to this dialect.
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         let domains = try TrustKitWriter.domains(policy)
         return try checkedXML(
             PropertyList(nesting: [TrustKitReader.rootKey, TrustKitReader.domainsKey], domains).xmlDocument)
     }
 
-    /// A property list, XML, whose pinned domains are those of the policy, and every other byte as it was. One that has
-    /// neither TSKConfiguration nor TSKPinnedDomains gets the former.
+    /// Returns an XML property list in which only the pinned domains are replaced by those of the policy.
+    ///
+    /// A list with neither TSKConfiguration nor TSKPinnedDomains gets TSKConfiguration.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Takes a configuration as TrustKit for Apple's systems does (parse_configuration.m).
+/// A reader that parses a configuration like TrustKit for Apple's systems (parse_configuration.m).
 struct TrustKitReader {
     static let rootKey = "TSKConfiguration"
     static let domainsKey = "TSKPinnedDomains"
@@ -11,7 +11,7 @@ struct TrustKitReader {
     static let reportsKey = "TSKReportUris"
     static let defaultReportKey = "TSKDisableDefaultReportUri"
     static let expiryKey = "TSKExpirationDate"
-    /// Spelt so in TrustKit itself, whose constant is kTSKExcludeSubdomainFromParentPolicy.
+    /// The key as TrustKit spells it; TrustKit's constant for it is kTSKExcludeSubdomainFromParentPolicy.
     static let excludeKey = "kSKExcludeSubdomainFromParentPolicy"
     private static let meantExcludeKey = "TSKExcludeSubdomainFromParentPolicy"
     private static let otherKeys = ["TSKPublicKeyAlgorithms"]
@@ -31,7 +31,7 @@ struct TrustKitReader {
         problems = PolicyProblems(path: path)
     }
 
-    /// The rules; meaningless when there are problems.
+    /// Returns the rules. The result is meaningless if there are problems.
     mutating func rules(_ root: PropertyList) -> [CanonicalRule] {
         let isAlone = root[Self.rootKey] == nil && root[Self.domainsKey] != nil
         if !isAlone { noteUnknown(root, [Self.rootKey] + Self.globalKeys, isWhole: false) }
@@ -144,7 +144,7 @@ extension TrustKitReader {
         return pins
     }
 
-    /// The beginning of a day in UTC; behind it TrustKit does not pin.
+    /// Returns the rule's expiry: the beginning of a day in UTC, after which TrustKit doesn't pin.
     private mutating func expiry(_ domain: PropertyList) -> RuleExpiry? {
         guard let member = domain.member(Self.expiryKey) else { return nil }
         guard let text = member.value.string else {
@@ -165,7 +165,7 @@ extension TrustKitReader {
 // MARK: - Values
 
 extension TrustKitReader {
-    /// A Boolean, or what Foundation's boolValue makes of a number or a string.
+    /// Returns a Boolean, or the value that Foundation's `boolValue` has for a number or a string.
     private mutating func boolean(_ key: String, in domain: PropertyList, default usual: Bool) -> Bool {
         guard let member = domain.member(key) else { return usual }
         let bool: Bool
@@ -198,8 +198,10 @@ extension TrustKitReader {
         return strings
     }
 
-    /// Notes keys that TrustKit ignores. Of a list that is only partly TrustKit's, `isWhole` is false, and only those
-    /// are noted that look like its own.
+    /// Notes the keys that TrustKit ignores.
+    ///
+    /// If only part of the list belongs to TrustKit, `isWhole` is false, and only keys that resemble TrustKit's own are
+    /// noted.
     private mutating func noteUnknown(_ list: PropertyList, _ known: [String], isWhole: Bool = true) {
         for member in list.members ?? [] where !known.contains(member.key) && member.key != Self.excludeKey {
             if let meant = Self.meant(by: member.key, among: known) {

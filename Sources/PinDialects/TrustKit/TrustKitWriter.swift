@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Writes rules as entries of TSKPinnedDomains.
+/// A writer of rules as entries of TSKPinnedDomains.
 enum TrustKitWriter {
     static func domains(_ policy: CanonicalPolicy) throws(DialectWriteError) -> PropertyList {
         guard policy.combination == .closest, policy.denied.isEmpty, policy.unlisted == .trust else {
@@ -63,7 +63,8 @@ enum TrustKitWriter {
         return PropertyList(.dictionary(members))
     }
 
-    /// What takes a host out of the rule above it; nil when no rule is above it, where TrustKit refuses to start.
+    /// Returns the entry that excludes a host from the rule of a parent domain, or `nil` if no such rule exists.
+    /// TrustKit doesn't start with an exclusion that has no parent.
     private static func exclusion(
         _ pattern: HostPattern, _ rule: CanonicalRule, _ parents: Set<String>
     ) throws(DialectWriteError) -> PropertyList? {

@@ -1,14 +1,14 @@
 import CertificateTrust
 
 extension Arguments {
-    /// The stores of `--store`, besides the one that decides.
+    /// Returns the trust stores of `--store`, which are checked in addition to the one that decides.
     func clientStores() throws(UsageError) -> [(name: String, store: TrustStore)] {
         var stores: [(name: String, store: TrustStore)] = []
         for (name, files) in try namedFiles(.store) { stores.append((name, try Self.trustStore(files))) }
         return stores
     }
 
-    /// What flags excuse.
+    /// Returns the failures that the flags excuse.
     func gateTerms() throws(UsageError) -> Gate.Terms {
         var terms = Gate.Terms()
         if let word = self[.failOn] {
@@ -29,7 +29,7 @@ extension Arguments {
         return terms
     }
 
-    /// Decimal digits alone, at most nine.
+    /// Parses at most nine decimal digits.
     private static func number(_ text: Substring) -> Int? {
         guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil

@@ -2,9 +2,9 @@ import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// What failed in an earlier run, from its JSON document.
+/// The failures of an earlier run, read from its JSON output.
 struct Baseline: Sendable {
-    /// What was looked at: a target, and its key where several were asked for.
+    /// The subject of a check: a target, and its key if several keys were requested.
     private struct Place: Hashable {
         let target: String
         let key: String
@@ -15,28 +15,28 @@ struct Baseline: Sendable {
         }
     }
 
-    /// What was behind a failure, and the key that failed.
+    /// The cause of a failure and the key that failed.
     private struct Failure: Hashable {
         let text: String
         let key: String?
     }
 
-    /// What one run found of a place; its addresses may differ.
+    /// The failures that one run found for a subject, over all of its addresses.
     private struct Finding {
         var run: Int
         var failures: Set<Failure> = []
     }
 
     private var known: [Place: Finding] = [:]
-    /// Summaries that were read: what a later run says of a place takes the place of what an earlier one said.
+    /// The number of summaries read. The results of a later run for a subject replace those of an earlier one.
     private var runs = 0
 
-    /// Reads the document of `--json`, or the lines of `--ndjson`, of which there may be any number.
+    /// Reads the document of `--json`, or the lines of `--ndjson` from any number of runs.
     init(file: String) throws(UsageError) {
         do throws(BaselineProblem) {
             var lines = try BaselineLines(path: file)
             let first = try lines.next() ?? []
-            // A document begins with its schema on a line that does not close it.
+            // A document begins with its schema, on a line that doesn't close it.
             if first.last == UInt8(ascii: "}"), !first.starts(with: #"{"schema":"#.utf8) {
                 try read(first, then: &lines)
             } else {
@@ -85,9 +85,9 @@ struct Baseline: Sendable {
         return root
     }
 
-    /// Takes a result; a failure must say what is behind it.
+    /// Adds a result. A failure must include its cause.
     private mutating func note(_ result: JSONValue, line: Int) throws(BaselineProblem) {
-        // A line that was no target.
+        // A line of a target list that wasn't a target.
         if result["error"] != nil { return }
         guard let target = result["target"]?.string, let word = result["verdict"]?.string.map(VerdictWord.init),
             let word
@@ -105,20 +105,20 @@ struct Baseline: Sendable {
     private static let schema = "pinctl.check/1"
     private static let origin = "give what check --json or --ndjson printed"
 
-    /// Whether this failure is known.
+    /// Returns whether the baseline contains this failure.
     func knows(_ result: CheckResult) -> Bool {
         guard let text = result.failure else { return false }
         let failure = Failure(text: text, key: result.failingKey)
         return known[Place(result.text.subject, key: result.key?.rawValue)]?.failures.contains(failure) == true
     }
 
-    /// Whether something failed here in the earlier run, and nothing does now.
+    /// Returns whether the same subject failed in the earlier run and doesn't fail now.
     func isMended(_ result: CheckResult) -> Bool {
         result.failure == nil && known[Place(result.text.subject, key: result.key?.rawValue)] != nil
     }
 }
 
-/// Why a file is no baseline.
+/// The reason why a file isn't a baseline.
 struct BaselineProblem: Error {
     let reason: String
 

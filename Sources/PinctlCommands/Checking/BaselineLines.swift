@@ -1,19 +1,19 @@
 import CertificateTrust
 
-/// The lines of a file, as they come.
+/// A reader of the lines of a file.
 struct BaselineLines: ~Copyable {
     private var file: InputFile
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
     private var unread: ArraySlice<UInt8> = []
 
-    /// Bytes of a line: a chain has some hundred for each certificate.
+    /// The maximum length of a line in bytes. A chain takes a few hundred bytes for each certificate.
     private static let limit = 8 << 20
 
     init(path: String) throws(BaselineProblem) {
         do throws(InputFileError) { file = try InputFile(path: path) } catch { throw BaselineProblem("\(error)") }
     }
 
-    /// The next line without its end; nil at the end of the file.
+    /// Returns the next line without its end, or `nil` at the end of the file.
     mutating func next() throws(BaselineProblem) -> [UInt8]? {
         var line: [UInt8] = []
         while true {
@@ -37,7 +37,7 @@ struct BaselineLines: ~Copyable {
         }
     }
 
-    /// What is behind the lines that were taken.
+    /// Returns the rest of the file after the lines already read.
     mutating func rest(limit: Int) throws(BaselineProblem) -> [UInt8] {
         do throws(InputFileError) {
             return try Array(unread) + file.contents(limit: limit - unread.count)

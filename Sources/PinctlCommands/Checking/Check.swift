@@ -3,7 +3,7 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 
-/// One run of `check`: what is to be checked, with what, and what its results count for.
+/// A run of `check`: its items, its settings, and the way its results count.
 struct Check: Sendable {
     private let source: PinSource
     private let queue: CheckQueue
@@ -11,17 +11,17 @@ struct Check: Sendable {
     private let files: FileCheck
     private let terms: Gate.Terms
     private let showsProgress: Bool
-    /// Whether the text leaves out what is good.
+    /// Whether the text output omits good results and failures that the baseline contains.
     private let hidesGood: Bool
     private let lists: [String]
-    /// Whether a list may be empty, as a part of one that an engine gives out.
+    /// Whether a target list may be empty, because it may be one part of a list that another tool splits.
     private let acceptsNothing: Bool
 
-    /// Results that wait for a slow one before them, for each target that is asked at the same time.
+    /// The number of results that may wait for a slower one before them, for each target that is checked concurrently.
     private static let windowFactor = 16
 
     init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
-        // What is wrong with the words themselves is told before a file is looked for.
+        // Errors in the arguments themselves are reported before any file is opened.
         let targets = arguments.has(.files) ? [] : try arguments.targets()
         let lists = arguments.all(.targets)
         let password = try arguments.password()
@@ -46,10 +46,11 @@ struct Check: Sendable {
         hidesGood = arguments.has(.failures)
     }
 
-    /// The files that the policy exports. One that cannot be read fails the run, since its clients are not checked.
+    /// Returns the files that the policy exports. A file that can't be read fails the run, because its clients aren't
+    /// checked.
     private static func exports(of file: PolicyFile) throws(UsageError) -> [ExportedPins] {
         var exports: [ExportedPins] = []
-        // Swift is compiled into a program, and only written.
+        // Swift is compiled into a program and can only be written.
         for export in try ExportedFile.all(of: file) where export.dialect != .swift {
             do throws(UsageError) {
                 exports += try ExportedPins.all(
@@ -83,7 +84,7 @@ struct Check: Sendable {
         return items
     }
 
-    /// What the arguments name, else what the policy does, each once.
+    /// Returns the targets of the arguments, or those of the policy if there are none, each once.
     private static func servers(
         _ named: [Target], _ source: PinSource, hasLists: Bool
     ) throws(UsageError) -> [CheckItem] {
@@ -94,14 +95,15 @@ struct Check: Sendable {
         return items
     }
 
-    /// What came of one item.
+    /// The outcome of one item.
     private enum Outcome: Sendable {
         case results(FileCheck.Outcome)
         case problem(String, [(String, JSON)])
     }
 
-    /// Checks everything, and prints each result when those before it are there. What reports need is kept where
-    /// `keepsResults` says that somebody reads one.
+    /// Checks all items and prints each result as soon as those before it are there.
+    ///
+    /// The data for reports is kept only if `keepsResults` is true.
     func run(_ console: inout Console, keepsResults: Bool) async -> Report {
         var gate = Gate(terms)
         var groups = FailureGroups()
@@ -175,7 +177,7 @@ struct Check: Sendable {
         }
     }
 
-    /// Says which hosts `--store` tells nothing of.
+    /// Notes the hosts that `--store` doesn't apply to.
     private func noteAnchors(_ console: inout Console) {
         guard servers.judge.warnings?.stores.isEmpty == false, case .policy(let file) = source else { return }
         let hosts = file.policy.rules.filter { $0.anchors != nil }.map { "\($0.host)" }
@@ -185,7 +187,7 @@ struct Check: Sendable {
                 + ", whose rules have anchors of their own")
     }
 
-    /// Prints a result: of failures for the same cause the first in full, the others by their headline.
+    /// Prints a result. The first failure for each cause is printed in full, the others only with their headline.
     private func tell(
         _ result: CheckResult, _ gate: inout Gate, _ groups: inout FailureGroups, _ console: inout Console
     ) -> (CheckResult, ReportEntry.Outcome) {

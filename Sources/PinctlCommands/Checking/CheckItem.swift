@@ -2,18 +2,18 @@ import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// One thing to check.
+/// An item to check.
 enum CheckItem: Sendable {
-    /// A server; `input` is the line that named it, where one did.
+    /// A server. `input` is the line that listed it, if any.
     case server(Target, Expectation, CheckSettings, input: String?)
-    /// A file of certificates, requests and keys; one that stands in a folder may hold something else.
+    /// A file of certificates, requests and keys. A file found in a directory may contain something else.
     case file(String, isNamed: Bool)
-    /// What stands in the way of knowing what is to be checked, with members that say where.
+    /// A problem that prevents an item from being checked, with members that give its position.
     case problem(String, [(String, JSON)])
 }
 
 extension PinSource {
-    /// A target with what its rule expects and how it wants it looked at.
+    /// Returns a target with the expectation and the check settings of its rule.
     func item(for target: Target, input: String? = nil) throws(UsageError) -> CheckItem {
         let expectation = try expectation(for: target.endpoint)
         guard case .policy(let file) = self,
@@ -24,7 +24,8 @@ extension PinSource {
         return .server(target, expectation, rule.check, input: input)
     }
 
-    /// The targets of every rule, each once: those it names, else its host at the ports it reaches, or at the usual one.
+    /// Returns the targets of every rule. These are the targets that the rule lists, or otherwise its host at the
+    /// rule's ports or the default port.
     func targets() throws(UsageError) -> [Target] {
         guard case .policy(let file) = self else { return [] }
         var targets: [Target] = []
@@ -46,10 +47,10 @@ extension PinSource {
         return targets
     }
 
-    /// The file of the policy.
+    /// The path of the policy file.
     var path: String? { if case .policy(let file) = self { file.path } else { nil } }
 
-    /// Which policy it was that the servers were held against: files change.
+    /// The path and digest of the policy that the servers were checked against, since files change.
     var digest: [(String, JSON)] {
         guard case .policy(let file) = self else { return [] }
         let digits = file.policy.digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

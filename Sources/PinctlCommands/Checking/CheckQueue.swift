@@ -1,14 +1,15 @@
 import CertificatePinning
 import CertificateTrust
 
-/// What a run checks, in its order: what the arguments and the policy name, each once, then the lines of `--targets`,
-/// which are never held all at the same time.
+/// The items of a run in order: those of the arguments and the policy, each once, then the lines of `--targets`.
+///
+/// The lines are never all in memory at the same time.
 actor CheckQueue {
     private var named: [CheckItem]
     private let lines: LineReader?
     private let source: PinSource
 
-    /// How many things there are; nil while lines are to come.
+    /// The number of items, or `nil` if there are lines still to be read.
     nonisolated let count: Int?
 
     init(named: [CheckItem], lists: [String], by source: PinSource) {
@@ -18,7 +19,7 @@ actor CheckQueue {
         count = lists.isEmpty ? named.count : nil
     }
 
-    /// What comes next, empty at the end.
+    /// Returns the next items, or an empty array at the end.
     func next() async -> [CheckItem] {
         if !named.isEmpty {
             defer { named = [] }
@@ -33,7 +34,7 @@ actor CheckQueue {
         return []
     }
 
-    /// Nil for a line that says nothing.
+    /// Parses a line. Returns `nil` if it is empty apart from a comment.
     private func item(_ line: LineReader.Line) -> CheckItem? {
         switch line {
         case .text(let line, let file, let number):
@@ -51,7 +52,7 @@ actor CheckQueue {
         }
     }
 
-    /// A line without its remark: what follows a `#` at its beginning or behind a blank.
+    /// Returns a line without its comment, which begins with a `#` at the start or after white space.
     private static func content(_ line: String) -> String {
         var previous: Character = " "
         var end = line.endIndex

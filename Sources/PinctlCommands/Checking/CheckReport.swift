@@ -4,7 +4,7 @@ import FoundationEssentials
 import TLSTransport
 
 extension ReportEntry {
-    /// What reports say of a result.
+    /// Creates the report entry of a result.
     init(_ result: CheckResult, _ outcome: Outcome) {
         let text = result.text
         self.init(
@@ -17,7 +17,7 @@ extension ReportEntry {
 }
 
 extension ReportEntry {
-    /// What could not be read, as the element of the JSON document: a report without it would tell of a good run.
+    /// Creates an entry for input that couldn't be read. Without it, a report would look like that of a successful run.
     init(problem message: String, _ members: [(String, JSON)]) {
         self.init(
             outcome: .badInput, subject: message, verdict: ExitCode.badInput.word, finding: message,
@@ -54,7 +54,7 @@ extension VerdictText {
 }
 
 extension Verdict {
-    /// Pins that stand on the path.
+    /// The pins that match certificates on the path.
     fileprivate var matches: [PinMatch] {
         if case .matched(_, let matches, _) = self { matches } else { mismatch?.matches ?? [] }
     }

@@ -2,27 +2,29 @@ import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// What came of one look at a target, or at a key in a file.
+/// The result of checking a target once, or a key in a file.
 struct CheckResult: Sendable {
     var text: VerdictText
-    /// The line that named the target, where one did.
+    /// The line that listed the target, if any.
     var input: String?
     var address: String?
-    /// The kind of key that was asked for; nil for whichever the server shows.
+    /// The kind of key that was requested, or `nil` for the server's choice.
     var key: Probe.Key?
-    /// The version of TLS.
+    /// The TLS version.
     var version: String?
     var duration: Duration?
-    /// The file that was looked at in place of a server.
+    /// The file that was checked instead of a server.
     var file: String?
 
-    /// What is behind a failure, as baselines compare it: why a server is not reached changes by the hour.
+    /// The cause of a failure in the form that baselines compare. All unreachable targets have the same one, since the
+    /// reason often changes.
     var failure: String? {
         if case .unreachable = text.verdict { text.verdict.word.rawValue } else { text.failureKey?.text }
     }
 
-    /// The key that failed, which baselines compare too: another one that fails in the same way is news, and may be that
-    /// of somebody in between. Nil where none was seen.
+    /// The key that failed, which baselines compare too, or `nil` if none was seen.
+    ///
+    /// A different key that fails in the same way is a new failure, because the connection may be intercepted.
     var failingKey: String? {
         guard failure != nil else { return nil }
         if case .keyStrange(let key, _) = text.verdict { return key.description }

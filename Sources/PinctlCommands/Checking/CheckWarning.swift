@@ -2,16 +2,16 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// Something beside a good verdict that will not stay good by itself.
+/// A warning about a good verdict that won't stay good by itself.
 struct CheckWarning: Sendable, Hashable {
-    /// A word that stays the same across versions.
+    /// A stable identifier that doesn't change between versions.
     enum Kind: String, Sendable, CaseIterable {
         case backupOnly = "backup-only"
         case somePaths = "some-paths"
         case expiresSoon = "expires-soon"
         case ruleEndsSoon = "rule-ends-soon"
 
-        /// What it means, in a line.
+        /// A one-line description of the warning.
         var meaning: String {
             switch self {
             case .backupOnly: "pins match, but backups alone"
@@ -23,12 +23,12 @@ struct CheckWarning: Sendable, Hashable {
     }
 
     let kind: Kind
-    /// What is the case, and what to do.
+    /// The finding and its remedy.
     let text: String
 }
 
 extension CheckWarning {
-    /// What `pinctl help verdicts` says of them.
+    /// The lines about warnings in `pinctl help verdicts`.
     static var lines: [String] {
         ["", "Warnings beside a good verdict, which change the exit code with --fail-on warning alone:"]
             + Kind.allCases.map { "\(padded($0.rawValue, 15))      \($0.meaning)" }
@@ -36,7 +36,7 @@ extension CheckWarning {
 }
 
 extension CheckWarning {
-    /// An exported file that accepts the chain on some of its paths alone.
+    /// Creates a warning about an exported file that accepts the chain only on some of its paths.
     init(_ refusal: ExportRefusal) {
         self.init(
             kind: .somePaths,
@@ -46,17 +46,17 @@ extension CheckWarning {
     }
 }
 
-/// What warnings are looked for with.
+/// A check for warnings, with its settings.
 struct CheckWarnings: Sendable {
-    /// Stores of other clients, each with its name.
+    /// The trust stores of other clients, each with its name.
     var stores: [(name: String, store: TrustStore)] = []
-    /// Seconds before an end in which it is near.
+    /// The number of seconds before an expiry in which to warn about it.
     var span: TimeInterval = 14 * 86_400
 
-    /// Paths that are looked at: each way in which a client may anchor the chain.
+    /// The maximum number of paths to examine. Each path is a way in which a client may anchor the chain.
     static let pathLimit = 16
 
-    /// What is to be said of a claim whose verdict is good.
+    /// Returns all warnings about a good verdict.
     func all(
         beside verdict: Verdict, of trust: ServerTrust, port: UInt16, expecting expectation: Expectation, at time: Date
     ) -> [CheckWarning] {
@@ -75,7 +75,7 @@ struct CheckWarnings: Sendable {
         return warnings
     }
 
-    /// A certificate of a path that ends within the span; of several the first to end.
+    /// Returns a warning if certificates on a path expire within the span. It names the first one to expire.
     func expiring(on path: VerifiedPath, at time: Date) -> [CheckWarning] {
         guard let first = path.certificates.min(by: { $0.notAfter < $1.notAfter }),
             first.notAfter.timeIntervalSince(time) < span
@@ -88,7 +88,7 @@ struct CheckWarnings: Sendable {
         ]
     }
 
-    /// The end of a rule, when it is near.
+    /// Returns a warning if a rule expires within the span.
     func ending(_ rule: PinningRule, at time: Date) -> [CheckWarning] {
         guard rule.mode != .off, let expiry = rule.expiry, !expiry.isPast(at: time),
             expiry.end.timeIntervalSince(time) < span
@@ -101,7 +101,7 @@ struct CheckWarnings: Sendable {
         ]
     }
 
-    /// Valid paths without a match: clients take whichever their roots lead to.
+    /// Returns a warning about valid paths without a match. The path that a client uses depends on its roots.
     private func paths(
         of trust: ServerTrust, beside path: VerifiedPath, _ rule: PinningRule, port: UInt16,
         expecting expectation: Expectation, at time: Date
@@ -127,7 +127,7 @@ struct CheckWarnings: Sendable {
         ]
     }
 
-    /// Stores under which the chain is not trusted, or holds no pin.
+    /// Returns warnings about trust stores with which the chain isn't trusted or doesn't match a pin.
     private func underStores(
         _ trust: ServerTrust, port: UInt16, expecting expectation: Expectation, at time: Date
     ) -> [CheckWarning] {

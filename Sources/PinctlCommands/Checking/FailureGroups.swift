@@ -1,4 +1,4 @@
-/// Failures by what is behind them, for the end of a run: bounded, whatever the number of targets.
+/// The failures of a run grouped by cause, for the end of its output. Their size is bounded for any number of targets.
 struct FailureGroups {
     private struct Group {
         let key: FailureKey
@@ -7,23 +7,23 @@ struct FailureGroups {
         let title: String
         let remedy: String
         let causeCount: Int
-        /// What is counted: `host`, `file`.
+        /// The kind of subject that is counted: `host` or `file`.
         let noun: String
         var count: Int
         var examples: [String]
     }
 
-    /// Causes that are told apart; what comes after them is counted.
+    /// The maximum number of causes that are distinguished. Failures for further causes are only counted.
     private static let limit = 1_000
     private static let exampleLimit = 10
-    /// Causes that the end of a run shows.
+    /// The maximum number of causes shown at the end of a run.
     private static let shownLimit = 20
 
     private var groups: [FailureKey: Group] = [:]
     private var order: [FailureKey] = []
     private var others = 0
 
-    /// Notes a failure; true when it is the first for what is behind it.
+    /// Adds a failure. Returns true if it is the first with its cause.
     mutating func add(_ text: VerdictText, _ outcome: ReportEntry.Outcome) -> Bool {
         guard let key = text.failureKey else { return true }
         if groups[key] != nil {
@@ -43,7 +43,7 @@ struct FailureGroups {
         return true
     }
 
-    /// The worst first, then those with most hosts, then as they came.
+    /// The groups, ordered by severity, then by the number of subjects, then by first appearance.
     private var sorted: [Group] {
         order.compactMap { groups[$0] }.enumerated().sorted { left, right in
             let (a, b) = (left.element, right.element)
@@ -52,7 +52,7 @@ struct FailureGroups {
         }.map(\.element)
     }
 
-    /// For the files of `--report`.
+    /// The groups for the files of `--report`.
     var report: [ReportGroup] {
         sorted.map {
             ReportGroup(
@@ -61,7 +61,8 @@ struct FailureGroups {
         }
     }
 
-    /// What the text ends with, when several hosts fail for one cause; what each host has of its own was told above.
+    /// The lines that end the text output if several subjects fail for one cause. The details of each are printed
+    /// before.
     var lines: [String] {
         let sorted = sorted
         guard sorted.contains(where: { $0.count > 1 }) else { return [] }

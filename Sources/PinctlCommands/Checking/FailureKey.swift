@@ -1,21 +1,23 @@
 import CertificatePinning
 import CertificateTrust
 
-/// What is behind a failure, as a text that is the same for all hosts which fail for it: the verdict, its causes, the
-/// authorities and pins in question. A leaf is of one host, and is not named where that says nothing.
+/// A text that identifies the cause of a failure and is the same for all hosts that fail for that cause.
+///
+/// It consists of the verdict, its causes, and the CAs and pins involved. A leaf belongs to a single host, so it is
+/// left out unless it matters.
 struct FailureKey: Hashable, Sendable {
     let text: String
 }
 
 extension VerdictText {
-    /// Nil for what is good.
+    /// The key of the failure, or `nil` for a good verdict.
     var failureKey: FailureKey? {
         guard verdict.status != .good else { return nil }
         let parts = [verdict.word.rawValue] + verdict.operands + causes.map { $0.key }
         return FailureKey(text: parts.joined(separator: " "))
     }
 
-    /// The failure in a line, for all hosts that share it.
+    /// A one-line description of the failure that fits all hosts with the same cause.
     var failureTitle: String {
         switch verdict {
         case .unreachable(let error): "unreachable: \(error.reasonWord)"
@@ -30,7 +32,7 @@ extension VerdictText {
         causes.isEmpty ? verdict.shortFinding : causes.map(\.finding).joined(separator: "; ")
     }
 
-    /// What to do, for all of them.
+    /// The remedy for all hosts with the same cause.
     var failureRemedy: String {
         if let cause = causes.first { return cause.remedy }
         return verdict.word.remedy ?? ""
@@ -38,7 +40,7 @@ extension VerdictText {
 }
 
 extension Verdict {
-    /// What tells failures with the same verdict apart, besides their causes.
+    /// The details that distinguish failures with the same verdict and causes.
     fileprivate var operands: [String] {
         switch self {
         case .untrusted(let finding): [finding.rule.rawValue, finding.groupOperand]
@@ -56,7 +58,7 @@ extension Verdict {
 }
 
 extension TrustFinding {
-    /// The certificate to blame, or the issuer of a leaf: leaves are as many as hosts.
+    /// The certificate at fault, or for a leaf its issuer, since every host has a different leaf.
     fileprivate var groupOperand: String {
         guard let certificate else { return "" }
         return depth == 0 && rule != .nameMismatch
@@ -75,7 +77,7 @@ extension TrustFinding {
 }
 
 extension PinFailureCause {
-    /// The identifier, and what it is about where that is not of one host alone.
+    /// The identifier with the details that aren't specific to a single host.
     fileprivate var key: String {
         let operands: [String] =
             switch self {

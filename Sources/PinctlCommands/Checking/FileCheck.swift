@@ -2,13 +2,13 @@ import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// Checks files: whether the keys that servers are to have match their pins. Nothing is connected to.
+/// A check of files, without connections: whether the keys intended for servers match their pins.
 struct FileCheck: Sendable {
     let source: PinSource
     let judge: ChainJudge
     let reader: InputReader
 
-    /// What the objects of a file hold.
+    /// The contents of a file.
     private struct Content {
         var certificates: [(index: Int, certificate: X509Certificate)] = []
         var keys: [Key] = []
@@ -20,23 +20,23 @@ struct FileCheck: Sendable {
     private struct Key {
         let index: Int
         let fingerprint: SPKIFingerprint
-        /// The hosts that it is for, as far as they are told.
+        /// The hosts that the key is for, as far as they are known.
         var hosts: [ServerName] = []
         var subject: X509Name?
         var role = PinRole.leaf
     }
 
-    /// Hosts that one certificate is judged for; it may name any number.
+    /// The maximum number of hosts for which a certificate is checked, since it may contain any number.
     private static let nameLimit = 200
 
-    /// What files have for the hosts of the policy.
+    /// The hosts of the policy for which the files contain something.
     struct Coverage: Sendable {
         /// The rules for which there is a certificate or a key.
         private(set) var rules: Set<PolicyLocation> = []
-        /// The names of all certificates.
+        /// The names in all certificates.
         private(set) var names: [String] = []
         private(set) var hasCertificate = false
-        /// Whether some certificate has too many names to judge.
+        /// Whether a certificate has too many names to check.
         fileprivate(set) var isCut = false
 
         fileprivate mutating func add(_ rule: PinningRule) {
@@ -59,14 +59,13 @@ struct FileCheck: Sendable {
     /// The results for one file.
     struct Outcome: Sendable {
         var results: [CheckResult] = []
-        /// What could not be read in it.
+        /// The problems with parts that couldn't be read.
         var problems: [String] = []
-        /// What was passed over.
+        /// The notes about files that were skipped.
         var notes: [String] = []
         var coverage = Coverage()
     }
 
-    /// Checks one file.
     func outcome(of path: String, isNamed: Bool) -> Outcome {
         var coverage = Coverage()
         var content = self.content(of: path, isNamed: isNamed)
@@ -86,8 +85,8 @@ struct FileCheck: Sendable {
                         + "judged: check the servers, or a policy with fewer of the hosts")
             }
         }
-        // An authority's certificate alone is its key; in a folder it is there for the sake of the chains beside it,
-        // unless the policy knows it.
+        // A CA certificate without a leaf is checked as a key. In a directory it belongs to the chains in other files,
+        // so it counts only if the policy has a pin for it.
         var keys = content.keys
         if leaves.isEmpty {
             keys += content.certificates.map {
@@ -103,7 +102,8 @@ struct FileCheck: Sendable {
         return Outcome(results: results, problems: content.problems, notes: content.notes, coverage: coverage)
     }
 
-    /// The hosts of the policy that no certificate in the files is valid for, where there are certificates at all.
+    /// Returns a failure for each host of the policy that no certificate in the files is valid for, if there are
+    /// certificates at all.
     func lacking(_ coverage: Coverage) -> [CheckResult] {
         guard case .policy(let file) = source, coverage.hasCertificate, !coverage.isCut else { return [] }
         return file.policy.rules.filter { rule in
@@ -138,7 +138,7 @@ struct FileCheck: Sendable {
                 }
             }
         } catch {
-            // In a folder other files are passed over.
+            // In a directory, other files are skipped.
             guard isNamed || !error.isStranger else {
                 content.notes.append("\(title): passed over, it \(error.reason)")
                 return content
@@ -151,7 +151,7 @@ struct FileCheck: Sendable {
         return content
     }
 
-    /// A request is for the names that it asks for; one that asks for none, for its common name.
+    /// Returns the key of a request. It is for the names in the request, or for the common name if there are none.
     private static func key(_ material: KeyMaterial, _ index: Int) -> Key {
         var hosts = material.requestedNames.prefix(nameLimit).compactMap(host)
         if hosts.isEmpty, let name = material.subject?.commonName.flatMap({ try? ServerName($0) }) { hosts = [name] }
@@ -173,11 +173,12 @@ extension FileCheck {
         }
     }
 
-    /// A host that a certificate is for, with a port at which its rule holds.
+    /// A host that a certificate is for, with a port that its rule covers.
     private typealias Claim = (name: ServerName, port: UInt16, expectation: Expectation)
 
-    /// Every host of the policy that a certificate is for, up to a limit, and whether there are more; of pins given by
-    /// themselves any.
+    /// Returns the hosts of the policy that a certificate is for, up to a limit, and whether there are more.
+    ///
+    /// If the pins were given without a policy, the first host of the certificate is used.
     private func claims(of leaf: X509Certificate, _ coverage: inout Coverage) -> ([Claim], isCut: Bool) {
         let entries = leaf.subjectAlternativeNames
         let named = entries.prefix(Self.nameLimit).compactMap(Self.host)
@@ -198,7 +199,7 @@ extension FileCheck {
             if !hosts.isEmpty { coverage.add(rule) }
             guard let port = UInt16(exactly: rule.ports?.min() ?? 443) else { continue }
             for name in hosts where !claims.contains(where: { $0.name == name && $0.port == port }) {
-                // The rule of a name nearer to it decides about it.
+                // The rule for a closer hostname decides.
                 guard file.policy.rule(for: name, port: Int(port))?.location == rule.location else { continue }
                 guard claims.count < Self.nameLimit else { return (claims, true) }
                 claims.append((name, port, .pins(file.policy)))
@@ -207,7 +208,7 @@ extension FileCheck {
         return (claims, false)
     }
 
-    /// A name that an entry covers: of a wildcard one of the many.
+    /// Returns a hostname that the entry covers, for a wildcard any one of them.
     private static func host(of entry: SubjectAlternativeName) -> ServerName? {
         let text = entry.description
         do throws(ServerNameError) {
@@ -230,7 +231,7 @@ extension FileCheck {
 // MARK: - Keys
 
 extension FileCheck {
-    /// A key is judged by the rules for the hosts that a request names, else by every rule.
+    /// Checks a key against the rules for its hosts, or against all rules if none of them is for its hosts.
     private func results(of key: Key, _ title: String) -> [CheckResult] {
         func result(_ verdict: Verdict, _ subject: String) -> CheckResult {
             var text = VerdictText(
@@ -250,7 +251,7 @@ extension FileCheck {
         let matches = (meant.isEmpty ? rules : meant).map { rule in
             (rule, rule.pins.filter { $0.object == object && $0.role.overlaps(key.role) })
         }
-        // Of all rules those that know the key are meant; a request's host says which they are.
+        // Without a rule for the key's hosts, only the rules that have a pin for the key apply.
         let told = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches
         guard !told.isEmpty else {
             return [result(.keyStrange(key.fingerprint, rules.count == 1 ? rules.first : nil), title)]
@@ -268,7 +269,7 @@ extension FileCheck {
         switch source {
         case .none: ([], [])
         case .pins(let pins):
-            // Any host will do where the pins are given by themselves.
+            // Any hostname will do if the pins were given without a policy.
             ((try? ServerName("pins.invalid")).map { [PinningRule(host: $0, pins: pins)] } ?? [], [])
         case .policy(let file): (file.policy.rules, file.policy.deny)
         }
@@ -276,7 +277,7 @@ extension FileCheck {
 }
 
 extension CheckResult {
-    /// Whether the policy has something to say of a key.
+    /// Whether the policy has a pin for the key.
     fileprivate var isAboutPin: Bool {
         switch text.verdict {
         case .keyStrange, .unlisted: false

@@ -1,6 +1,6 @@
-/// What the results of a run count for: the flags decide what is excused, the rest is the exit code.
+/// The effect of a run's results on its exit code, given the failures that the flags excuse.
 struct Gate {
-    /// What is excused.
+    /// The terms that excuse failures.
     struct Terms: Sendable {
         var baseline: Baseline?
         var failsOnWarning = false
@@ -8,22 +8,22 @@ struct Gate {
         var maximumUnreachable = Share.number(0)
     }
 
-    /// A number, or a part of all.
+    /// A number, or a percentage of all.
     enum Share: Sendable, Hashable {
         case number(Int)
         case percent(Int)
 
-        /// Whether `count` is no more than that of `all`.
+        /// Returns whether `count` is within this share of `all`.
         func allows(_ count: Int, of all: Int) -> Bool {
             switch self {
             case .number(let limit): count <= limit
-            // Neither product is near the end of the range: both counts are of things that were looked at.
+            // Neither product can overflow, since both factors count checked items.
             case .percent(let percent): count * 100 <= percent * all
             }
         }
     }
 
-    /// What one result comes to.
+    /// The outcome of one result.
     struct Judgement {
         let outcome: ReportEntry.Outcome
         let isMended: Bool
@@ -34,7 +34,7 @@ struct Gate {
     private(set) var known = 0
     private(set) var mended = 0
     private(set) var warned = 0
-    /// What is not known already, by its outcome.
+    /// The number of results that aren't in the baseline, by outcome.
     private var tally: [ExitCode: Int] = [:]
     private var unreachable = 0
     private var found = ExitCode.good
@@ -67,21 +67,21 @@ struct Gate {
         return Judgement(outcome: outcome, isMended: isMended)
     }
 
-    /// Failures so far that count, for the line of progress.
+    /// The number of failures so far that count, for the progress line.
     var failed: Int { tally.filter { $0.key != .good }.reduce(0) { $0 + $1.value } }
 
-    /// Whether some targets were not reached, and that is excused.
+    /// Whether some targets were unreachable and the flags excuse that.
     var excusesUnreachable: Bool {
         let count = tally[.couldNotCheck] ?? 0
         return count > 0 && unreachable < checked && terms.maximumUnreachable.allows(count, of: checked)
     }
 
-    /// The outcome with what is excused, and without.
+    /// The outcome with and without the failures that are excused.
     var outcome: (counted: ExitCode, found: ExitCode) {
         var counted = ExitCode.good
         for status in tally.keys where status != .couldNotCheck { counted.record(status) }
         if tally[.couldNotCheck] != nil, !excusesUnreachable { counted.record(.couldNotCheck) }
-        // Known or not: where nobody was reached, nothing was checked.
+        // If every target was unreachable, nothing was checked, whether the failures are in the baseline or not.
         if checked > 0, unreachable == checked { counted.record(.couldNotCheck) }
         if terms.failsOnWarning, warned > 0 { counted.record(.finding) }
         return (counted, found)
@@ -91,7 +91,7 @@ struct Gate {
         (.good, "ok"), (.finding, "failed"), (.notTrusted, "not trusted"), (.couldNotCheck, "unreachable"),
     ]
 
-    /// `3 checked: 1 ok, 2 failed`.
+    /// The closing line, such as `3 checked: 1 ok, 2 failed`.
     var closing: String {
         var parts = Self.words.map { (tally[$0.status] ?? 0, $0.words) }
         if warned > 0 { parts[0].1 += " (\(warned) with a warning)" }
@@ -99,7 +99,7 @@ struct Gate {
         return "\(checked) checked: " + parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
     }
 
-    /// What the summary of JSON counts.
+    /// The counts in the JSON summary.
     var members: [(String, Int)] {
         [("checked", checked)] + Self.words.map { ($0.status.word, tally[$0.status] ?? 0) } + [
             ("warnings", warned), ("known", known), ("mended", mended),

@@ -2,12 +2,12 @@ import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// Checks servers: asks them as their rules want it, and judges what each look brought.
+/// A check of servers. It connects to them as their rules say and judges each chain.
 struct ServerCheck: Sendable {
     let probe: ServerProbe
     let judge: ChainJudge
 
-    /// The results of one target, one for each address and key; nobody connects to one without a rule.
+    /// Returns the results of one target, one for each address and key. A target without a rule isn't connected to.
     func results(
         of target: Target, expecting expectation: Expectation, _ settings: CheckSettings, input: String?
     ) async -> [CheckResult] {
@@ -30,7 +30,8 @@ struct ServerCheck: Sendable {
         return results
     }
 
-    /// A mismatch of one key where another one of the same server matches: clients differ in which they are shown.
+    /// Changes the verdict of a mismatched key to a key mismatch if another key of the same server matches, since the
+    /// key that clients get differs.
     private static func tellKeysApart(_ results: inout [CheckResult]) {
         let matched = results.filter { if case .matched = $0.text.verdict { $0.key != nil } else { false } }
         for index in results.indices {

@@ -1,6 +1,6 @@
 import CertificatePinning
 
-/// A verdict in one word, which stays the same across versions: JSON, reports and baselines go by it.
+/// A verdict as a stable word that doesn't change between versions. JSON, reports and baselines use it.
 enum VerdictWord: String, Sendable, CaseIterable {
     case ok
     case okBackupOnly = "ok_backup_only"
@@ -20,7 +20,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case chainExpired = "chain_expired"
     case unreachable
 
-    /// The outcome it counts as.
+    /// The exit code that the verdict leads to.
     var status: ExitCode {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .good
@@ -31,7 +31,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         }
     }
 
-    /// The line of `pinctl help verdicts`.
+    /// The line in `pinctl help verdicts`.
     var meaning: String {
         switch self {
         case .ok: "the chain is trusted, and its pins match, or none were to be judged"
@@ -56,7 +56,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         }
     }
 
-    /// What to do first about a failure; nil for what is good.
+    /// The first step to take after a failure, or `nil` for a good verdict.
     var remedy: String? {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: nil
@@ -84,7 +84,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         }
     }
 
-    /// `pinctl help verdicts`.
+    /// Returns the lines of `pinctl help verdicts`.
     static func lines(columns: Int) -> [String] {
         allCases.flatMap { word in
             ["\(padded(word.rawValue, 15))  \(padded(String(word.status.rawValue), 2))  \(word.meaning)"]

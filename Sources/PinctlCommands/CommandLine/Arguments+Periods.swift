@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension Arguments {
-    /// A period such as `100d`, `12w` or `36h`, in seconds; `0` alone is none. Nil without the flag.
+    /// Returns a period such as `100d`, `12w` or `36h` in seconds, or `nil` without the flag. `0` needs no unit.
     func period(_ flag: Flag) throws(UsageError) -> TimeInterval? {
         guard let text = self[flag] else { return nil }
         guard let period = Self.period(text) else {
@@ -13,7 +13,7 @@ extension Arguments {
 
     private static func period(_ text: String) -> TimeInterval? {
         let digits = text.prefix { ("0"..."9").contains($0) }
-        // A hundred thousand of the longest unit is still a time that can be written.
+        // With five digits, a date that many weeks away can still be written.
         guard (1...5).contains(digits.utf8.count), let number = Int(digits) else { return nil }
         switch text.dropFirst(digits.count) {
         case "h": return TimeInterval(number * 3_600)

@@ -5,7 +5,7 @@ import PinDialects
 import TLSTransport
 
 extension Arguments {
-    /// The time to verify at: `--at`, or now.
+    /// Returns the time to verify at: that of `--at`, or now.
     func time(in environment: CommandEnvironment) throws(UsageError) -> Date {
         guard let text = self[.at] else { return environment.now() }
         guard let time = Date(rfc3339: text) else {
@@ -15,7 +15,7 @@ extension Arguments {
         return time
     }
 
-    /// Whether verdicts are coloured: by `--color`, else as the environment and the terminal say.
+    /// Returns whether verdicts are colored, as `--color`, or else the environment and the terminal, decide.
     func isColored(in environment: CommandEnvironment) throws(UsageError) -> Bool {
         switch self[.color] ?? "auto" {
         case "always": return true
@@ -30,13 +30,13 @@ extension Arguments {
         return environment.terminal.columns != nil && variables["TERM"] != "dumb"
     }
 
-    /// The anchors: `--ca-file`, or the system's.
+    /// Returns the anchors of `--ca-file`, or the system's.
     func trustStore(in environment: CommandEnvironment) throws(UsageError) -> TrustStore {
         let files = all(.caFile)
         return try files.isEmpty ? Self.systemStore(in: environment) : Self.trustStore(files)
     }
 
-    /// The system's anchors.
+    /// Returns the system's anchors.
     static func systemStore(in environment: CommandEnvironment) throws(UsageError) -> TrustStore {
         do throws(TrustStoreError) {
             return try .system(environment: environment.variables())
@@ -45,7 +45,7 @@ extension Arguments {
         }
     }
 
-    /// The stores of `--store`, each with its name; without it, the only one.
+    /// Returns the stores of `--store` with their names, or the only store without a name.
     func trustStores(in environment: CommandEnvironment) throws(UsageError) -> [(name: String?, store: TrustStore)] {
         let named = try namedFiles(.store)
         guard !named.isEmpty else { return [(nil, try trustStore(in: environment))] }
@@ -65,7 +65,8 @@ extension Arguments {
         }
     }
 
-    /// Values `NAME=FILE`, the files of one name together, in the order in which the names come first.
+    /// Returns values of the form `NAME=FILE`. Files with the same name are grouped, in order of the first use of each
+    /// name.
     func namedFiles(_ flag: Flag) throws(UsageError) -> [(name: String, files: [String])] {
         var named: [(name: String, files: [String])] = []
         for value in all(flag) {
@@ -82,7 +83,7 @@ extension Arguments {
         return named
     }
 
-    /// The profile of `--profile`.
+    /// Returns the trust policy of `--profile`.
     func trustPolicy() throws(UsageError) -> TrustPolicy {
         let profiles: [(name: String, policy: TrustPolicy)] = [("default", .default), ("strict", .strict)]
         guard let word = self[.profile] else { return .default }
@@ -92,7 +93,8 @@ extension Arguments {
         return profile.policy
     }
 
-    /// The lists and the response to hold a chain against, and how much is asked of them.
+    /// Returns the CRLs and the OCSP response to check a chain against, and the mode that says how much they must
+    /// cover.
     func revocation() throws(UsageError) -> (mode: RevocationMode, evidence: RevocationEvidence) {
         let modes: [(name: String, mode: RevocationMode)] = [("use", .use), ("require", .require)]
         let (lists, response, word) = (all(.crl), self[.ocsp], self[.revocation])
@@ -121,14 +123,14 @@ extension Arguments {
         return (mode, evidence)
     }
 
-    /// The operands as targets.
+    /// Returns the operands as targets.
     func targets() throws(UsageError) -> [Target] {
         var targets: [Target] = []
         for operand in operands { targets.append(try Target(argument: operand)) }
         return targets
     }
 
-    /// A positive number of seconds, at most a day.
+    /// Returns a positive number of seconds, at most a day.
     func seconds(_ flag: Flag, default standard: Int) throws(UsageError) -> Duration {
         guard let text = self[flag] else { return .seconds(standard) }
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let seconds = Double(text),
@@ -139,7 +141,7 @@ extension Arguments {
         return .milliseconds(Int(seconds * 1000))
     }
 
-    /// The pins of `--pin`, or the policy of `--policy`.
+    /// Returns the pins of `--pin`, or the policy of `--policy`.
     func pinSource() throws(UsageError) -> PinSource {
         let texts = all(.pin)
         if let path = self[.policy] {
@@ -158,7 +160,7 @@ extension Arguments {
         return .pins(pins)
     }
 
-    /// The path of the policy where none is named: `PINCTL_POLICY`, or `pins/pins.jsonc`.
+    /// Returns the path of the policy if none is given: `PINCTL_POLICY`, or `pins/pins.jsonc`.
     static func usualPolicyPath(in environment: CommandEnvironment) -> String {
         let path = environment.variables()["PINCTL_POLICY"] ?? ""
         return path.isEmpty ? "pins/pins.jsonc" : path
@@ -174,7 +176,7 @@ extension Arguments {
         }
     }
 
-    /// What to do about the usual policy that is not there, or is none.
+    /// Returns the remedy if the default policy is missing or invalid.
     static func advice(onUnnamedPolicy path: String, _ way: String) -> String {
         "the policy is \(path) as none is named: \(way), or write one with pinctl init"
     }

@@ -1,4 +1,4 @@
-/// The words behind a command's name, held against its table of flags.
+/// The words after a command's name, parsed with the command's table of flags.
 package struct Arguments: Sendable {
     package let command: CommandDefinition
     package private(set) var operands: [String] = []
@@ -30,10 +30,10 @@ package struct Arguments: Sendable {
 
     package func has(_ flag: Flag) -> Bool { values[flag] != nil }
 
-    /// The value of a flag that is given once.
+    /// The first value of a flag.
     package subscript(flag: Flag) -> String? { values[flag]?.first }
 
-    /// All values of a flag, in the order they were given.
+    /// Returns all values of a flag in the order they were given.
     package func all(_ flag: Flag) -> [String] { values[flag] ?? [] }
 
     private mutating func takeLong(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {

@@ -1,20 +1,20 @@
-/// One command: what it is called, what it takes, what it does.
+/// A command: its name, its arguments and its action.
 package struct CommandDefinition: Sendable {
     package let name: String
-    /// One line, lower case.
+    /// A one-line summary in lower case.
     package let summary: String
-    /// The operands as the help shows them, `FILE…`.
+    /// The operands as shown in the help, such as `FILE…`.
     package let operands: String
     package let operandCount: ClosedRange<Int>
     package let flags: [Flag]
-    /// What the help says of the command: lines that are joined and folded anew; an empty one ends a paragraph, and one
-    /// that begins with a space stays as it is.
+    /// The notes in the help. Lines are joined and wrapped again. An empty line ends a paragraph, and a line that
+    /// begins with a space is kept as it is.
     package let notes: [String]
-    /// Command lines that people type, each with what it is for.
+    /// The example command lines, each with its purpose.
     package var examples: [(purpose: String, line: String)] = []
     let run: @Sendable (Arguments, CommandEnvironment, inout Console) async throws(UsageError) -> Void
 
-    /// Its own flags and those every command has.
+    /// The command's own flags and those that every command has.
     package var allFlags: [Flag] { flags + [.json, .ndjson, .quiet, .color, .help] }
 }
 

@@ -1,5 +1,5 @@
 extension Completion {
-    /// A function that fills `COMPREPLY`, without bash-completion's own.
+    /// The script for bash, a function that fills `COMPREPLY` and doesn't need the bash-completion package.
     static var bash: [String] {
         var lines = [
             "# Completion of pinctl for bash. Printed by: pinctl help completion bash", "",

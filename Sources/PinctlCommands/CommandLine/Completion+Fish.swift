@@ -1,5 +1,5 @@
 extension Completion {
-    /// Calls of `complete`, one for each thing that may stand somewhere.
+    /// The script for fish: a call of `complete` for each possible word.
     static var fish: [String] {
         var lines = [
             "# Completion of pinctl for fish. Printed by: pinctl help completion fish", "",
@@ -53,7 +53,7 @@ extension Completion {
         }
     }
 
-    /// In fish a quote and a backslash are what a backslash precedes.
+    /// Quotes a text for fish, where a backslash escapes quotes and backslashes.
     private static func quoted(_ text: String) -> String {
         "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
     }

@@ -1,5 +1,5 @@
 extension Completion {
-    /// A function for `compdef`, as a file of `fpath` or sourced.
+    /// The script for zsh: a function for `compdef`, to be placed in `fpath` or sourced.
     static var zsh: [String] {
         var lines = [
             "#compdef pinctl",
@@ -55,7 +55,7 @@ extension Completion {
         ]
     }
 
-    /// `'(-o --output)'{-o+,--output=}'[write to FILE]:FILE:_files'`.
+    /// Returns the specification of a flag, such as `'(-o --output)'{-o+,--output=}'[write to FILE]:FILE:_files'`.
     private static func specification(_ flag: Flag) -> String {
         let long = flag.dashed + (flag.value == nil ? "" : "=")
         let text = "[\(escaped(flag.help))]" + (flag.value.map { ":\(escaped($0.name)):\(action($0))" } ?? "")

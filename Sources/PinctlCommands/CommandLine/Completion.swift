@@ -1,11 +1,13 @@
-/// Completion scripts for shells, made from the tables of commands and flags. They complete commands, flags, the words
-/// that a flag takes, files, folders and topics of help, and run nothing but the shell itself.
+/// The completion scripts for shells, generated from the tables of commands and flags.
+///
+/// They complete commands, flags, the values of flags, files, directories and help topics, and run nothing but the
+/// shell itself.
 enum Completion {
     static let shells: [(name: String, script: @Sendable () -> [String])] = [
         ("bash", { bash }), ("zsh", { zsh }), ("fish", { fish }),
     ]
 
-    /// What stands where no flag stands.
+    /// The kind of word to complete where a flag isn't expected.
     enum Operand {
         case files
         case hosts
@@ -18,6 +20,6 @@ enum Completion {
 
     static var topicNames: [String] { HelpTopic.all.map(\.name) + CommandDefinition.all.map(\.name) }
 
-    /// A word of a shell that means just these characters, in bash and zsh.
+    /// Quotes a text for bash and zsh.
     static func shellQuoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 }

@@ -1,4 +1,4 @@
-/// One environment variable that is read: `pinctl help environment` and the man pages.
+/// An environment variable that pinctl reads, for `pinctl help environment` and the man pages.
 struct EnvironmentVariable: Sendable {
     let name: String
     let meaning: String

@@ -1,4 +1,4 @@
-/// What `check` looks at, and what it makes of what it finds.
+/// Flags that select what `check` checks and how its results count.
 extension Flag {
     static let targets = Flag(
         "targets", value: .file("FILE"), repeatable: true, "check the targets in FILE, one a line; - is standard input",

@@ -1,6 +1,6 @@
 import PinDialects
 
-/// What keys are read from, and how their pins are written.
+/// Flags for the sources of keys and the notation of their pins.
 extension Flag {
     static let long = Flag("long", short: "l", "say for every pin where it comes from and what it is")
     static let spelling = Flag(

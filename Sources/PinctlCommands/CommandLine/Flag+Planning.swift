@@ -1,4 +1,4 @@
-/// What a new certificate is held against.
+/// Flags for planning a new certificate.
 extension Flag {
     static let newInput = Flag(
         "new", value: .file("INPUT"), repeatable: true, "what servers are to show: a chain, a request or a key")

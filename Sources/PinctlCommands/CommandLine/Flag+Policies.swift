@@ -1,6 +1,6 @@
 import PinDialects
 
-/// What is done with files of pins.
+/// Flags for files of pins.
 extension Flag {
     private static let dialects = PinDialect.allCases.map(\.rawValue)
 

@@ -1,6 +1,6 @@
 import CertificatePinning
 
-/// How servers are reached.
+/// Flags for connecting to servers.
 extension Flag {
     static let resolve = Flag(
         "resolve", value: .text("HOST:PORT:ADDRESS"), repeatable: true, in: .connection,
@@ -58,7 +58,7 @@ extension Flag {
     static let jobs = Flag(
         "jobs", short: "j", value: .text("NUMBER"), in: .connection, "ask this many targets at a time (64)")
 
-    /// All of them: what asks servers takes every one.
+    /// All flags above, for every command that connects to servers.
     static let probing = [
         resolve, sni, ipv4, ipv6, allAddresses, keys, startTLS, proxy, proxyLogin, certificate, certificateKey,
         passwordFile, minimumTLS, maximumTLS, connectTimeout, timeout, retries, rate, jobs,

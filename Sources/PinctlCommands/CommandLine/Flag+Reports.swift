@@ -1,4 +1,4 @@
-/// Files and remarks that continuous integration shows.
+/// Flags for reports and annotations in continuous integration.
 extension Flag {
     static let report = Flag(
         "report", value: .text("FORMAT=FILE"), repeatable: true, in: .output,

@@ -1,4 +1,4 @@
-/// What decides whether a chain is trusted, and by which pins it is judged.
+/// Flags that determine whether a chain is trusted and which pins it must match.
 extension Flag {
     static let host = Flag(
         "host", value: .text("NAME"), in: .trust, "the DNS name or IP address the certificate must be for")

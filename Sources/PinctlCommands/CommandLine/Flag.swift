@@ -1,9 +1,9 @@
 import CertificatePinning
 import PinDialects
 
-/// One flag. The parser, the help, the man pages and the completions are made from these values and from nothing else.
+/// A flag. The parser, the help, the man pages and the completions are generated from these values alone.
 package struct Flag: Sendable, Hashable {
-    /// What a flag takes; each has the name that the help shows for it.
+    /// The value that a flag takes, with its name in the help.
     package enum Value: Sendable, Hashable {
         case text(String)
         case file(String)
@@ -18,25 +18,25 @@ package struct Flag: Sendable, Hashable {
         }
     }
 
-    /// Under which heading the help shows a flag, in the order of the headings.
+    /// The heading under which the help lists a flag, in the order of the headings.
     package enum Category: String, Sendable, Hashable, CaseIterable {
-        /// What the command does.
+        /// Flags that are specific to the command.
         case command = "flags"
         case trust
         case connection
         case output
     }
 
-    /// The name behind the two dashes.
+    /// The name after the two dashes.
     package let long: String
-    /// The letter behind one dash.
+    /// The letter after a single dash, if any.
     package let short: Character?
-    /// Nil for a flag that takes none.
+    /// The value, or `nil` for a flag without one.
     package let value: Value?
     package let isRepeatable: Bool
-    /// One line: what it does, lower case.
+    /// A one-line description in lower case.
     package let help: String
-    /// What the long help and the man page say besides, in sentences; empty where the line says it all.
+    /// Additional sentences in the long help and the man page. Empty if the description is enough.
     package let details: String
     package let category: Category
 
@@ -53,14 +53,14 @@ package struct Flag: Sendable, Hashable {
         self.category = category
     }
 
-    /// What the help calls the value.
+    /// The name of the value in the help.
     package var valueName: String? { value?.name }
 
-    /// As it is typed: `--host`.
+    /// The flag as it is typed, such as `--host`.
     package var dashed: String { "--\(long)" }
 }
 
-/// Those of every command.
+/// Flags of every command.
 extension Flag {
     static let help = Flag("help", short: "h", in: .output, "print this help: -h in short, --help in full")
     static let version = Flag("version", in: .output, "print the version")

@@ -1,9 +1,9 @@
-/// A part of a help text: words to fold, or lines that stay as they are.
+/// A paragraph of a help text: words to wrap, or lines that are kept as they are.
 enum HelpParagraph: Sendable, Hashable {
     case words(String)
     case verbatim([String])
 
-    /// Splits lines at the empty ones; those that begin with a space are verbatim.
+    /// Splits lines into paragraphs at empty lines. Lines that begin with a space are verbatim.
     static func all(in lines: [String]) -> [HelpParagraph] {
         var paragraphs: [HelpParagraph] = []
         var isOpen = false
@@ -32,7 +32,8 @@ enum HelpParagraph: Sendable, Hashable {
     }
 }
 
-/// The words of a text in lines of at most this many columns, at least one line; a longer word stands alone.
+/// Wraps a text into lines of at most `columns` characters. A longer word gets its own line, and the result has at
+/// least one line.
 func folded(_ text: String, columns: Int) -> [String] {
     var lines: [String] = []
     var line = ""

@@ -1,12 +1,12 @@
 import CertificatePinning
 import CertificateTrust
 
-/// The help, made from the tables of commands and flags.
+/// The help, generated from the tables of commands and flags.
 enum HelpText {
-    /// Columns where nothing is known of a terminal.
+    /// The number of columns to use without a terminal.
     static let usualColumns = 80
 
-    /// `pinctl --help`.
+    /// The lines of `pinctl --help`.
     static var overview: [String] {
         let width = CommandDefinition.all.map(\.name.count).max() ?? 0
         return [
@@ -22,9 +22,9 @@ enum HelpText {
             ] + HelpTopic.all.map { "  \(padded($0.usage, 26))  \($0.summary)" }
     }
 
-    /// `pinctl COMMAND -h`: a line for each flag.
+    /// Returns the lines of `pinctl COMMAND -h`, with a line for each flag.
     static func short(_ command: CommandDefinition) -> [String] {
-        // A long spelling has its help below it, or it would push that of all others aside.
+        // The description of a long flag goes on the next line, so that it doesn't widen the column for all others.
         let width = min(26, command.allFlags.map(\.spelling.count).max() ?? 0)
         var lines = heading(command)
         for (category, flags) in command.flagsByCategory {
@@ -39,7 +39,7 @@ enum HelpText {
         return lines + ["", "pinctl \(command.name) --help says more"]
     }
 
-    /// `pinctl COMMAND --help`: all that is known of a command.
+    /// Returns the lines of `pinctl COMMAND --help`, with all information about a command.
     static func long(_ command: CommandDefinition, columns: Int) -> [String] {
         var lines = heading(command)
         for paragraph in command.paragraphs { lines += [""] + paragraph.lines(columns: columns, indent: 0) }
@@ -63,10 +63,10 @@ enum HelpText {
 }
 
 extension CommandDefinition {
-    /// `pinctl hash [FLAG…] FILE…`.
+    /// The usage line, such as `pinctl hash [FLAG…] FILE…`.
     var usage: String { "pinctl \(name) [FLAG…] \(operands)" }
 
-    /// Its flags under their headings.
+    /// The flags grouped by heading.
     var flagsByCategory: [(category: Flag.Category, flags: [Flag])] {
         Flag.Category.allCases.compactMap { category in
             let flags = allFlags.filter { $0.category == category }
@@ -74,20 +74,20 @@ extension CommandDefinition {
         }
     }
 
-    /// The notes, as paragraphs.
+    /// The notes as paragraphs.
     var paragraphs: [HelpParagraph] { HelpParagraph.all(in: notes) }
 }
 
 extension Flag {
-    /// `-l, --long`, `    --as SPELLING`.
+    /// The flag in the help, such as `-l, --long` or `    --as SPELLING`.
     var spelling: String {
         (short.map { "-\($0), " } ?? "    ") + dashed + (valueName.map { " \($0)" } ?? "")
     }
 
-    /// The line of help.
+    /// The one-line description in the help.
     fileprivate var sentence: String { help + (isRepeatable ? "; may be repeated" : "") }
 
-    /// The line of help, the words that it takes where that does not name them, and the details.
+    /// The description, the possible values if the description doesn't list them, and the details.
     var explanation: [String] {
         var texts = [sentence]
         if case .choice(let name, let words) = value, !words.allSatisfy(help.contains) {
@@ -98,12 +98,12 @@ extension Flag {
     }
 }
 
-/// `text` and spaces up to `width` characters.
+/// Returns the text padded with spaces to `width` characters.
 func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.width))
 }
 
 extension String {
-    /// Characters. Those of plain ASCII are its bytes, which are counted faster.
+    /// The number of characters. In plain ASCII this is the number of bytes, which is faster to count.
     var width: Int { isPlainASCII(utf8.span) ? utf8.count : count }
 }

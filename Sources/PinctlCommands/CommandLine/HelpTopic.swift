@@ -2,14 +2,14 @@ import CertificatePinning
 import CertificateTrust
 import PinDialects
 
-/// What `pinctl help` knows besides the commands. None of them is a command: they do nothing.
+/// A topic of `pinctl help` that isn't a command.
 struct HelpTopic: Sendable {
     let name: String
-    /// What may follow the name, as the help shows it; empty when nothing may.
+    /// The operand after the name as shown in the help, empty if there is none.
     var operand = ""
-    /// One line, lower case.
+    /// A one-line summary in lower case.
     let summary: String
-    /// The words that may follow, for completion.
+    /// The possible operands, for completion.
     var words: [String] = []
     let text: @Sendable (_ operand: String?, _ columns: Int) throws(UsageError) -> [String]
 
@@ -63,7 +63,7 @@ struct HelpTopic: Sendable {
         },
     ]
 
-    /// `pinctl help exit-codes`.
+    /// Returns the lines of `pinctl help exit-codes`.
     private static func exitCodes(_ columns: Int) -> [String] {
         ExitCode.allCases.flatMap { code in
             folded(code.meaning, columns: columns - 5).enumerated().map { index, line in
@@ -76,7 +76,7 @@ struct HelpTopic: Sendable {
         ]
     }
 
-    /// `pinctl help dialects`.
+    /// The lines of `pinctl help dialects`.
     private static let dialects =
         PinDialect.allCases.map { dialect in
             let ways = dialect == .swift ? "written" : dialect.isPartOfFiles ? "read, written, --into" : "read, written"
@@ -90,7 +90,7 @@ struct HelpTopic: Sendable {
 }
 
 extension ConversionChange {
-    /// What it does to the pins, in a line.
+    /// The effect on the pins in one line.
     fileprivate var meaning: String {
         switch self {
         case .scopeWidened: "more hosts are pinned"

@@ -1,6 +1,6 @@
-/// Man pages in the macros of man(7), made from the tables of commands and flags: pinctl(1) and one for each command.
+/// The man pages in man(7) macros, generated from the tables of commands and flags: pinctl(1) and one for each command.
 enum ManualPage {
-    /// pinctl(1).
+    /// The page pinctl(1).
     static var overview: [String] {
         var lines = title("pinctl", "pins of TLS certificates, and whether servers still match them")
         lines += [".SH SYNOPSIS", ".B pinctl", plain("COMMAND [FLAG…] [OPERAND…]")]
@@ -24,7 +24,7 @@ enum ManualPage {
         return tidied(lines + seeAlso(CommandDefinition.all.map { "pinctl-\($0.name)" }))
     }
 
-    /// pinctl-hash(1).
+    /// Returns the page of a command, such as pinctl-hash(1).
     static func page(of command: CommandDefinition) -> [String] {
         var lines = title("pinctl-\(command.name)", command.summary)
         lines += [".SH SYNOPSIS", ".B " + word("pinctl \(command.name)"), plain("[FLAG…] \(command.operands)")]
@@ -44,7 +44,7 @@ enum ManualPage {
         return tidied(lines + closing(examples: command.examples) + seeAlso(["pinctl"]))
     }
 
-    /// A heading begins a paragraph by itself.
+    /// Removes paragraph breaks directly after a heading, which starts a paragraph itself.
     private static func tidied(_ lines: [String]) -> [String] {
         lines.indices.filter { $0 == 0 || lines[$0] != ".PP" || !lines[$0 - 1].hasPrefix(".SH ") }.map { lines[$0] }
     }
@@ -87,12 +87,13 @@ enum ManualPage {
 
     private static func paragraph(_ text: String) -> [String] { [".PP"] + self.text(text) }
 
-    /// In lines of some 80 bytes, as pages are written by hand.
+    /// Returns a text in lines of at most 72 columns, as in pages written by hand.
     private static func text(_ text: String) -> [String] { folded(text, columns: 72).map(plain) }
 
     private static func verbatim(_ lines: [String]) -> [String] { [".PP", ".EX"] + lines.map(plain) + [".EE"] }
 
-    /// Text of which no character is a request: dashes are those that are typed, and what is not ASCII has its number.
+    /// Escapes text so that no character is a request. Hyphens stay ASCII hyphens, and non-ASCII characters are written
+    /// by number.
     private static func plain(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -113,11 +114,11 @@ enum ManualPage {
         return result.hasPrefix(".") || result.hasPrefix("'") ? "\\&" + result : result
     }
 
-    /// The same in the argument of a request, where a quote would open one.
+    /// Escapes text for the argument of a request, where a quote would start a quoted argument.
     private static func word(_ text: String) -> String { plain(text).replacing("\"", with: "\\(dq") }
 }
 
 extension String {
-    /// With its first letter in capitals.
+    /// The text with its first letter in upper case.
     fileprivate var capitalizedWord: String { prefix(1).uppercased() + dropFirst() }
 }

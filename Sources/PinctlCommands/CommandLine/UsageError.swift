@@ -1,13 +1,13 @@
 import CertificatePinning
 
-/// Why a command line is not understood.
+/// A reason why a command line is invalid.
 package enum UsageError: Error, Sendable {
     case missingCommand
-    /// A word that is a PEM text.
+    /// An argument that is PEM text.
     case contents
     case unknownCommand(String)
     case unknownTopic(String)
-    /// A word behind a help topic that takes none.
+    /// An extra word after a help topic.
     case extraWord(String)
     case unknownFlag(CommandDefinition, String)
     case missingValue(Flag)
@@ -16,18 +16,18 @@ package enum UsageError: Error, Sendable {
     case missingFlag(Flag)
     case missingOperand(CommandDefinition)
     case tooManyOperands(CommandDefinition, String)
-    /// An operand that its reader refused, and why.
+    /// An invalid operand and the reason.
     case invalidOperand(String, reason: String)
-    /// A value of a flag that its reader refused, and why.
+    /// An invalid value of a flag and the reason.
     case invalidValue(Flag, reason: String)
-    /// A value that is none of those a flag knows.
+    /// A value that isn't one of those the flag accepts.
     case unknownChoice(Flag, String, known: [String])
-    /// What the flags name, or the machine has, cannot be used; one message for each problem.
+    /// An input or a part of the system that can't be used, with a message for each problem.
     case unusable([String])
 }
 
 extension UsageError {
-    /// One line for each thing that is wrong: lower case, ending with what to do.
+    /// The messages, one line for each problem, in lower case and ending with the remedy.
     package var messages: [String] {
         switch self {
         case .missingCommand: ["no command given: one of \(Self.list(CommandDefinition.all.map(\.name)))"]

@@ -69,7 +69,7 @@ extension CommandDefinition {
 }
 
 extension Arguments {
-    /// The policies of the file in which a host is looked up.
+    /// Returns the policies of the file in which a host is looked up.
     fileprivate func policyInputs(in environment: CommandEnvironment) throws(UsageError) -> [DialectInput] {
         if let path = self[.policy] { return try DialectInput.all(path, as: dialect(.from)) }
         let path = Self.usualPolicyPath(in: environment)
@@ -84,13 +84,13 @@ extension Arguments {
 /// The keys among which a digest is looked for.
 private struct KeyRing {
     private var holders: [(holder: KeyHolder, title: String, isServed: Bool)] = []
-    /// `rule` is the one of the policy where it stands.
+    /// The pins of policies and TLSA records. `rule` is the policy's rule with the pin, if any.
     private var named: [(pin: CanonicalPin, title: String, rule: CanonicalRule?)] = []
     private var unseen: [(message: String, outcome: ExitCode)] = []
-    /// What servers were asked for.
+    /// The servers that were connected to and the keys requested from them.
     private var asked: [String] = []
 
-    /// The keys of `--in`: files, folders of them, and servers for what is neither.
+    /// Collects the keys of `--in`: files, directories of files, and servers for anything else.
     init(_ arguments: Arguments, _ environment: CommandEnvironment) async throws(UsageError) {
         let names = arguments.all(.among)
         guard !names.isEmpty else { return }
@@ -104,7 +104,7 @@ private struct KeyRing {
             let target = try Target(argument: name)
             let judge = try ChainJudge(arguments, in: environment)
             let probe = try ServerProbe(arguments, password: password)
-            // A server with two keys shows one of them, and the other is as much its own.
+            // A server with two keys serves only one of them, but both are its own.
             let keys = probe.settings.keys ?? .both
             var known: Set<X509Certificate> = []
             for probe in await probe.probes(of: target, keys: keys).withoutEndedBesides {
@@ -114,7 +114,7 @@ private struct KeyRing {
         }
     }
 
-    /// The keys that a server showed, and those of the store behind it; those that are known already are passed over.
+    /// Adds the keys that a server sent and those of the trust store on its path. Known keys are skipped.
     private mutating func add(
         _ probe: Probe, of name: String, by judge: ChainJudge, _ known: inout Set<X509Certificate>
     ) {
@@ -126,7 +126,7 @@ private struct KeyRing {
             where known.insert(certificate).inserted {
                 holders.append((KeyHolder(certificate), "\(target)\(kind)[\(index)]  \(certificate.subject)", true))
             }
-            // A server sends no root, and people pin one.
+            // Servers don't send their root, but people pin it.
             let chain = ShownChain(served.presented, source: "served", for: target.endpoint.name, by: judge)
             for certificate in chain.paths.joined() where known.insert(certificate).inserted {
                 holders.append((KeyHolder(certificate), "the store, behind \(target)  \(certificate.subject)", true))
@@ -137,7 +137,7 @@ private struct KeyRing {
         }
     }
 
-    /// Says what could not be looked at: its keys may be those that were looked for.
+    /// Reports inputs that couldn't be read, since they may have the key.
     func tellUnseen(_ console: inout Console) {
         for (message, outcome) in unseen { console.problem(message, outcome) }
     }
@@ -148,7 +148,7 @@ private struct KeyRing {
                 do throws(InputProblem) {
                     try reader.read(file, isInFolder: file != operand) { add($0, of: file) }
                 } catch {
-                    // In a folder other files are passed over.
+                    // In a directory, other files are skipped.
                     if file == operand || !error.isStranger { unseen.append(("\(file): \(error.reason)", .badInput)) }
                 }
             }
@@ -170,7 +170,7 @@ private struct KeyRing {
         }
     }
 
-    /// The pins of the policy, with their names: of the usual one only if it is there.
+    /// Adds the pins of the policy with their names. The default policy is used only if it exists.
     mutating func addPolicies(
         _ arguments: Arguments, _ environment: CommandEnvironment
     ) throws(UsageError) -> [DialectInput] {
@@ -194,7 +194,7 @@ private struct KeyRing {
         return inputs
     }
 
-    /// What a digest is, in lines.
+    /// Prints the explanation of a digest.
     func tell(_ word: String, _ digest: DigestText, _ console: inout Console) {
         let explanations = DigestExplanation.all(of: digest, among: holders.map(\.holder))
         let uses = named.filter { $0.pin.value == digest.bytes }.map(\.title)
@@ -220,7 +220,7 @@ private struct KeyRing {
             ]), outcome(isKnown, isPin: explanations.allSatisfy(\.isPin) && !isDenied))
     }
 
-    /// What is not known may be what a server has that could not be asked.
+    /// Returns the outcome. An unknown digest may belong to a server that couldn't be reached.
     private func outcome(_ isKnown: Bool, isPin: Bool) -> ExitCode {
         guard isKnown else { return unseen.first?.outcome ?? .finding }
         return isPin ? .good : .finding
@@ -248,8 +248,8 @@ private struct KeyRing {
         return .object(members)
     }
 
-    /// What an exception of OkHttp says: what was served, what is pinned, what the pins are, and what the policy would
-    /// have made of it.
+    /// Prints the explanation of an OkHttp exception: the served keys, the pinned keys, what the pins are, and the
+    /// decision that the policy would have made.
     func tell(_ failure: PinningFailureText, answer: PolicyAnswer?, _ console: inout Console) {
         let served = Set(failure.served.map(\.pin.value))
         let isServed = failure.pinned.contains { served.contains($0.value) }
@@ -285,7 +285,7 @@ private struct KeyRing {
 }
 
 extension KeyRing {
-    /// What is known of a pin that somebody else wrote, or of a key that was served at a place of its chain.
+    /// Returns what is known about a pin from elsewhere, or about a key served at a position of its chain.
     private func remarks(
         on pin: CanonicalPin, at index: Int = 0, of count: Int = 0, _ answer: PolicyAnswer?
     ) -> [String] {

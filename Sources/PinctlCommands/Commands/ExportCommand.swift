@@ -50,7 +50,7 @@ extension CommandDefinition {
             try job.replace(in: file, &console)
         })
 
-    /// Every file that the policy's `exports` name, beside the policy.
+    /// Checks every file that the policy's `exports` list.
     private static func checkExports(
         of input: DialectInput, _ arguments: Arguments, _ time: Date, _ console: inout Console
     ) throws(UsageError) {
@@ -75,7 +75,7 @@ extension CommandDefinition {
     }
 }
 
-/// A policy in the form that one target can say.
+/// A policy converted to the form that a target can express.
 struct ExportJob {
     let target: PinDialect
     let policy: CanonicalPolicy
@@ -90,17 +90,17 @@ struct ExportJob {
         notes = input.reading.notes + converted.notes
     }
 
-    /// Why no file of the target can hold the policy; `nil` when one can.
+    /// The reason why no file of the target can contain the policy, or `nil` if one can.
     var refusal: ConversionNote? { notes.first { $0.direction == .impossible } }
 
-    /// The changes that are not accepted; all of them where nobody said which are.
+    /// Returns the changes that aren't accepted. These are all of them if no accepted changes were given.
     func losses(besides accepted: Set<ConversionChange>?) -> [ConversionNote] {
         notes.filter { $0.isLoss && !(accepted?.contains($0.change) ?? false) }
     }
 
-    /// By what a file means something else than the policy would write.
+    /// Returns the differences between a file's meaning and the policy.
     func differences(in file: String) throws(UsageError) -> [CanonicalDifference] {
-        // A header's host is not in it.
+        // A header doesn't contain its host.
         let host = target == .hpkp ? policy.rules.first?.patterns.first?.host : nil
         let there = try DialectInput(file, as: target, host: host)
         if let obstacle = there.reading.obstacle { throw .unusable(["\(obstacle)"]) }
@@ -108,13 +108,13 @@ struct ExportJob {
     }
 
     private func differences(in there: DialectInput) -> [CanonicalDifference] {
-        // Its own form, so that two ways to say one thing are one.
+        // One pattern per rule, so that two ways to write the same thing are equal.
         let found = there.reading.policy.split
         var policy = policy
-        // Roots that a config has and the policy is silent on are the config's, and stay; not so where they need no pin.
+        // If the policy names no roots, the file's own roots are kept, unless they bypass the pins.
         for index in policy.rules.indices {
             let twin = found.rules.first { $0.patterns == policy.rules[index].patterns }
-            // A header is sent again with every response, so a shorter time outlives no rule.
+            // A header is sent again with every response, so a shorter max-age doesn't outlast the rule.
             if case .age(let most)? = policy.rules[index].expiry?.moment, case .age(let age)? = twin?.expiry?.moment,
                 (1...max(1, most)).contains(age)
             {
@@ -128,7 +128,7 @@ struct ExportJob {
         return policy.differences(in: found)
     }
 
-    /// Compares a file with the policy. With `accepted`, a change that is not among them is a finding too.
+    /// Compares a file with the policy. If `accepted` is given, any other change is a finding too.
     func check(
         _ file: String, accepting accepted: Set<ConversionChange>?, _ console: inout Console
     ) throws(UsageError) {
@@ -159,7 +159,7 @@ struct ExportJob {
             .object(members), .finding)
     }
 
-    /// The command that writes a file again.
+    /// Returns the command that writes a file again.
     func remedy(for file: String, accepting accepted: Set<ConversionChange>?) -> String {
         let flags = Set(losses(besides: accepted).map(\.change.rawValue)).sorted().map { " \(Flag.allow.dashed) \($0)" }
         let command = "pinctl export --to \(target.rawValue)\(flags.joined())"
@@ -168,17 +168,17 @@ struct ExportJob {
             : "put in what \(command) \(source) prints"
     }
 
-    /// How changes are accepted once they were looked at.
+    /// Returns the remedy for changes that were reviewed.
     static func acceptance(of losses: [ConversionNote]) -> String {
         let names = Set(losses.map(\.change.rawValue)).sorted().map { "\"\($0)\"" }
         return "change the policy, or add \(names.joined(separator: ", ")) to it if apps may differ in this"
     }
 
-    /// Replaces the pinning part of a file.
+    /// Replaces the pins in a file.
     func replace(in file: String, _ console: inout Console) throws(UsageError) {
         let bytes = try DialectInput.contents(file)
         let json: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
-        // What is there and not in the policy goes, which nobody is to find out later.
+        // Report what changes, since pins that are only in the file are lost.
         if let there = try? DialectInput(file, bytes, target) {
             let differences = differences(in: there)
             guard !differences.isEmpty else {
@@ -202,7 +202,7 @@ struct ExportJob {
 }
 
 extension Arguments {
-    /// The changes that flags accept; `nil` without one of the flags.
+    /// Returns the changes that the flags accept, or `nil` without such a flag.
     fileprivate func acceptedFlags() throws(UsageError) -> Set<ConversionChange>? {
         let changes = try allowedChanges()
         return changes.isEmpty ? nil : changes

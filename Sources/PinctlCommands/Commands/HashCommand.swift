@@ -39,7 +39,7 @@ extension CommandDefinition {
         })
 }
 
-/// The pins of some files, alone or as a list.
+/// The list of pins in files, with or without labels.
 private struct PinListing {
     private let now: Date
     private let reader: InputReader
@@ -47,11 +47,11 @@ private struct PinListing {
     private let selection: KeySelection
     private let expected: [PinnedObject]
     private let isLabelled: Bool
-    // A column is as wide as what it has shown so far: nobody waits for the end of the input.
+    // Each column is as wide as its longest text so far, so that the output doesn't wait for the end of the input.
     private var nameWidth: Int
     private var keyWidth = 8
     private var subjectWidth = 0
-    /// The pins that were printed, for `--unique`.
+    /// The pins already printed, for `--unique`.
     private var printed: Set<SPKIFingerprint>?
     private var count = 0
     /// The first pins, for the message of `--expect`.
@@ -93,10 +93,10 @@ private struct PinListing {
         }
     }
 
-    /// False when something was complained of.
+    /// Prints the pins of a file. Returns false if there was a problem.
     @discardableResult
     private mutating func hash(file: String, isInFolder: Bool, _ console: inout Console) -> Bool {
-        // An object is alone in its file when no other follows: the first is held until that is known.
+        // The first object is held back until it is known whether another one follows in the file.
         var held: InputObject?
         var hasObject = false
         var isGood = true
@@ -136,7 +136,7 @@ private struct PinListing {
             members: [("input", .string(operand))] + members)
     }
 
-    /// False when there was nothing to show but what is wrong.
+    /// Prints an object. Returns false if there was only a problem to report.
     private mutating func show(
         _ object: InputObject, of file: String, isAlone: Bool, _ console: inout Console
     ) -> Bool {
@@ -169,7 +169,7 @@ private struct PinListing {
             }, key.json(of: file, index, writing, isExpected: expectation))
     }
 
-    /// Writes what a key is of behind its pin.
+    /// Appends the label of a key after its pin.
     private mutating func appendLabel(of key: ShownKey, _ file: String, _ index: Int?, to line: inout [UInt8]) {
         var start = Self.startColumn(&line)
         line.append(copying: file.utf8.span)
@@ -194,22 +194,22 @@ private struct PinListing {
         while line.last == UInt8(ascii: " ") { line.removeLast() }
     }
 
-    /// Sets a column apart by two spaces, and returns where it starts.
+    /// Appends the two spaces between columns, and returns the start of the next column.
     private static func startColumn(_ line: inout [UInt8]) -> Int {
         line.append("  ")
         return line.count
     }
 
-    /// Pads what stands from `start` on to `width`, which a longer one extends up to `limit`.
+    /// Pads the text from `start` to `width`. A longer text increases `width` up to `limit`.
     private static func pad(_ line: inout [UInt8], from start: Int, _ width: inout Int, limit: Int = .max) {
         let isPlain = isPlainASCII(line.span.extracting(start...))
-        // Characters are told from bytes in text that is not plain ASCII alone.
+        // Only text that isn't plain ASCII needs its characters counted.
         let count = isPlain ? line.count - start : String(decoding: line[start...], as: UTF8.self).count
         width = min(limit, max(width, count))
         for _ in 0..<max(0, width - count) { line.append(UInt8(ascii: " ")) }
     }
 
-    /// With `--expect`, says when no key was as expected.
+    /// Reports that no key matched `--expect`.
     func tellUnexpected(_ console: inout Console) {
         guard !expected.isEmpty, !isAsExpected else { return }
         let pins = found.map(\.description).joined(separator: ", ") + (count > found.count ? ", ..." : "")
@@ -219,15 +219,15 @@ private struct PinListing {
     }
 }
 
-/// One key as it is printed. A text says less than JSON does, so what they say is made when it is asked for.
+/// A key to print. Text contains less than JSON, so the details are computed when needed.
 private struct ShownKey {
     let fingerprint: SPKIFingerprint
-    /// Nil for a record, which holds a pin alone.
+    /// The kind of input, or `nil` for a TLSA record, which contains only a pin.
     private let kind: KeyMaterial.Kind?
-    /// The algorithm and size; nil where they are not known.
+    /// The algorithm and size, or `nil` if unknown.
     private let keyKind: PublicKeyKind?
     private let certificate: X509Certificate?
-    /// Whom something else than a certificate names: the subject of a request, the host of a record.
+    /// The name in an input other than a certificate: the subject of a request or the host of a record.
     private let name: String?
     private let isAuthority: Bool
 
@@ -288,7 +288,7 @@ private struct ShownKey {
 }
 
 extension Arguments {
-    /// The pins of `--expect`.
+    /// Returns the pins of `--expect`.
     fileprivate func expectedPins() throws(UsageError) -> [PinnedObject] {
         var pins: [PinnedObject] = []
         for text in all(.expect) {

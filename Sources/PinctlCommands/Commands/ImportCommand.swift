@@ -30,7 +30,8 @@ extension CommandDefinition {
             let notes = input.reading.notes + converted.notes
             guard try console.tell(notes, arguments) else { return }
             let text = try arguments.text(of: converted.policy, in: .policy)
-            // What is left that no policy can have: all names below a public suffix, roots that are no certificates.
+            // Remaining contents that no policy may have, such as all names below a public suffix or roots that aren't
+            // certificates.
             do throws(PolicyFileError) {
                 _ = try PolicyFile(bytes: text, path: arguments[.output] ?? "the policy")
             } catch {
@@ -45,7 +46,7 @@ extension CommandDefinition {
 }
 
 extension CanonicalPolicy {
-    /// Names the files of roots, which stand beside one policy, as a policy at another place does.
+    /// Changes the paths of root files from relative to one policy to relative to another.
     fileprivate mutating func rebaseAnchors(from old: String, to new: String) {
         for rule in rules.indices {
             rules[rule].anchors = rules[rule].anchors?.map { set in

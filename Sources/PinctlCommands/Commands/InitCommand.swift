@@ -76,22 +76,22 @@ extension CommandDefinition {
 }
 
 extension Target {
-    /// As the policy has to name it, where the host and the port do not lead to it.
+    /// The text that names the target in a policy, or `nil` if the host and port are enough.
     fileprivate var detour: String? {
         guard endpoint.route != nil || startTLS != nil else { return nil }
         var way = self
         way.endpoint.route = nil
         guard let route = endpoint.route else { return "\(way)" }
-        // The port there is that of the target unless another one is said.
+        // The port is the target's unless another one is given.
         let isSame = route.port == endpoint.port
         return "\(way)@" + (isSame ? "\(route.host)" : "\(Endpoint(name: route.host, port: route.port))")
     }
 }
 
-/// Where `init` takes hosts and keys from.
+/// The source of hosts and keys for `init`.
 private enum InitSource: Sendable {
     case targets([Target])
-    /// A chain of a file, the hosts it is for, and names of the leaf that are none.
+    /// The chain in a file, the hosts it is for, and the names in the leaf that aren't hosts.
     case chain(PresentedChain, [Endpoint], passedOver: [String])
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -183,7 +183,7 @@ private enum InitSource: Sendable {
     }
 }
 
-/// Where `init` writes to.
+/// The destination of the policy that `init` writes.
 private enum InitDestination {
     case standardOutput
     case newFile(String)
@@ -216,7 +216,7 @@ private enum InitDestination {
         }
     }
 
-    /// Refuses a host that the policy has a rule of its own for.
+    /// Throws if the policy already has a rule for the host.
     func checkIsNew(_ endpoint: Endpoint) throws(UsageError) {
         guard case .policy(let file, _) = self else { return }
         let known = file.policy.rules.first { rule in
@@ -249,7 +249,7 @@ private enum InitDestination {
             } catch {
                 throw .unusable([error.description])
             }
-            // Somebody may have saved it while servers were asked.
+            // The file may have been saved while servers were being contacted.
             guard try DialectInput.contents(file.path) == bytes else {
                 throw .unusable(["\(file.path): was changed meanwhile, and is left as it is: run this again"])
             }

@@ -38,14 +38,14 @@ extension CommandDefinition {
             reports.write(report, &console)
         })
 
-    /// `pinctl help lint-rules`.
+    /// The lines of `pinctl help lint-rules`.
     static let lintRules = LintRule.allCases.map { rule in
         "\(rule.rawValue)  \(padded(rule.severity.rawValue, 7))  \(rule.summary)"
     }
 }
 
 extension Arguments {
-    /// `--rule P011=off`.
+    /// Returns the settings of `--rule`, such as `P011=off`.
     fileprivate func lintSettings() throws(UsageError) -> LintSettings {
         var settings = LintSettings()
         for value in all(.lintRule) {
@@ -83,7 +83,7 @@ private struct LintJob {
             let advice = "lint reads policies and the pins of other systems; for its own: pinctl hash \(path)"
             return Self.refuse("\(title): holds certificates or keys: \(advice)", path, &report, &console)
         }
-        // What is nothing else is a broken policy.
+        // A file in no other dialect is treated as a policy, possibly a broken one.
         for dialect in dialects.isEmpty ? [.policy] : dialects {
             let part = dialects.count > 1 ? dialect : nil
             lint(
@@ -91,7 +91,7 @@ private struct LintJob {
         }
     }
 
-    /// Looks at one policy of a file. `part` is its dialect where the file holds several.
+    /// Checks one policy of a file. `part` is its dialect if the file contains several.
     private func lint(
         _ bytes: [UInt8], _ path: String, _ dialect: PinDialect, named subject: String, _ part: PinDialect?,
         _ report: inout Report, _ console: inout Console
@@ -112,7 +112,7 @@ private struct LintJob {
                 console.note("note: " + DialectInput.assumption(dialect, path))
             }
             for problem in error.problems {
-                // Without a line and a rule it is the file itself that cannot be read.
+                // A problem without a line and a rule means that the file itself can't be read.
                 guard problem.location.line > 0 || problem.rule != nil else {
                     Self.refuse("\(path): \(mark)\(problem.message)", path, &report, &console)
                     continue
@@ -132,7 +132,7 @@ private struct LintJob {
                 location: PolicyLocation(path: DialectInput.title(path)), json: nil))
     }
 
-    /// Tells of a file that cannot be read.
+    /// Reports a file that can't be read.
     private static func refuse(_ message: String, _ path: String, _ report: inout Report, _ console: inout Console) {
         console.problem(message, .badInput, members: [("file", .string(path))])
         report.entries.append(
@@ -164,7 +164,7 @@ private struct LintJob {
         return file.lint(at: time, settings: settings, besides: drifts)
     }
 
-    /// What an exported file says otherwise than its policy; nil when nothing.
+    /// Returns a finding if an exported file differs from the policy.
     private func drift(of export: PolicyExport, _ policy: Result<DialectInput, UsageError>) -> LintFinding? {
         func finding(_ message: String) -> LintFinding { LintFinding(.exportDrift, at: export.location, message) }
         let exported: ExportedFile
@@ -188,7 +188,7 @@ private struct LintJob {
                     + "not accept: \(ExportJob.acceptance(of: losses))")
         } catch {
             let reason = error.messages.first ?? ""
-            // A file that is there and can't be read is what an app ships; one that is not may be made later.
+            // An existing file that can't be read may be what an app ships. A missing one may be generated later.
             let exists = FileManager.default.fileExists(atPath: exported.path)
             return LintFinding(
                 .exportDrift, exists ? .error : .warning, at: export.location,
@@ -198,7 +198,7 @@ private struct LintJob {
 }
 
 extension ReportEntry {
-    /// What lint found at a place; nil for what no rule is about, a file that cannot be understood.
+    /// Creates the entry of a finding at a position. `rule` is `nil` if the file couldn't be parsed.
     fileprivate init(
         _ location: PolicyLocation, _ message: String, _ rule: LintRule?, of subject: String, isError: Bool
     ) {

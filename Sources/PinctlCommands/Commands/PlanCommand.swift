@@ -97,7 +97,7 @@ extension CommandDefinition {
         })
 }
 
-/// How many combinations have which standing.
+/// The number of combinations by standing.
 private struct PlanTally {
     let line: String
     let members: [(String, JSON)]
@@ -119,7 +119,7 @@ private struct PlanTally {
         var unshared: [String] = []
         if releases.contains(where: { $0.share != nil }) {
             let sum = broken.map { releases[$0] }.share
-            // Of a release without a share nobody knows how many have it.
+            // Without a share, the number of users of a release isn't known.
             for release in broken.sorted().map({ releases[$0] })
             where release.share == nil && !release.isCurrent && unshared.last != release.source {
                 unshared.append(release.source)
@@ -142,7 +142,7 @@ private struct PlanTally {
             } ?? [])
     }
 
-    /// At most two digits behind the point.
+    /// Formats a number with at most two decimals.
     private static func text(_ share: Double) -> String {
         let hundredths = Int((share * 100).rounded())
         let rest = hundredths % 100
@@ -153,7 +153,7 @@ private struct PlanTally {
 }
 
 extension PlanCell {
-    /// The combination as reports have it.
+    /// Returns the report entry of the combination.
     fileprivate func entry(_ releases: [Release], _ hosts: [PlannedHost]) -> ReportEntry {
         let outcome: ReportEntry.Outcome =
             switch standing {
@@ -168,7 +168,7 @@ extension PlanCell {
             verdict: word, finding: finding + until, json: json(releases, hosts))
     }
 
-    /// The verdict of JSON and reports, of which the exit code is that.
+    /// The verdict in JSON and reports, which determines the exit code.
     private var word: String { end == nil ? standing.rawValue : "ends" }
 
     fileprivate func json(_ releases: [Release], _ hosts: [PlannedHost]) -> JSON {
@@ -184,7 +184,7 @@ extension PlanCell {
 }
 
 extension Arguments {
-    /// The chains and keys of the files that a flag names.
+    /// Returns the chains and keys of the files that a flag gives.
     fileprivate func chains(_ flag: Flag, _ reader: InputReader) throws(UsageError) -> [NewChain] {
         var chains: [NewChain] = []
         for path in all(flag) { chains += try NewChain.read(path, reader) }
@@ -204,7 +204,7 @@ extension Arguments {
     fileprivate func shares() throws(UsageError) -> [(name: String, share: Double)] {
         var shares: [(name: String, share: Double)] = []
         for text in all(.share) {
-            // Tags may hold an equals sign, percents do not.
+            // Tags may contain an equals sign, but percentages don't.
             guard let sign = text.lastIndex(of: "="), sign > text.startIndex else {
                 throw .invalidValue(.share, reason: "\"\(text)\" names no share: write \(Flag.share.valueName ?? "")")
             }
@@ -218,7 +218,7 @@ extension Arguments {
         return shares
     }
 
-    /// What was shipped: `--against`, else what the policy says was, and itself.
+    /// Returns the releases of `--against`, or otherwise those that the policy lists and the policy itself.
     fileprivate func releases(
         in environment: CommandEnvironment, _ shares: [(name: String, share: Double)], _ console: inout Console
     ) throws(UsageError) -> (releases: [Release], unread: [ReportEntry]) {

@@ -39,7 +39,7 @@ extension CommandDefinition {
                 guard case .target(let target) = operand else { return [] }
                 return await probe.probes(of: target, keys: keys).withoutEndedBesides.map { ShownProbe($0, by: judge) }
             } each: { shown in
-                // One for each operand, in their order.
+                // There is one result for each operand, in the same order.
                 let operand = operands.removeFirst()
                 if case .file(let path) = operand {
                     files.show(path, export, &console)
@@ -54,7 +54,7 @@ extension CommandDefinition {
 }
 
 extension Arguments {
-    /// The name of `--host`, which only files need.
+    /// Returns the hostname of `--host`, which applies only to files.
     fileprivate func shownName(of operands: [ShowOperand]) throws(UsageError) -> ServerName? {
         guard let host = self[.host] else { return nil }
         let hasFile = operands.contains { if case .file = $0 { true } else { false } }
@@ -65,7 +65,7 @@ extension Arguments {
     }
 }
 
-/// What a server showed, and what there is to say of it.
+/// The result of connecting to a server.
 private struct ShownProbe: Sendable {
     private let probe: Probe
     private let chain: ShownChain?
@@ -81,7 +81,7 @@ private struct ShownProbe: Sendable {
         staple = served.staple.map { StapleText($0, of: served.presented, by: judge) }
     }
 
-    /// Tells it; after `first`, the same target's first probe, in short.
+    /// Prints the result. If `first` is given, it is the first result for the same target, and the output is shorter.
     func show(beside first: ShownProbe?, _ export: CertificateExport, _ console: inout Console) {
         guard let chain, case .success(let served) = probe.outcome else {
             let reason = if case .failure(let error) = probe.outcome { error.description } else { "" }
@@ -131,7 +131,7 @@ private struct ShownProbe: Sendable {
         ].compactMap(\.self).joined(separator: "  ")
     }
 
-    /// What another key or address of a target adds.
+    /// Returns the lines that another key or address of a target adds.
     private func short(beside first: ShownProbe, _ chain: ShownChain) -> [String] {
         guard let leaf = chain.presented.first else { return [] }
         let isSame = first.chain?.presented == chain.presented

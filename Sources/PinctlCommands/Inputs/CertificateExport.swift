@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// How `show` hands certificates on instead of telling them: as PEM, as base64, or as files.
+/// The output of certificates by `show` as PEM, base64 or files instead of text.
 struct CertificateExport {
     private enum Form {
         case pem
@@ -13,7 +13,7 @@ struct CertificateExport {
     private let folder: String?
     private let isDER: Bool
 
-    /// By `--pem`, `--base64`, `--save` and `--der`.
+    /// Creates the export from `--pem`, `--base64`, `--save` and `--der`.
     init(_ arguments: Arguments) throws(UsageError) {
         guard !arguments.has(.pem) || !arguments.has(.base64) else {
             throw .unusable(["--pem and --base64 exclude each other: give one of them"])
@@ -27,10 +27,10 @@ struct CertificateExport {
         }
     }
 
-    /// Whether standard output holds the certificates and nothing else.
+    /// Whether standard output contains only the certificates.
     var replacesText: Bool { form != nil }
 
-    /// Prints certificates, if that is what was asked for.
+    /// Prints certificates if the arguments ask for it.
     func print(_ certificates: [X509Certificate], _ members: [(String, JSON)], _ console: inout Console) {
         let text: String
         let name: String
@@ -50,8 +50,9 @@ struct CertificateExport {
         console.file(text, .object(members + [(name, .string(text))]))
     }
 
-    /// Writes certificates to the folder, if there is one. What stands there already stays; the same content is no
-    /// problem, so that a run may be repeated.
+    /// Writes certificates to the directory, if there is one.
+    ///
+    /// Existing files aren't overwritten. A file with the same content isn't a problem, so a run can be repeated.
     func save(_ certificates: [X509Certificate], as base: String, _ console: inout Console) {
         guard let folder else { return }
         for (index, certificate) in certificates.enumerated() {
@@ -68,8 +69,8 @@ struct CertificateExport {
         }
     }
 
-    /// Letters, digits, dots, hyphens and underscores alone, and none in front that would hide the file or leave the
-    /// folder.
+    /// Returns a name of letters, digits, dots, hyphens and underscores that isn't hidden and can't leave the
+    /// directory.
     static func fileName(_ text: String) -> String {
         let name = String(
             String.UnicodeScalarView(

@@ -2,13 +2,13 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// A certificate as `show` tells it: two lines, or an element of JSON.
+/// A certificate in the output of `show`: two lines, or an element of JSON.
 struct CertificateRow {
     private let role: String
     private let certificate: X509Certificate
-    /// `served`, `store` or `file`.
+    /// The source: `served`, `store` or `file`.
     private let source: String
-    /// Whether it is a trust anchor itself; nil where it stands on a path.
+    /// Whether the certificate is a trust anchor, or `nil` for a certificate on a path.
     private let isInStore: Bool?
 
     init(role: String, _ certificate: X509Certificate, source: String, isInStore: Bool? = nil) {
@@ -18,10 +18,10 @@ struct CertificateRow {
         self.isInStore = isInStore
     }
 
-    /// Names of a certificate that text shows; JSON has all of them.
+    /// The maximum number of names in the text output. JSON contains all of them.
     private static let nameLimit = 8
 
-    /// All rows, their columns aligned.
+    /// Returns the lines of all rows with aligned columns.
     static func lines(_ rows: [CertificateRow], now: Date) -> [String] {
         let keyWidth = rows.map(\.key.count).max() ?? 0
         let nameWidth = min(40, rows.map(\.certificate.shortName.count).max() ?? 0)
@@ -69,7 +69,7 @@ struct CertificateRow {
 }
 
 extension X509Certificate {
-    /// The common name, else the whole subject, else the first alternative name.
+    /// The common name, or else the whole subject, or else the first alternative name.
     var shortName: String {
         if let name = subject.commonName { return name }
         let whole = subject.description

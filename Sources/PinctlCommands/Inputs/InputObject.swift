@@ -1,10 +1,10 @@
 import CertificateTrust
 
-/// One object of an input: its place from 0, its line in text, and what it holds or why not.
+/// An object of an input with its index from 0, its line in a text, and its content or the problem with it.
 struct InputObject {
     enum Content {
         case key(KeyMaterial)
-        /// A pin whose key is not there, a TLSA record's; `isAuthority` says whose.
+        /// A pin without its key, such as that of a TLSA record. `isAuthority` says whether the key belongs to a CA.
         case pin(SPKIFingerprint, owner: String, isAuthority: Bool)
     }
 
@@ -13,10 +13,10 @@ struct InputObject {
     let content: Result<Content, InputProblem>
 }
 
-/// Why an input, or an object of it, gave nothing.
+/// The reason why an input or one of its objects couldn't be used.
 struct InputProblem: Error {
     let reason: String
-    /// Whether there is nothing of the kind that is looked for, so that in a folder it is passed over.
+    /// Whether the input is of another kind, so that it is skipped in a directory.
     var isStranger = false
 }
 
@@ -29,7 +29,7 @@ extension InputProblem {
         }
     }
 
-    /// Names the flags that the library does not know of.
+    /// Creates a problem whose remedy names the flags of pinctl, which the library doesn't know.
     init(_ error: KeyMaterialError) {
         let flag = Flag.passwordFile
         let advice = "give \(flag.dashed) \(flag.valueName ?? "")"

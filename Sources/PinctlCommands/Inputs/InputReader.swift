@@ -1,14 +1,15 @@
 import CertificateTrust
 import FoundationEssentials
 
-/// Reads the objects of inputs: files, folders of them, standard input. What an input is, is told by what stands in it.
+/// A reader of the objects in files, directories and standard input. It recognizes the format from the contents.
 struct InputReader: Sendable {
-    /// What opens encrypted keys.
+    /// The password for encrypted keys.
     let password: KeyPassword
 
-    /// The files that an operand stands for, each with what messages call it.
+    /// Returns the files that an operand refers to.
     ///
-    /// A folder stands for the files in it, sorted by name, hidden ones left out; folders in it are not gone into.
+    /// For a directory, these are the files in it, sorted by name, without hidden files. Subdirectories aren't
+    /// searched.
     static func files(of operand: String) throws(InputProblem) -> [String] {
         guard operand != "-", FileKind(operand) == .folder else { return [operand] }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: operand) else {
@@ -20,8 +21,8 @@ struct InputReader: Sendable {
         return paths
     }
 
-    /// Hands out the objects of one file, `-` for standard input, as they come. What is no file is a stranger in a
-    /// folder.
+    /// Passes each object of a file to `each` as it is read, with `-` for standard input. In a directory, anything that
+    /// isn't a file counts as another kind of input.
     func read(_ path: String, isInFolder: Bool = false, each: (InputObject) -> Void) throws(InputProblem) {
         if isInFolder {
             switch FileKind(path) {
@@ -48,7 +49,7 @@ struct InputReader: Sendable {
         if let problem { throw problem }
     }
 
-    /// Whether bytes hold certificates or keys, which whoever wants another text says something of.
+    /// Returns whether the bytes contain certificates or keys, so that commands that expect another text can report it.
     static func holdsKeys(_ bytes: [UInt8]) -> Bool {
         var holds = false
         try? KeyFile.read(bytes) { _ in holds = true }
@@ -74,7 +75,7 @@ extension InputObject {
 }
 
 extension Arguments {
-    /// The password of `--password-file` or `--password-fd`.
+    /// Returns the password of `--password-file` or `--password-fd`.
     func password() throws(UsageError) -> KeyPassword {
         guard !has(.passwordFile) || !has(.passwordDescriptor) else {
             throw .unusable(["--password-file and --password-fd exclude each other: give one of them"])
@@ -84,7 +85,7 @@ extension Arguments {
         return KeyPassword()
     }
 
-    /// The first line of what a flag names: a file, `-` for standard input, or for `--password-fd` a descriptor.
+    /// Returns the first line of a flag's file, of standard input for `-`, or of the descriptor of `--password-fd`.
     func secret(_ flag: Flag) throws(UsageError) -> KeyPassword? {
         guard let word = self[flag] else { return nil }
         var descriptor: Int32?

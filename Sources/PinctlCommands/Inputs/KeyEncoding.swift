@@ -1,11 +1,11 @@
-/// Writes the numbers of a public key as DER SubjectPublicKeyInfo (RFC 3279, RFC 5480, RFC 8410).
+/// An encoder of public key numbers as DER SubjectPublicKeyInfo (RFC 3279, RFC 5480, RFC 8410).
 enum KeyEncoding {
     enum Curve: String {
         case p256 = "nistp256"
         case p384 = "nistp384"
         case p521 = "nistp521"
 
-        /// Bytes of a coordinate.
+        /// The size of a coordinate in bytes.
         var size: Int {
             switch self {
             case .p256: 32
@@ -28,7 +28,7 @@ enum KeyEncoding {
         case ed448
     }
 
-    /// Numbers big-endian, zeros in front passed over; nil where one is zero.
+    /// Encodes an RSA key from big-endian numbers, ignoring leading zeros. Returns `nil` if a number is zero.
     static func rsa(modulus: [UInt8], exponent: [UInt8]) -> [UInt8]? {
         guard let modulus = integer(modulus), let exponent = integer(exponent) else { return nil }
         let algorithm = element(
@@ -36,7 +36,7 @@ enum KeyEncoding {
         return info(algorithm, element(0x30, modulus + exponent))
     }
 
-    /// An uncompressed point (SEC 1, section 2.3.3); nil for another length.
+    /// Encodes an uncompressed point (SEC 1, section 2.3.3). Returns `nil` if its length is wrong.
     static func elliptic(_ curve: Curve, point: [UInt8]) -> [UInt8]? {
         guard point.count == 1 + 2 * curve.size, point.first == 4 else { return nil }
         let algorithm = element(
@@ -44,7 +44,7 @@ enum KeyEncoding {
         return info(algorithm, point)
     }
 
-    /// Nil for another length.
+    /// Encodes an Edwards curve key. Returns `nil` if its length is wrong.
     static func edwards(_ curve: Edwards, _ key: [UInt8]) -> [UInt8]? {
         let (last, size): (UInt8, Int) = curve == .ed25519 ? (0x70, 32) : (0x71, 57)
         guard key.count == size else { return nil }

@@ -1,6 +1,6 @@
 import CertificateTrust
 
-/// Which of the objects of a file are meant.
+/// A selection of the objects in a file.
 enum KeySelection: Equatable {
     case all
     case leaf
@@ -8,7 +8,7 @@ enum KeySelection: Equatable {
     case root
     case index(Int)
 
-    /// `--leaf`, `--ca`, `--root` or `--index`, of which one may be given.
+    /// Creates the selection of `--leaf`, `--ca`, `--root` or `--index`. Only one of them may be given.
     init(_ arguments: Arguments) throws(UsageError) {
         let given = [Flag.leaf, .authority, .root, .index].filter(arguments.has)
         guard given.count < 2 else {
@@ -30,7 +30,8 @@ enum KeySelection: Equatable {
         }
     }
 
-    /// Whether an object is meant. What cannot be read is told, unless another object was asked for.
+    /// Returns whether an object is selected. An unreadable object is included, so that it is reported, unless another
+    /// index was selected.
     func includes(_ object: InputObject) -> Bool {
         switch self {
         case .all: return true
@@ -47,7 +48,7 @@ enum KeySelection: Equatable {
         }
     }
 
-    /// What a file lacks.
+    /// A message for a file without the selected object.
     var missing: String {
         switch self {
         case .all: "holds parameters and no key: give the key they belong to"

@@ -1,7 +1,7 @@
 import CertificateTrust
 
 extension KeyMaterial.Kind {
-    /// What a list calls it.
+    /// The name of the kind in a list.
     var text: StaticString {
         switch self {
         case .certificate: "cert"
@@ -11,7 +11,7 @@ extension KeyMaterial.Kind {
         }
     }
 
-    /// What JSON calls it.
+    /// The name of the kind in JSON.
     var word: String {
         switch self {
         case .certificate: "certificate"

@@ -1,12 +1,12 @@
 import CertificateTrust
 import PinDialects
 
-/// How the pins of `hash` are written: a spelling, and for a whole TLSA record the name it is for.
+/// The notation for the pins of `hash`, with the owner name for a whole TLSA record.
 struct PinWriting {
     let spelling: PinSpelling
     private let owner: String?
 
-    /// `--as`, this project's own spelling by default.
+    /// Creates the notation of `--as`. The default is this project's own.
     init(_ arguments: Arguments) throws(UsageError) {
         guard let word = arguments[.spelling] else {
             (spelling, owner) = (.okhttp, nil)
@@ -20,7 +20,8 @@ struct PinWriting {
         owner = parts.count == 2 ? try Self.owner(parts[1]) : nil
     }
 
-    /// The name of a record, absolute, without the dot at its end; it would go into a zone file as it is.
+    /// Returns the absolute owner name of a record without its final dot. It is checked because it is written to a zone
+    /// file as it is.
     private static func owner(_ text: String) throws(UsageError) -> String {
         let name = text.hasSuffix(".") ? String(text.dropLast()) : text
         let isName = name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
@@ -40,7 +41,7 @@ struct PinWriting {
         return name
     }
 
-    /// Writes a pin behind what stands in `text`; whose key it is, TLSA alone tells.
+    /// Appends a pin to `text`. Only TLSA depends on `isAuthority`.
     func append(_ fingerprint: SPKIFingerprint, isAuthority: @autoclosure () -> Bool, to text: inout [UInt8]) {
         guard spelling == .okhttp, owner == nil else {
             return text.append(copying: self.text(fingerprint, isAuthority: isAuthority()).utf8.span)
@@ -48,7 +49,7 @@ struct PinWriting {
         fingerprint.append(to: &text)
     }
 
-    /// Writes a pin; whose key it is, TLSA alone tells.
+    /// Returns a pin in the notation. Only TLSA depends on `isAuthority`.
     func text(_ fingerprint: SPKIFingerprint, isAuthority: @autoclosure () -> Bool) -> String {
         let text = spelling.text(fingerprint, isAuthority: spelling == .tlsa && isAuthority())
         return owner.map { "\($0). IN TLSA \(text)" } ?? text

@@ -1,12 +1,12 @@
 import CertificateTrust
 
-/// A public key of SSH as a line of text: a type, base64, and a comment (RFC 4253, section 6.6; RFC 5656; RFC 8709).
+/// An SSH public key as a line of text: a type, base64 and a comment (RFC 4253, section 6.6; RFC 5656; RFC 8709).
 enum SSHKey {
     private static let types = [
         "ssh-rsa", "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
     ]
 
-    /// Whether a line is a key; options in front of the type, as authorized_keys has them, are not read.
+    /// Returns whether a line is a key. Options before the type, as in authorized_keys, aren't supported.
     static func isOne(_ line: Substring) -> Bool {
         types.contains { line.hasPrefix($0 + " ") }
     }
@@ -54,7 +54,7 @@ enum SSHKey {
         return .success(.key(material))
     }
 
-    /// Strings with a length of four bytes in front (RFC 4251, section 5).
+    /// A sequence of strings, each preceded by a four-byte length (RFC 4251, section 5).
     private struct Fields {
         let bytes: [UInt8]
         private var position = 0

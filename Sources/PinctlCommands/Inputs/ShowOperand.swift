@@ -1,18 +1,21 @@
 import CertificateTrust
 
-/// What an operand of `show` means: a file, or a server.
+/// An operand of `show`: a file or a server.
 enum ShowOperand: Sendable {
     case file(String)
     case target(Target)
 
-    /// Endings of files that no top-level domain has.
+    /// The extensions of key and certificate files that aren't top-level domains.
     private static let fileEndings: Set<Substring> = [
         "pem", "crt", "cer", "der", "key", "csr", "p8", "p12", "pfx", "p7b", "p7c", "jwk",
         "txt",
     ]
 
-    /// `-`, a word with a slash and no scheme, and a file of a usual name are files; a word with a scheme is a server. Of
-    /// the others, what is both is refused: to show the wrong one would be told by nothing.
+    /// Classifies an operand.
+    ///
+    /// `-`, a word with a slash and no scheme, and a word with a usual file extension are files. A word with a scheme
+    /// is a server. Any other word that could be both is rejected, because nothing would indicate that the wrong one
+    /// was shown.
     init(_ word: String) throws(UsageError) {
         guard word != "-" else {
             self = .file(word)

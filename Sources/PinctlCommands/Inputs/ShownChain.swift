@@ -2,23 +2,24 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// A chain as `show` tells it: what was presented, every way in which it can be anchored, or why there is none.
+/// A chain in the output of `show`: the presented certificates, and either every way to anchor them or the reason why
+/// there is none.
 struct ShownChain: Sendable {
     let presented: [X509Certificate]
-    /// What the presented certificates are said to come from: `served` or `file`.
+    /// The source of the presented certificates: `served` or `file`.
     let source: String
-    /// The valid paths, best first; those for no name where the name alone is wrong.
+    /// The valid paths, best first. If only the hostname is wrong, these are the paths without a hostname check.
     let paths: [[X509Certificate]]
-    /// Why the chain is not trusted; nil when it is.
+    /// The reason why the chain isn't trusted, or `nil` if it is.
     let finding: TrustFinding?
-    /// Whether the leaf is for the name that was asked for; nil when none was.
+    /// Whether the leaf matches the requested hostname, or `nil` if none was given.
     let nameMatches: Bool?
     private let now: Date
 
-    /// Paths that are looked for behind the first one.
+    /// The maximum number of paths.
     private static let pathLimit = 8
 
-    /// Judges a chain for a name, or for none.
+    /// Evaluates a chain, with or without a hostname.
     init(_ presented: PresentedChain, source: String, for name: ServerName?, by judge: ChainJudge) {
         self.presented = presented.certificates
         self.source = source
@@ -34,7 +35,7 @@ struct ShownChain: Sendable {
             } catch {
                 finding = error
             }
-            // A chain for another name has its paths too, and they tell whose it is.
+            // A chain for another hostname has paths too, and they show where it comes from.
             paths = (try? unnamed.allPaths(at: judge.time, limit: Self.pathLimit))?.map(\.certificates) ?? []
             return
         }
@@ -53,10 +54,10 @@ struct ShownChain: Sendable {
 // MARK: - Text
 
 extension ShownChain {
-    /// `trusted`, or which rule was broken.
+    /// The verdict: `trusted`, or the rule that failed.
     var verdict: String { finding.map { "not trusted [\($0.rule.rawValue)]" } ?? "trusted" }
 
-    /// Everything below the headline.
+    /// The lines below the headline.
     var lines: [String] {
         var lines = finding.map { ["  why: \($0)"] } ?? []
         lines += CertificateRow.lines(rows, now: now)
@@ -64,7 +65,7 @@ extension ShownChain {
         return lines
     }
 
-    /// The best path, and below it what was presented and is not on it.
+    /// The certificates on the best path, followed by presented certificates that aren't on it.
     private var rows: [CertificateRow] {
         guard let path = paths.first else {
             return presented.enumerated().map { index, certificate in
@@ -82,10 +83,10 @@ extension ShownChain {
             + presented.filter { !path.contains($0) }.map { CertificateRow(role: "not needed", $0, source: source) }
     }
 
-    /// Another path from where it leaves the first.
+    /// Returns the part of another path that differs from the first.
     private func other(_ path: [X509Certificate]) -> String {
         let same = zip(path, paths.first ?? []).prefix { $0 == $1 }.count
-        // The last certificate that both have says where the ways part.
+        // The last common certificate shows where the paths divide.
         let part = path.dropFirst(max(0, same - 1)).map(\.shortName).joined(separator: " < ")
         return "\(same > 1 ? "... < " : "")\(part)  \(path.last?.spkiFingerprint.description ?? "")"
     }

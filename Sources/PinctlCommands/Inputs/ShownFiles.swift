@@ -1,17 +1,17 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Tells what files hold: the chain in order, and whatever else.
+/// A writer of the contents of files: the chain in order, then any other objects.
 struct ShownFiles {
     let reader: InputReader
     let judge: ChainJudge
-    /// The name of `--host`.
+    /// The hostname of `--host`.
     let name: ServerName?
 
-    /// Objects of one file; a chain has twelve.
+    /// The maximum number of objects in a file. A path has at most twelve certificates.
     private static let objectLimit = 10_000
 
-    /// Tells a file, or each file of a folder.
+    /// Shows a file, or each file of a directory.
     func show(_ operand: String, _ export: CertificateExport, _ console: inout Console) {
         do throws(InputProblem) {
             let files = try InputReader.files(of: operand)
@@ -69,7 +69,7 @@ struct ShownFiles {
         _ contents: FileContents, of file: String, _ export: CertificateExport, _ console: inout Console
     ) {
         let presented = PresentedChain(ordering: contents.certificates)
-        // An authority's certificate proves no name: that is asked only when a name is given.
+        // A CA certificate doesn't identify a host, so it is checked for a hostname only if one is given.
         let isAuthority = name == nil && presented?.leaf.isCertificateAuthority == true
         let chain = isAuthority ? nil : presented.map { ShownChain($0, source: "file", for: name, by: judge) }
         let certificates = presented?.certificates ?? contents.certificates
@@ -114,7 +114,7 @@ struct ShownFiles {
     }
 }
 
-/// What one file holds.
+/// The contents of one file.
 private struct FileContents {
     private(set) var certificates: [X509Certificate] = []
     private(set) var others: [OtherObject] = []
@@ -138,7 +138,7 @@ private struct FileContents {
         }
     }
 
-    /// `3 certificates, 1 private key`.
+    /// A summary such as `3 certificates, 1 private key`.
     var summary: String {
         var counts: [(kind: String, count: Int)] = []
         for kind in certificates.map({ _ in "certificate" }) + others.map(\.kind) {
@@ -152,7 +152,7 @@ private struct FileContents {
     }
 }
 
-/// What is no certificate, or one that can only be read as far as its key.
+/// An object that isn't a certificate, or a certificate that can only be parsed up to its key.
 private struct OtherObject {
     let kind: String
     let word: String

@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// What the OCSP response says that a server stapled: of its leaf, verified as an evaluation would.
+/// The status in a stapled OCSP response for the server's leaf, verified as in an evaluation.
 struct StapleText {
     let line: String
     let json: JSON
@@ -29,7 +29,8 @@ struct StapleText {
         do throws(TrustFinding) {
             _ = try trust.evaluate(at: judge.time)
         } catch {
-            // Authorities need lists, which nobody staples: of them nothing is claimed.
+            // The status of CA certificates comes from CRLs, which can't be stapled, so findings about them are
+            // ignored.
             let isOfResponse = Self.rules.contains(error.rule)
             if !isOfResponse { problem = "not verified, as the chain is not trusted" }
             if isOfResponse, error.depth == 0 { problem = error.detail }

@@ -2,9 +2,10 @@ import CertificatePinning
 import CertificateTrust
 import PinDialects
 
-/// Keys in texts that are not PEM: TLSA records (RFC 6698), JSON Web Keys (RFC 7517), SSH's public keys (RFC 4253).
+/// Keys in text formats other than PEM: TLSA records (RFC 6698), JSON Web Keys (RFC 7517) and SSH public keys (RFC
+/// 4253).
 enum TextKeys {
-    /// What a text holds; nil for none of these.
+    /// Returns the objects of a text, or `nil` if it is in none of these formats.
     static func objects(in text: [UInt8]) throws(InputProblem) -> [InputObject]? {
         let start = text.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
         if start.first == UInt8(ascii: "{") || start.first == UInt8(ascii: "[") {

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 
-/// JSON Web Keys (RFC 7517), one or a set of them. Private parts are not looked at.
+/// JSON Web Keys (RFC 7517), a single one or a set. Private parts are ignored.
 enum WebKeys {
     static func objects(in text: [UInt8]) throws(InputProblem) -> [InputObject] {
         let document = JSONCReader.read(text, dialect: .json)
@@ -39,7 +39,7 @@ enum WebKeys {
             return KeyEncoding.rsa(modulus: modulus, exponent: exponent)
         case "EC":
             let curves: [String: KeyEncoding.Curve] = ["P-256": .p256, "P-384": .p384, "P-521": .p521]
-            // Each coordinate fills the curve's length (RFC 7518, section 6.2.1.2).
+            // Each coordinate has the full length of the curve (RFC 7518, section 6.2.1.2).
             guard let curve = key["crv"]?.string.flatMap({ curves[$0] }), let x = bytes(key["x"]),
                 let y = bytes(key["y"]), x.count == curve.size, y.count == curve.size
             else { return nil }
@@ -52,7 +52,7 @@ enum WebKeys {
         }
     }
 
-    /// Base64 with `-` and `_`, unpadded (RFC 7515, section 2).
+    /// Decodes base64url without padding (RFC 7515, section 2).
     private static func bytes(_ value: JSONValue?) -> [UInt8]? {
         guard let text = value?.string, !text.isEmpty, !text.contains(where: { "+/=".contains($0) }) else { return nil }
         let standard = text.replacing("-", with: "+").replacing("_", with: "/")

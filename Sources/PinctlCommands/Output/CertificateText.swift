@@ -2,12 +2,12 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// `2027-11-20 (364 d)`, or since when it is over.
+/// Returns the expiry of a certificate, such as `2027-11-20 (364 d)`, or the day on which it expired.
 func expiry(_ certificate: X509Certificate, now: Date) -> String {
     String(appending: { appendExpiry(certificate, now: now, to: &$0) })
 }
 
-/// Writes the same behind what stands in `text`.
+/// Appends the expiry of a certificate to `text`.
 func appendExpiry(_ certificate: X509Certificate, now: Date, to text: inout [UInt8]) {
     let end = certificate.notAfter
     let days = (end.timeIntervalSince1970 - now.timeIntervalSince1970) / 86_400
@@ -19,7 +19,7 @@ func appendExpiry(_ certificate: X509Certificate, now: Date, to text: inout [UIn
     text.append(" d)")
 }
 
-/// What JSON says of a certificate, besides its subject and key.
+/// Returns the JSON members of a certificate, except for its subject and key.
 func certificateMembers(_ certificate: X509Certificate) -> [(String, JSON)] {
     [
         ("role", certificate.isCertificateAuthority ? "ca" : "leaf"),

@@ -1,17 +1,17 @@
 import CertificatePinning
 import CertificateTrust
 
-/// What a command says, and how its outcome is kept. The rules, for every command:
+/// The output of a command and its outcome. The rules are the same for every command:
 ///
-/// - Standard output holds results and nothing else; what went wrong goes to standard error.
-/// - Text is for people. Every line is escaped as a whole, so nothing that comes from a file or a server can act on the
-///   terminal. Verdicts are words; no line depends on colour, which is added behind the escaping.
-/// - With `--json` standard output is one document, valid also when the command fails: the results as they come, what
-///   went wrong among them, then the summary with the exit code.
-/// - With `--ndjson` each result is a line, and the summary, `"type":"summary"`, the last one.
-/// - With `--quiet` standard output stays empty.
-/// - A result that cannot be written ends the program: exit 2, or quietly when the reader went away.
-/// - A signal ends it at once: what was printed stays, lines whole, and a JSON document has no end.
+/// - Standard output contains only results. Problems go to standard error.
+/// - Text is for people. Every line is escaped as a whole, so that nothing from a file or server can affect the
+///   terminal. Verdicts are words. No line depends on color, which is added after the escaping.
+/// - With `--json`, standard output is one document, which is valid even if the command fails: the results in order
+///   with any problems among them, then the summary with the exit code.
+/// - With `--ndjson`, each result is a line, and the summary, `"type":"summary"`, is the last one.
+/// - With `--quiet`, standard output stays empty.
+/// - A result that can't be written ends the program with exit code 2, or quietly if the reader closed the pipe.
+/// - A signal ends the program at once. The output so far stays, with whole lines, and a JSON document has no end.
 package struct Console {
     package enum Format: Sendable {
         case text
@@ -25,21 +25,21 @@ package struct Console {
     private var diagnostics: OutputBuffer
     private let schema: String
     private var elementCount = 0
-    /// Whether the verdicts of text have colour.
+    /// Whether the verdicts in the text output are colored.
     var isColored = false
-    /// Whether the runner of a job reads along (`GITHUB_ACTIONS`), which takes some texts for its commands.
+    /// Whether a CI runner reads the output (`GITHUB_ACTIONS`) and interprets some texts as commands.
     var isReadByRunner = false
-    /// What stands behind each line of the results.
+    /// The end of each line of the results.
     private var lineEnd: StaticString = "\n"
     private var summary: [(String, JSON)] = []
-    /// The worst outcome so far.
+    /// The most severe outcome so far.
     package private(set) var status = ExitCode.good
-    /// The outcome before flags changed it; nil where they did not.
+    /// The outcome before flags changed it, or `nil` if they didn't.
     private var found: ExitCode?
-    /// Whether a line of progress stands on the terminal.
+    /// Whether a progress line is shown on the terminal.
     private var showsProgress = false
 
-    /// `schema` names the form of the JSON document: `pinctl.hash/1`.
+    /// Creates a console. `schema` names the format of the JSON document, such as `pinctl.hash/1`.
     package init(schema: String, format: Format, output: OutputBuffer, diagnostics: OutputBuffer) {
         self.format = format
         self.output = output
@@ -50,17 +50,17 @@ package struct Console {
         }
     }
 
-    /// What the document of `--json` begins with.
+    /// Returns the beginning of the `--json` document.
     static func documentHead(schema: String) -> String {
         "{\"schema\":\(JSON.string(schema).text),\"tool\":\(tool.text),\"results\":["
     }
 
     private static let tool: JSON = ["name": "pinctl", "version": .string(Version.current)]
 
-    /// Whether results are written as JSON, as a document or as lines.
+    /// Whether results are written as JSON, in a document or in lines.
     private var isJSON: Bool { format == .json || format == .ndjson }
 
-    /// Prints one result, as lines or as an element of the document's `results`, and records its outcome.
+    /// Prints a result, as lines or as an element of the document's `results`, and records its outcome.
     mutating func result(
         _ lines: @autoclosure () -> [String], _ json: @autoclosure () -> JSON, _ status: ExitCode = .good
     ) {
@@ -72,7 +72,8 @@ package struct Console {
         }
     }
 
-    /// Prints one result as a line, which `write` appends to the bytes of the output: a list may have millions.
+    /// Prints a result as a line, which `write` appends directly to the output, since a list may have millions of
+    /// lines.
     mutating func result(line write: (inout [UInt8]) -> Void, _ json: @autoclosure () -> JSON) {
         guard format == .text, !isColored, !isReadByRunner else {
             return result([String(appending: write)], json())
@@ -89,8 +90,9 @@ package struct Console {
         }
     }
 
-    /// Says on standard error what went wrong and records it; in JSON it is an element of `results` too, with `members`
-    /// in front that say where. Results before it are written first.
+    /// Reports a problem on standard error and records its outcome, after writing all earlier results.
+    ///
+    /// In JSON it is also an element of `results`, which begins with `members` that give its position.
     mutating func problem(
         _ message: String, _ status: ExitCode, members: @autoclosure () -> [(String, JSON)] = []
     ) {
@@ -99,14 +101,14 @@ package struct Console {
         note(message)
     }
 
-    /// Says something on standard error that is no problem of its own.
+    /// Prints a note on standard error that isn't a problem.
     mutating func note(_ message: String) {
         output.flush()
         diagnostics.write("pinctl: \(visible(message))\n")
         diagnostics.flush()
     }
 
-    /// Prints text that is no result of its own, such as a help page; not in JSON.
+    /// Prints text that isn't a result, such as a help page. It isn't printed in JSON.
     mutating func text(_ lines: [String]) {
         text(lines, isColored: false)
     }
@@ -115,14 +117,14 @@ package struct Console {
         guard format == .text else { return }
         for (index, line) in lines.enumerated() {
             let line = visible(line)
-            // The verdict stands in the first line.
+            // The verdict is in the first line.
             output.write(isColored && index == 0 ? VerdictColor.colored(line) : line)
             output.write(lineEnd.description)
         }
     }
 
-    /// A line in which nothing acts on the terminal, or on the runner of a job: that one obeys `##[` anywhere in a line,
-    /// and `::` at the beginning, whoever wrote it.
+    /// Returns a line that can't affect the terminal or a CI runner. A runner obeys `##[` anywhere in a line and `::`
+    /// at its start, regardless of the source of the text.
     private func visible(_ line: String) -> String {
         let line = visibleText(line)
         guard isReadByRunner, line.contains("##[") || line.contains("::") else { return line }
@@ -132,8 +134,8 @@ package struct Console {
         return rest.hasPrefix("::") ? "\(start)\\u{3A}\(rest.dropFirst())" : parts
     }
 
-    /// Prints a file that was asked for, or an element of the document's `results`. Its tabs stay, nothing else that
-    /// acts on a terminal does.
+    /// Prints a requested file, or an element of the document's `results`. Tabs are kept, and all other control
+    /// characters are escaped.
     mutating func file(_ text: String, _ json: @autoclosure () -> JSON) {
         switch format {
         case .quiet: break
@@ -147,25 +149,27 @@ package struct Console {
         }
     }
 
-    /// Prints a document that was asked for in place of the results, as it is: its writer let nothing in it act.
+    /// Prints a requested document instead of the results. It isn't escaped, since its writer has done that.
     mutating func document(_ text: String) { output.write(text) }
 
-    /// Prints a line for the program that runs this one, escaped by its writer, on standard error: what reads standard
-    /// output reads results.
+    /// Prints a command for the program that runs this one, already escaped. It goes to standard error, because
+    /// standard output contains results.
     mutating func command(_ line: String) {
         output.flush()
         diagnostics.write(line + "\n")
         diagnostics.flush()
     }
 
-    /// Prints the line that ends a list, and keeps what the document's `summary` says besides the exit code.
+    /// Prints the line that ends a list, and stores the members of the document's `summary` other than the exit code.
     mutating func summarize(_ line: String, _ members: [(String, JSON)]) {
         text([line])
         summary = members
     }
 
-    /// Ends a run that says itself what its results count for: `counted` is the outcome, `found` what it is without the
-    /// flags that excuse something. `forgiving` makes 0 of 1, 3 and 4; bad input and defects stay what they are.
+    /// Sets the outcome of a run that decides how its results count.
+    ///
+    /// `counted` is the outcome, and `found` the outcome without the flags that excuse failures. `forgiving` changes
+    /// exit codes 1, 3 and 4 to 0, but not those for bad input and defects.
     mutating func settle(_ counted: ExitCode, found: ExitCode, forgiving: Bool = false) {
         var worst = status
         worst.record(found)
@@ -174,7 +178,7 @@ package struct Console {
         if worst != status { self.found = worst }
     }
 
-    /// Shows how far a run is, on a terminal; nil wipes it away.
+    /// Shows a progress line on the terminal, or erases it for `nil`.
     mutating func progress(_ line: String?) {
         guard line != nil || showsProgress else { return }
         output.flush()
@@ -183,18 +187,18 @@ package struct Console {
         showsProgress = line != nil
     }
 
-    /// Ends each line of the results with NUL from here on, for `xargs -0`.
+    /// Ends each further line of the results with NUL, for `xargs -0`.
     mutating func endLinesWithNUL() { lineEnd = "\0" }
 
-    /// Leaves standard output empty from here on; a document that was asked for is still written.
+    /// Keeps standard output empty from now on, except for requested documents.
     mutating func silence() {
         if format == .text { format = .quiet }
     }
 
-    /// Sends what was printed on its way, for results that take their time.
+    /// Writes the buffered output, for runs whose results take time.
     mutating func flush() { output.flush() }
 
-    /// The `summary` of the document, as far as is known.
+    /// The document's `summary` as far as it is known.
     var ending: [(String, JSON)] {
         summary + [("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue)))]
             + (found.map { [("found", .string($0.word))] } ?? [])

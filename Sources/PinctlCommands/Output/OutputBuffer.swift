@@ -1,11 +1,11 @@
-/// Text on its way to one descriptor, gathered so that a hundred thousand lines are some hundred writes.
+/// A buffer for the text of one descriptor, so that a hundred thousand lines need only a few hundred writes.
 package struct OutputBuffer {
     private var bytes: [UInt8] = []
     private let sink: ([UInt8]) -> Void
 
     private static let capacity = 64 * 1024
 
-    /// The sink takes all it is given, or ends the program.
+    /// Creates a buffer. The sink must accept all bytes or end the program.
     package init(to sink: @escaping ([UInt8]) -> Void) {
         self.sink = sink
     }
@@ -14,7 +14,7 @@ package struct OutputBuffer {
         write { $0 += text.utf8 }
     }
 
-    /// Takes what `body` appends to the bytes that wait, which are not all its own.
+    /// Adds the bytes that `body` appends to the buffer, which may contain earlier bytes.
     mutating func write(_ body: (inout [UInt8]) -> Void) {
         body(&bytes)
         if bytes.count >= Self.capacity { flush() }

@@ -2,11 +2,11 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// Every path that an evaluation tried, in its order, and what became of each: what `--verbose` shows.
+/// The paths that an evaluation tried, in order, with the outcome of each, for `--verbose`.
 struct TraceText {
     private let attempts: [TrustAttempt]
 
-    /// Evaluates the claim once more and goes through all paths, also behind the one that was taken.
+    /// Evaluates the claim again with all paths, including those after the accepted one.
     init(of trust: ServerTrust, at time: Date) {
         var attempts: [TrustAttempt] = []
         _ = try? trust.evaluate(at: time, accepting: { _ in false }, tracing: { attempts.append($0) })

@@ -1,14 +1,14 @@
-/// The colours of verdicts: the word says the same without them, and red stands beside blue and yellow, not beside green.
+/// The colors of verdicts. The words mean the same without them. Red is used with blue and yellow, but not with green.
 enum VerdictColor {
     private static let words: [(word: String, code: String)] = [
         ("FAIL", "1;31"), ("??", "1;34"), ("ok*", "33"), ("warn", "33"),
     ]
-    /// In the lines of lint, behind the place: `file:1:2: error[P003] …`.
+    /// The verdicts after the position in lines of lint: `file:1:2: error[P003] …`.
     private static let marks: [(mark: String, code: String)] = [
         (": error[", "1;31"), (": error:", "1;31"), (": warning[", "33"), (": warning:", "33"),
     ]
 
-    /// The line with its verdict coloured, where it begins with one or is a finding of lint.
+    /// Returns the line with its verdict colored if it begins with one or is a lint finding.
     static func colored(_ line: String) -> String {
         for (word, code) in words where line.hasPrefix(word + " ") {
             return "\u{1B}[\(code)m\(word)\u{1B}[0m\(line.dropFirst(word.count))"

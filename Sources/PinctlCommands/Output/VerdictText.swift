@@ -4,33 +4,35 @@ import FoundationEssentials
 import PinDialects
 import TLSTransport
 
-/// How a verdict reads. The first line is the verdict; what follows a pin mismatch is for somebody at three in the
-/// morning: what is served and what is pinned side by side, each to be pasted, then what to do.
+/// The text of a verdict. The first line is the verdict.
+///
+/// After a pin mismatch follows all that is needed in an emergency: the served and the pinned keys side by side, ready
+/// to be copied, then what to do.
 struct VerdictText {
     var verdict: Verdict
-    /// What was asked about, `host:port`.
+    /// The subject of the verdict, such as `host:port`.
     let subject: String
-    /// What a certificate that came with the chain is said to come from; the others come from the trust store.
+    /// The source of certificates that came with the chain. All others come from the trust store.
     let source: String
     let presented: [X509Certificate]
     let now: Date
-    /// What may be behind it.
+    /// The possible causes.
     var causes: [PinFailureCause] = []
-    /// Which of several looks at the subject this is: `203.0.113.7:443, ECDSA`.
+    /// The variant if the subject was checked several times, such as `203.0.113.7:443, ECDSA`.
     var variant = ""
-    /// What will not stay good by itself.
+    /// The warnings about a good verdict that won't stay good by itself.
     var warnings: [CheckWarning] = []
-    /// The exported files that refuse the chain.
+    /// The exported files that reject the chain.
     var refusals: [ExportRefusal] = []
-    /// Whether a failure is one that a baseline has.
+    /// Whether the baseline contains this failure.
     var isKnown = false
 
-    /// The verdict in a word, with what the warnings make of it.
+    /// The verdict as a word that takes the warnings into account.
     var word: VerdictWord {
         verdict.status == .good && warnings.contains { $0.kind == .somePaths } ? .okSomePaths : verdict.word
     }
 
-    /// The first line: the verdict in a word, what it is about, and why.
+    /// The first line: the verdict as a word, the subject and the reason.
     var headline: String {
         let word =
             switch verdict.status {
@@ -42,7 +44,7 @@ struct VerdictText {
         return "\(word)  \(subject)\(variant.isEmpty ? "" : " (\(variant))")  \(isKnown ? "known: " : "")\(finding)"
     }
 
-    /// What was found, in one line.
+    /// The finding in one line.
     var finding: String {
         switch verdict {
         case .matched(_, let matches, _):
@@ -90,7 +92,7 @@ struct VerdictText {
         return "(\(mismatch.rule.origin))" + (isForgiven ? "; mode report: clients tell and go on" : "")
     }
 
-    /// The verified path, leaf first; what was presented when there is none.
+    /// The lines of the verified path, leaf first, or of the presented certificates if there is none.
     var chain: [String] {
         guard let path = verdict.path else {
             guard !presented.isEmpty else { return [] }
@@ -101,7 +103,7 @@ struct VerdictText {
         }
     }
 
-    /// What a certificate comes from: `served`, `store` or `file`.
+    /// Returns the source of a certificate: `served`, `store` or `file`.
     func origin(of certificate: X509Certificate) -> String {
         presented.contains(certificate) ? source : "store"
     }
@@ -111,7 +113,7 @@ struct VerdictText {
             + expiry(certificate, now: now)
     }
 
-    /// Below the headline of what failed; empty for the other verdicts.
+    /// The lines below the headline of a failure or warning, empty for other verdicts.
     var explanation: [String] {
         guard let mismatch = verdict.mismatch else {
             return verdict.status == .good ? warnings.map { "  warning: \($0.text)" } : causeLines
@@ -120,14 +122,14 @@ struct VerdictText {
             + causeLines + advice(mismatch)
     }
 
-    /// The same with the chain, where the explanation does not show it.
+    /// The explanation, with the chain in front unless it is already included.
     var details: [String] {
         verdict.mismatch == nil ? chain + explanation : explanation
     }
 
     private var causeLines: [String] { causes.map { "  cause: \($0)" } }
 
-    /// Served and pinned keys beside one another.
+    /// Returns the lines with served and pinned keys side by side.
     private func sideBySide(_ mismatch: PinMismatch) -> [String] {
         let served = mismatch.path.roles.map { role, certificate in
             "\(padded(role.rawValue, 12))  \(certificate.spkiFingerprint)"
@@ -165,7 +167,7 @@ struct VerdictText {
 }
 
 extension Verdict {
-    /// What was found, without the place of the rule.
+    /// The finding without the position of the rule.
     var shortFinding: String {
         switch self {
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
@@ -180,7 +182,7 @@ extension Verdict {
 }
 
 extension VerdictText {
-    /// The result as JSON, with `members` in front.
+    /// Returns the result as JSON, beginning with `members`.
     func json(_ members: [(String, JSON)]) -> JSON {
         var members = members + [("verdict", .string(word.rawValue)), ("trusted", isTrusted)]
         switch verdict {
@@ -227,7 +229,7 @@ extension VerdictText {
         return .object(members)
     }
 
-    /// Null where no chain was judged.
+    /// Whether the chain is trusted, or null if no chain was evaluated.
     private var isTrusted: JSON {
         switch verdict {
         case .matched, .trusted, .mismatch, .keyMismatch, .exportRefused, .bypassed, .denied, .expired: true
@@ -263,14 +265,14 @@ extension VerdictText {
 }
 
 extension VerifiedPath {
-    /// Each certificate with the role of its place, leaf first.
+    /// The certificates with the roles of their positions, leaf first.
     var roles: [(PinRole, X509Certificate)] {
         certificates.enumerated().map { (PinRole(index: $0, of: certificates.count), $1) }
     }
 }
 
 extension TrustFinding {
-    /// The rule, where it was broken, and the words.
+    /// The failed rule, its position in the chain, and the message.
     var members: [(String, JSON)] {
         [
             ("rule", .string(rule.rawValue)), ("depth", depth.map { .integer($0) } ?? .null),
@@ -280,27 +282,27 @@ extension TrustFinding {
 }
 
 extension Pin {
-    /// Its name, or itself.
+    /// The name of the pin, or else the pin itself.
     var title: String { name ?? object.description }
 }
 
 extension PinningRule {
-    /// Where it is written.
+    /// The position of the rule, or `--pin`.
     var origin: String { location.map { "policy \($0)" } ?? "--pin" }
 }
 
 extension PinMismatch {
-    /// How far the pins are from what the rule asks for.
+    /// The number of matching pins, and the required roles without a match.
     var finding: String {
         let count = "\(Set(matches.map(\.pin)).count) of \(rule.pins.count) pins match"
         return unmetRoles == [.any]
             ? count : "no match as \(unmetRoles.map(\.rawValue).joined(separator: " and ")), \(count)"
     }
 
-    /// What a pin has to do with the path.
+    /// Returns how a pin relates to the path.
     func standing(of pin: Pin) -> String {
         if let match = matches.first(where: { $0.pin == pin }) { return "matches as \(match.role.rawValue)" }
-        // The most puzzling mismatch is a key that is there, but not where its pin counts.
+        // The most confusing mismatch is a pinned key that is served, but not at the position where its pin counts.
         let place = path.certificates.firstIndex { rule.pins.objects(of: $0).contains(pin.object) }
         guard let place else { return "not served" }
         return "served as \(PinRole(index: place, of: path.certificates.count).rawValue)"

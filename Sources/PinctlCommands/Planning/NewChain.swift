@@ -2,27 +2,27 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// What servers are to show: a chain, or as long as there is none the key that it is to be issued for.
+/// The input that servers are going to serve: a chain, or the key it will be issued for.
 struct NewChain: Sendable {
     enum Content: Sendable {
         case chain(PresentedChain)
-        /// Whatever authority issues it.
+        /// A key, whose certificate may be issued by any CA.
         case key(SPKIFingerprint, isRequest: Bool)
     }
 
-    /// The file.
+    /// The name of the file.
     let title: String
     let content: Content
-    /// The names it is for; empty when they are not known, as of a key.
+    /// The names that it is for, empty if they aren't known, as for a key.
     let names: [SubjectAlternativeName]
 
-    /// Whether it may be shown for a host.
+    /// Returns whether it can be served for a host.
     func covers(_ host: ServerName) -> Bool {
         if case .key = content, names.isEmpty { return true }
         return names.contains { host.matches($0) }
     }
 
-    /// Why it can't be shown for a host that it doesn't cover.
+    /// Returns why it can't be served for a host that it doesn't cover.
     func mismatch(with host: String) -> String {
         let shown = names.prefix(5).map(\.description).joined(separator: ", ")
         let rest = names.count > 5 ? " and \(names.count - 5) more" : ""
@@ -40,14 +40,14 @@ struct NewChain: Sendable {
         }
     }
 
-    /// When it is judged: now, or when it begins to be valid.
+    /// Returns the time at which to judge it: now, or when it becomes valid.
     func time(from now: Date) -> Date {
         if case .chain(let chain) = content { max(now, chain.leaf.notBefore) } else { now }
     }
 }
 
 extension NewChain {
-    /// Reads the certificates of a file as one chain, leaf first; where there are none, each key of it.
+    /// Reads the certificates of a file as one chain, leaf first, or each of its keys if there are none.
     static func read(_ path: String, _ reader: InputReader) throws(UsageError) -> [NewChain] {
         let title = DialectInput.title(path)
         var certificates: [X509Certificate] = []

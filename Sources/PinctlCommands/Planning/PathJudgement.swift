@@ -3,25 +3,25 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 
-/// A pin, and the certificate that it matches: 0 is the leaf.
+/// A pin and the position of the certificate that it matches, where 0 is the leaf.
 struct PlannedMatch: Hashable, Sendable {
     let pin: CanonicalPin
     let index: Int
 }
 
-/// What one release makes of one verified path, or of a key alone.
+/// The decision of a release on a verified path or on a key alone.
 enum PathJudgement: Hashable, Sendable {
-    /// Accepted by these pins.
+    /// Accepted because of these pins.
     case matched([PlannedMatch])
     /// Accepted although no pins match, for this reason.
     case tolerated(String)
-    /// Accepted since pins are off: from a day on, or all along.
+    /// Accepted because pinning is off, since a day or always.
     case off(since: String?)
-    /// No rule reaches the host.
+    /// Accepted because no rule reaches the host.
     case unpinned
-    /// Refused, and why; `isMismatch` when another key would be accepted.
+    /// Rejected for a reason. `isMismatch` is true if another key would be accepted.
     case refused(String, isMismatch: Bool)
-    /// It is not known: accepted if one of these is among the authorities that issue it.
+    /// Unknown. It is accepted if one of these pins belongs to a CA that issues it.
     case depends([CanonicalPin])
 
     var isAccepted: Bool {
@@ -33,7 +33,8 @@ enum PathJudgement: Hashable, Sendable {
 }
 
 extension ReleaseRule {
-    /// Judges a path that ends at a root of `store`, nil for the usual one, as the clients of the release do.
+    /// Judges a path that ends at a root of `store` the way the release's clients do. `store` is `nil` for the default
+    /// one.
     func judge(_ path: VerifiedPath, under store: String? = nil, at time: Date) -> PathJudgement {
         switch system {
         case .policy(let policy, let port, _):
@@ -45,7 +46,7 @@ extension ReleaseRule {
                 case .unpinned: return .off(since: nil)
                 case .forgiven: return .tolerated("the mismatch is only reported")
                 case .bypassed(let mismatch):
-                    // A store that has a name is that of clients, to whom its roots are no local ones.
+                    // A named store is that of other clients, for which its roots aren't locally added.
                     guard store == nil || anchors != nil else { return mismatched(mismatch.unmetRoles) }
                     return .tolerated("\(bypass ?? "pins are bypassed"), and this one does")
                 case .stopped(let rule): return .off(since: rule.expiry?.end.day)
@@ -64,8 +65,9 @@ extension ReleaseRule {
         }
     }
 
-    /// Judges in the time zones where a day begins first and last: a device where the rule still holds breaks although
-    /// others don't pin any more.
+    /// Judges in the time zones where a day begins first and last.
+    ///
+    /// On a device where the rule still applies, the release breaks although others don't pin anymore.
     private func inEveryZone(at time: Date, _ judge: (DecisionCircumstances) -> PathJudgement) -> PathJudgement {
         let zones = rules.circumstances(at: time).map(judge)
         guard zones[0] != zones[1], let day = endDay else { return zones[1] }
@@ -77,7 +79,8 @@ extension ReleaseRule {
         }
     }
 
-    /// Judges what is accepted without a trusted chain: DANE's own pins (RFC 7671, section 5). Nil when there are none.
+    /// Judges a chain by the pins that need no trusted chain, which are those of DANE (RFC 7671, section 5). Returns
+    /// `nil` if there are none.
     func judgeUntrusted(_ chain: PresentedChain, at time: Date) -> PathJudgement? {
         guard case .dialect(_, let policy) = system else { return nil }
         let alone = rules.map { rule in
@@ -90,7 +93,7 @@ extension ReleaseRule {
         return decision.verdict == .matched ? judgement(of: decision) : nil
     }
 
-    /// Of devices in several time zones the gravest.
+    /// Returns the most severe judgement of devices in several time zones.
     private func judgement(of decisions: [CanonicalDecision]) -> PathJudgement {
         let judgements = decisions.map { judgement(of: $0) }
         let refusal = judgements.first { !$0.isAccepted }
@@ -112,10 +115,10 @@ extension ReleaseRule {
         }
     }
 
-    /// The first moments at which its rules end on some device, the earliest first.
+    /// The moments at which the rules first expire on any device, earliest first.
     var ends: [Date] { ends(atOffset: RuleExpiry.zoneMargin) }
 
-    /// The first moments at which its rules have ended on every device, the earliest first.
+    /// The moments at which the rules have expired on every device, earliest first.
     var lastEnds: [Date] { ends(atOffset: -RuleExpiry.zoneMargin) }
 
     private func ends(atOffset offset: Int) -> [Date] {
@@ -130,7 +133,7 @@ extension ReleaseRule {
         .sorted()
     }
 
-    /// The day on which the first of its rules ends, as the file has it.
+    /// The day on which the first rule expires, as written in the file.
     private var endDay: String? {
         rules.compactMap { rule in
             switch rule.expiry?.moment {
@@ -164,11 +167,11 @@ extension ReleaseRule {
 }
 
 extension ReleaseRule {
-    /// Judges a key alone: whoever issues its certificate, the key is the leaf's.
+    /// Judges a key alone. Whichever CA issues its certificate, the key is the leaf's.
     func judge(_ key: SPKIFingerprint, at time: Date) -> PathJudgement {
         if let denied = deniedPin(of: key) { return Self.denied(denied) }
         guard !rules.isEmpty else { return isPinned ? Self.unlisted : .unpinned }
-        // With no certificate at all no pin matches: what is told then is what holds besides the pins.
+        // No pin matches without certificates, so the result shows the decisions that don't depend on pins.
         let (policy, rules) = withoutDenied
         let bare = inEveryZone(at: time) { judgement(of: policy.decide([], by: rules, under: $0)) }
         guard case .refused(_, isMismatch: true) = bare else { return bare }
@@ -176,7 +179,7 @@ extension ReleaseRule {
         let leaf = pins.filter { $0.role.covers(index: 0, of: 3) && $0.content == .publicKey && $0.pins(key) }
         let unmet = leaf.isEmpty ? roles : roles.filter { !$0.covers(index: 0, of: 3) }
         if unmet.isEmpty, let pin = leaf.first { return .matched([PlannedMatch(pin: pin, index: 0)]) }
-        // A pin of any place that is not this key may be an authority's.
+        // A pin for any position that isn't of this key may be of a CA key.
         let authorities = pins.filter { $0.role.covers(index: 1, of: 3) || $0.role.covers(index: 2, of: 3) }
             .filter { !$0.pins(key) }
         let canMeet = unmet.allSatisfy { role in
@@ -206,7 +209,7 @@ extension ReleaseRule {
 }
 
 extension CanonicalPin {
-    /// Whether it is this key's, by the digest that keys are named by.
+    /// Returns whether this is the SHA-256 pin of the key.
     func pins(_ key: SPKIFingerprint) -> Bool {
         content == .publicKey && digest == .sha256 && value == Array(copying: key.bytes.span)
     }

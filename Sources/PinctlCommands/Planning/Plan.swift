@@ -3,7 +3,7 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 
-/// New chains or keys, held against what was shipped.
+/// A plan that checks new chains or keys against releases.
 struct Plan {
     let candidates: [NewChain]
     let releases: [Release]
@@ -12,7 +12,7 @@ struct Plan {
     let policy: TrustPolicy
     let now: Date
     private(set) var names = KnownNames()
-    /// Paths that were found, by chain, host and roots: releases share them.
+    /// The paths found so far by chain, host and roots, since releases share them.
     private var found: [FoundKey: FoundPaths] = [:]
 
     private struct FoundKey: Hashable {
@@ -26,7 +26,7 @@ struct Plan {
         case untrusted(String)
     }
 
-    /// The paths of one chain under one store that are looked at.
+    /// The maximum number of paths examined for one chain and store.
     private static let pathLimit = 16
 
     init(
@@ -42,15 +42,15 @@ struct Plan {
         learn(candidates)
     }
 
-    /// Notes whose keys are in these chains.
+    /// Adds the names of the keys in these chains.
     mutating func learn(_ chains: [NewChain]) {
         for case .chain(let chain) in chains.map(\.content) { names.add(chain.certificates) }
     }
 
-    /// Notes whose keys another plan met.
+    /// Adds the names of the keys that another plan found.
     mutating func learn(from other: Plan) { names.add(other.names) }
 
-    /// Judges every release at a host, those of `candidates` that cover it.
+    /// Judges every release at a host, using the candidates that cover the host.
     mutating func cells(at host: Int, endingBefore limit: Date? = nil) -> [PlanCell] {
         let planned = hosts[host]
         let covering = candidates.indices.filter { candidates[$0].covers(planned.name) }
@@ -89,8 +89,8 @@ struct Plan {
         return cell
     }
 
-    /// Judges a host that no candidate covers: clients refuse it, apart from those that look at no name (RFC 7671,
-    /// section 5.1).
+    /// Judges a host that no candidate covers. Clients reject the connection, except those that don't check the
+    /// hostname (RFC 7671, section 5.1).
     private func uncovered(_ host: PlannedHost, by rule: ReleaseRule) -> [StoreJudgement] {
         candidates.map { candidate in
             var direct: PathJudgement?
@@ -103,7 +103,7 @@ struct Plan {
         }
     }
 
-    /// `time` is a later moment, of which the paths that ended are told.
+    /// Judges the candidates for a host. If `later` is given, paths that have expired by then aren't trusted.
     private mutating func judge(
         _ shown: [Int], _ host: PlannedHost, by rule: ReleaseRule, at later: Date?, leafMayEnd: Bool = false
     ) -> [StoreJudgement] {
@@ -161,8 +161,10 @@ struct Plan {
         return result
     }
 
-    /// The first moment before `limit` from which a release that survives does not any more, by what is known: its rule
-    /// ends, or a path of the chain. The end of the leaf alone counts where nothing but its key is pinned.
+    /// Returns the first known moment before `limit` at which a surviving release stops surviving: when its rule or a
+    /// certificate on its path expires.
+    ///
+    /// The expiry of the leaf counts only if nothing but its key is pinned.
     private mutating func end(
         of cell: PlanCell, _ rule: ReleaseRule, _ shown: [Int], _ judged: [StoreJudgement], _ host: PlannedHost,
         before limit: Date
@@ -191,9 +193,11 @@ struct Plan {
 }
 
 extension Plan {
-    /// The hosts to judge: those that the new names and the rules of some release have in common, and those that are
-    /// lost. Where no release pins anything, the new names. Empty when they have none in common and nobody said what
-    /// servers show today.
+    /// Returns the hosts to judge: those that the new names and the rules of any release have in common, and those that
+    /// are lost.
+    ///
+    /// If no release pins anything, these are the new names. The result is empty if there is nothing in common and the
+    /// current chain wasn't given.
     static func hosts(
         for candidates: [NewChain], replacing current: [NewChain], in releases: [Release]
     ) -> [PlannedHost] {
@@ -211,8 +215,10 @@ extension Plan {
         return (hosts + lost).sorted { ($0.title, $0.pattern ?? "") < ($1.title, $1.pattern ?? "") }
     }
 
-    /// The hosts that rules pin, those left out that stand for names below them of which a certificate has one. Empty for
-    /// requests and keys, which name the hosts of one server.
+    /// Returns the hosts that rules pin.
+    ///
+    /// A host with a rule for the names below it is left out if a certificate has such a name. The result is empty for
+    /// requests and keys, which name the hosts of a single server.
     private static func pinnedHosts(besides candidates: [NewChain], in releases: [Release]) -> [PlannedHost] {
         var entries: [SubjectAlternativeName] = []
         for candidate in candidates {
@@ -226,7 +232,7 @@ extension Plan {
         }.map(\.host)
     }
 
-    /// The hosts of some chains: names that some rule reaches, and hosts of rules that they cover.
+    /// Returns the hosts of some chains: names that a rule reaches, and hosts of rules that the chains cover.
     private static func hosts(of candidates: [NewChain], in releases: [Release]) -> [PlannedHost] {
         var seen: Set<PlannedHost> = []
         var named: [PlannedHost] = []
@@ -235,7 +241,8 @@ extension Plan {
         var hosts = named.filter { host in candidates.contains { $0.covers(host.name) } }
         for entry in candidates.flatMap(\.names) {
             guard let (name, pattern) = ServerName.named(entry) else { continue }
-            // Hosts of rules stand for the names of a wildcard, and one port for others, where the same rules decide.
+            // If the same rules decide, a rule's host represents the names of a wildcard, and one port represents the
+            // others.
             var judged = Set(
                 hosts.filter { pattern == nil ? $0.name == name : $0.name.matches(entry) }
                     .map { rules(of: releases, for: $0.name, $0.port) })
@@ -248,14 +255,14 @@ extension Plan {
         return hosts
     }
 
-    /// The places of the rules that decide about a host, in each release.
+    /// Returns the positions of the rules that decide for a host, in each release.
     private static func rules(of releases: [Release], for name: ServerName, _ port: Int) -> [[PolicyLocation?]] {
         releases.map { $0.rule(for: name, port: port).rules.map(\.location) }
     }
 }
 
 extension ServerName {
-    /// The name of an entry, and for a wildcard one of the names that it stands for, with the pattern itself.
+    /// Returns the name of an entry. For a wildcard, this is one of its names together with the pattern.
     fileprivate static func named(_ entry: SubjectAlternativeName) -> (ServerName, pattern: String?)? {
         let text = entry.description
         switch entry {

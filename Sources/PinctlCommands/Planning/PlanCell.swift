@@ -3,9 +3,9 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 
-/// What becomes of one release at one host.
+/// The effect on one release at one host.
 struct PlanCell: Sendable {
-    /// In the order of their weight: of several the heaviest is told.
+    /// The standing of a release. Cases are in order of severity, and the most severe of several is reported.
     enum Standing: String, Sendable, CaseIterable, Comparable {
         case unpinned = "no_pins"
         case survives
@@ -19,37 +19,37 @@ struct PlanCell: Sendable {
 
         private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-        /// Whether pins were looked at and accepted what is new.
+        /// Whether pins were checked and accept the new chain or key.
         var isSurvival: Bool { self == .survives || self == .survivesOnly }
     }
 
     var release: Int
     let host: Int
     let standing: Standing
-    /// Why, or by what, in a line.
+    /// The reason in one line.
     let finding: String
-    /// The pins without any one of which it would break.
+    /// The pins that are each indispensable for surviving.
     let essential: [CanonicalPin]
     /// The pins of the rules.
     let pins: [CanonicalPin]
     /// The pins that match anywhere.
     let matched: [CanonicalPin]
-    /// Keys that a leaf may have for it to survive, whoever issues it; empty when none helps.
+    /// The keys with which a leaf from any CA would survive, or empty if none would.
     let rescues: [CanonicalPin]
-    /// Whether what it survives by stays when the leaf has another key.
+    /// Whether the release still survives if the leaf has another key.
     let standsWithoutLeaf: Bool
-    /// Whether its clients have something that the verdict doesn't say, other roots for example.
+    /// Whether clients differ in ways that the verdict doesn't show, such as other roots.
     let hasRemarks: Bool
-    /// The end that is known: when it stops surviving, and why.
+    /// The known end: when the release stops surviving, and why.
     var end: (date: Date, why: String)?
-    /// Whether the pins of its rules count on some device.
+    /// Whether the pins of the rules apply on any device.
     var countsPins = true
-    /// Whether it breaks because no new certificate is valid for the host: no pin and no key helps.
+    /// Whether it breaks because no new certificate is valid for the host, so that no pin or key helps.
     let isUncovered: Bool
 }
 
 extension PlanCell {
-    /// This cell together with that of a file that the release exports: the graver standing, and what either needs.
+    /// Combines this cell with that of an exported file: the more severe standing, and the pins that either needs.
     func joined(with other: PlanCell, of file: String) -> PlanCell {
         let isGraver = other.standing > standing
         let breaking = [self, other].filter { $0.standing == .breaks }
@@ -68,7 +68,7 @@ extension PlanCell {
             countsPins: countsPins || other.countsPins, isUncovered: isUncovered || other.isUncovered)
     }
 
-    /// The pins of both, those of the first where both have one.
+    /// Returns the pins of both lists, preferring those of the first.
     private static func union(_ pins: [CanonicalPin], _ others: [CanonicalPin]) -> [CanonicalPin] {
         pins + others.filter { other in !pins.contains { $0.isSameKey(as: other) } }
     }
@@ -80,22 +80,22 @@ extension CanonicalPin {
     }
 }
 
-/// The judgements of one candidate under one store.
+/// The judgements on one candidate with one trust store.
 struct StoreJudgement: Sendable {
     let candidate: NewChain
-    /// The store's name; nil for the only one.
+    /// The name of the store, or `nil` if there is only one.
     let store: String?
-    /// Nothing when the chain is not trusted under it: why.
+    /// The reason why the chain isn't trusted with the store, or `nil` if it is.
     let untrusted: String?
     let paths: [(path: VerifiedPath, judgement: PathJudgement)]
-    /// Of a key alone, or of what needs no trust.
+    /// The judgement on a key alone, or by pins that need no trusted chain.
     let direct: PathJudgement?
 
     var judgements: [PathJudgement] { direct.map { [$0] } ?? paths.map(\.judgement) }
 }
 
 extension PlanCell {
-    /// Sums up what was judged under every store for every chain that servers may show.
+    /// Combines the judgements for all stores and for all chains that servers may serve.
     init(
         release: Int, host: Int, rule: ReleaseRule, _ stores: [StoreJudgement], names: KnownNames,
         isUncovered: Bool = false
@@ -105,7 +105,7 @@ extension PlanCell {
         pins = rule.pins
         let outcomes = stores.map { Outcome($0, rule: rule, names: names) }
         var standing = outcomes.map(\.standing).max() ?? .unpinned
-        // With roots at all under which the chain is trusted, their clients alone tell of it.
+        // If the chain is trusted with any store, the release breaks for clients with the others.
         let isTrustedSomewhere = stores.contains { $0.untrusted == nil }
         if standing == .notTrusted, isTrustedSomewhere { standing = .breaks }
         let worst = outcomes.filter { $0.standing == outcomes.map(\.standing).max() }
@@ -118,7 +118,7 @@ extension PlanCell {
         if !isEverywhere, standing == .breaks, outcomes.contains(where: \.standing.isSurvival) {
             findings.append("the others survive")
         }
-        // They say nothing where no pin counts, or none was looked at; a bypass that decided is in the finding.
+        // Remarks don't matter if no pin applies or none was checked. A bypass that decided is already in the finding.
         let isSilent = isUncovered || standing == .unpinned || standing == .off
         let remarks = rule.remarks.filter { remark in !isSilent && !findings.contains { $0.contains(remark) } }
         hasRemarks = !remarks.isEmpty
@@ -150,7 +150,7 @@ extension PlanCell {
         }
     }
 
-    /// What comes of one chain under one store.
+    /// The outcome for one chain and store.
     private struct Outcome {
         var standing: Standing
         var finding: String
@@ -210,7 +210,7 @@ extension PlanCell {
             }
         }
 
-        /// Whether these matches are enough on a path of so many certificates.
+        /// Returns whether these matches are enough on a path with this number of certificates.
         private static func holds(_ matches: [PlannedMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
             rule.requiredRoles.allSatisfy { role in
                 matches.contains { role.covers(index: $0.index, of: length) }
@@ -244,7 +244,7 @@ extension PlanCell {
     }
 }
 
-/// What is known of keys from the chains at hand: whose they are.
+/// The subjects of the keys in the given chains.
 struct KnownNames: Sendable {
     private var subjects: [SPKIFingerprint: (name: String, isAuthority: Bool)] = [:]
 
@@ -265,7 +265,7 @@ struct KnownNames: Sendable {
         certificate.subject.commonName ?? certificate.subject.description
     }
 
-    /// The pin's name, else whose key it is, else the pin.
+    /// Returns the pin's name, or else the subject of its key, or else the pin.
     func title(_ pin: CanonicalPin) -> String {
         pin.name ?? subject(of: pin).map { "CN=\($0.name)" } ?? pin.description
     }

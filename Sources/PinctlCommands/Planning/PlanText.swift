@@ -3,18 +3,18 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 
-/// How a plan reads: a matrix where it fits, then why, then what to do.
+/// The text output of a plan: a matrix if it fits, then the reasons, then the remedies.
 struct PlanText {
     let releases: [Release]
     let hosts: [PlannedHost]
     let cells: [PlanCell]
     let names: KnownNames
-    /// What the matrix may be wide.
+    /// The maximum width of the matrix.
     let columns: Int
-    /// Whether every combination is told, however many there are.
+    /// Whether every combination is listed, however many there are.
     let isVerbose: Bool
 
-    /// Combinations that survive are counted, not listed, when there are more than these in all.
+    /// The number of combinations above which those that survive are only counted.
     private static let listLimit = 100
 
     var lines: [String] {
@@ -46,7 +46,7 @@ struct PlanText {
         }
     }
 
-    /// A verdict as it stands in the matrix.
+    /// Returns the verdict as it appears in the matrix.
     private func word(_ cell: PlanCell) -> String {
         if let end = cell.end { return "until \(end.date.day)" }
         switch cell.standing {
@@ -82,12 +82,12 @@ struct PlanText {
 }
 
 extension PlanCell {
-    /// Whether a word in the matrix is not enough.
+    /// Whether the word in the matrix isn't enough.
     fileprivate var needsReason: Bool {
         standing != .survives && standing != .unpinned || end != nil || hasRemarks
     }
 
-    /// What it counts as.
+    /// The exit code that the standing leads to.
     var status: ExitCode {
         switch standing {
         case .breaks: .finding
@@ -97,7 +97,7 @@ extension PlanCell {
     }
 }
 
-/// What makes a plan's breaks go away.
+/// The remedies for the breaks of a plan.
 struct PlanRemedy {
     let releases: [Release]
     let hosts: [PlannedHost]
@@ -105,10 +105,10 @@ struct PlanRemedy {
     let names: KnownNames
     let leaf: [SPKIFingerprint]
 
-    /// One line for each way; empty when nothing breaks.
+    /// A line for each remedy, empty if nothing breaks.
     var lines: [String] { keyLines + nameLines }
 
-    /// For hosts that no new certificate is valid for.
+    /// The remedies for hosts that no new certificate is valid for.
     private var nameLines: [String] {
         let hosts = Set(cells.filter(\.isUncovered).map(\.host)).sorted().map { self.hosts[$0].title }
         guard !hosts.isEmpty else { return [] }
@@ -144,7 +144,7 @@ struct PlanRemedy {
         return lines
     }
 
-    /// The keys that every combination which breaks would take, and none that survives would miss the leaf with.
+    /// Returns the keys that every broken combination accepts and no surviving one rejects for the leaf.
     private func keys(for broken: [PlanCell]) -> [CanonicalPin] {
         guard let first = broken.first else { return [] }
         let common = broken.dropFirst().reduce(into: first.rescues) { common, cell in

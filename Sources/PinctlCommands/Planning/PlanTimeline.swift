@@ -3,18 +3,18 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 
-/// For every pin of the releases: what counts on its key, and from when that can go.
+/// A timeline with every pin of the releases, what depends on its key, and when the key can be removed.
 ///
-/// An app that is out keeps its pins. A key that it pins and that is not in use is its way back, so that it is kept until
-/// the release is retired, whether the new chain needs it or not.
+/// A shipped app keeps its pins. A pinned key that isn't in use is a way to recover, so it is kept until the release is
+/// retired, whether the new chain needs it or not.
 struct PlanTimeline {
-    /// One pin, by what it pins.
+    /// A pinned object and its uses.
     struct Entry {
         let pin: CanonicalPin
         let title: String
-        /// Releases that are out and pin it, or that survive the new chain by it.
+        /// The shipped releases that pin it or survive the new chain because of it.
         var releases: [Int] = []
-        /// Releases that break, which another chain with this key saves.
+        /// The releases that break and would be saved by another chain with this key.
         var wayBack: [Int] = []
         var hosts: Set<Int> = []
         /// Whether it matches the new chain.
@@ -23,15 +23,16 @@ struct PlanTimeline {
         var isShared = false
         /// Whether it matches the chain that is served today.
         var isNeededToday = false
-        /// The last of the days on which rules that need it end; nil when one does not.
+        /// The latest end of the rules that need it and expire, if any.
         var end: Date?
-        /// Whether some release that needs it has no end.
+        /// Whether a release that needs it never expires.
         var hasNoEnd = false
-        /// What the file of the work tree has it for, which can still be changed; nil when it is not there.
+        /// The use of the pin in the working tree's file, which can still be changed, or `nil` if the file doesn't have
+        /// it.
         var place: Place?
     }
 
-    /// What a pin is in the file that ships next, in the order of their weight.
+    /// The use of a pin in the file that ships next, in order of importance.
     enum Place: Int {
         case unneeded
         case backup
@@ -41,9 +42,9 @@ struct PlanTimeline {
     private(set) var entries: [Entry] = []
     private let releases: [Release]
     private let hosts: [PlannedHost]
-    /// Whether it was said what servers show today.
+    /// Whether the chain served today was given.
     private let knowsToday: Bool
-    /// Hosts for which the new chain is not trusted: what pins would make of it is not known.
+    /// The hosts for which the new chain isn't trusted, so that the effect of pins isn't known.
     private let untrusted: [Int]
 
     init(
@@ -69,10 +70,10 @@ struct PlanTimeline {
                     entries[place].isMatched = true
                     if !isEssential { entries[place].isShared = true }
                 }
-                // Nothing is held against the pins of rules that are over.
+                // Pins of expired rules are never checked.
                 let counts = cell.countsPins
                 if releases[cell.release].isCurrent {
-                    // What a host that the new certificate lacks needs is known when it is there.
+                    // The needs of a host that the new certificate lacks are known only once it is covered.
                     let isNeeded = isEssential || cell.standing == .depends || cell.isUncovered
                     let now = isNeeded ? Place.needed : counts && pin.isBackup ? .backup : .unneeded
                     entries[place].place = max(entries[place].place ?? now, now)
@@ -82,7 +83,7 @@ struct PlanTimeline {
             }
         }
         for cell in today {
-            // Of several that match any one could go, and not all of them: none is called free.
+            // If several pins match, any of them could be removed but not all, so none is reported as removable.
             for pin in cell.matched {
                 guard let place = places[Key(pin)] else { continue }
                 entries[place].isNeededToday = true
@@ -102,7 +103,7 @@ struct PlanTimeline {
         }
     }
 
-    /// From when the key of a pin can go, in a line.
+    /// Returns a line that says when the key of a pin can be removed.
     func moment(_ entry: Entry) -> String {
         guard untrusted.isEmpty else { return "not known: the new chain is not trusted" }
         guard entry.wayBack.isEmpty else {
@@ -118,19 +119,22 @@ struct PlanTimeline {
         return "\(retired)\(end ?? "") (\(purpose)\(hosts(entry)))\(leave(entry))"
     }
 
-    /// The pin can leave the file before its key can go; not while it is a way back, which the next release has to follow.
+    /// Returns the note that the pin can be removed from the file before its key.
+    ///
+    /// This doesn't apply while the pin is a way to recover, since the next release needs it too.
     private func leave(_ entry: Entry) -> String {
         entry.place == .unneeded ? "; out of the file that ships next \(momentInFile(entry))" : ""
     }
 
-    /// From when it can leave the file of the work tree, which no app has yet; its key may be needed for longer.
+    /// Returns when the pin can be removed from the working tree's file, which no app has yet. Its key may be needed
+    /// for longer.
     private func momentInFile(_ entry: Entry) -> String {
         switch entry.place {
         case .needed: return "not yet: \(hosts(entry)) needs it in the file that ships next"
         case .backup: return "not yet: a backup in the file that ships next"
         case .unneeded, nil: break
         }
-        // Without the chain of today, nobody knows that it does not need the pin.
+        // Without the current chain, it isn't known whether that chain needs the pin.
         let isFree = knowsToday && !entry.isNeededToday
         let when = isFree ? "now" : "when the new chain is served everywhere"
         if entry.isShared { return "\(when), while another pin that matches stays" }
@@ -180,7 +184,7 @@ extension PlanTimeline.Place: Comparable {
 }
 
 extension PlanTimeline.Entry {
-    /// Notes a release that counts on it; those of one release come one after the other.
+    /// Adds a release that depends on the pin. The cells of one release must be added consecutively.
     fileprivate mutating func hold(_ cell: PlanCell, _ rule: ReleaseRule) {
         if releases.last != cell.release { releases.append(cell.release) }
         if cell.standing == .breaks, !cell.isUncovered, wayBack.last != cell.release { wayBack.append(cell.release) }
@@ -194,6 +198,6 @@ extension PlanTimeline.Entry {
 }
 
 extension ReleaseRule {
-    /// Whether its end lets every chain in.
+    /// Whether all of the rules stop pinning when they expire.
     fileprivate var endsQuietly: Bool { rules.allSatisfy { $0.expiry?.effect == .stopPinning } }
 }

@@ -2,30 +2,30 @@ import CertificatePinning
 import CertificateTrust
 import PinDialects
 
-/// The pins of one release: what apps in the field judge by, whatever system they use.
+/// The pins of one release, as used by its apps in any system.
 struct Release: Sendable {
     enum Pins: Sendable {
-        /// This project's own, judged as its clients do.
+        /// A policy of this project, judged as its clients do.
         case policy(PinningPolicy)
         case dialect(PinDialect, CanonicalPolicy)
     }
 
-    /// The tag or the path, and in brackets the part of a file that holds several policies.
+    /// The tag or path, followed by the part in brackets if the file contains several policies.
     let name: String
-    /// The tag or the path. The users of a file with several policies have all of them.
+    /// The tag or path. Users of a file with several policies have all of them.
     let source: String
     let pins: Pins
-    /// The place of the first release with the same pins in the same words; nil for that one.
+    /// The index of the first release with the same file contents, or `nil` for that release itself.
     var original: Int?
-    /// Whether it is the file of the work tree, which can still be changed.
+    /// Whether it is the file of the working tree, which can still be changed.
     let isCurrent: Bool
-    /// How many of a hundred users have it; nil when nobody said.
+    /// The percentage of users that have it, or `nil` if not given.
     var share: Double?
-    /// The files in other systems' formats that are made of it, which are judged beside it.
+    /// The exported files in other systems' formats, which are judged too.
     var exports: [Release] = []
-    /// The rules in no system's words.
+    /// The rules in canonical form.
     private let rules: [CanonicalRule]
-    /// The same by the places where they stand.
+    /// The rules by their position in the file.
     private let rulesByPlace: [PolicyLocation?: CanonicalRule]
 
     init(name: String, of source: String? = nil, pins: Pins, isCurrent: Bool = false) {
@@ -41,7 +41,7 @@ struct Release: Sendable {
         rulesByPlace = Dictionary(rules.map { ($0.location, $0) }) { first, _ in first }
     }
 
-    /// A release with the pins of another one, which stands at a place.
+    /// Creates a release with the same pins as another, which is at index `place`.
     init(name: String, of source: String, equal other: Release, at place: Int) {
         self.name = name
         self.source = source
@@ -52,7 +52,7 @@ struct Release: Sendable {
         (rules, rulesByPlace) = (other.rules, other.rulesByPlace)
     }
 
-    /// What holds for a host.
+    /// Returns the rule for a host.
     func rule(for host: ServerName, port: Int) -> ReleaseRule {
         switch pins {
         case .policy(let policy):
@@ -66,10 +66,10 @@ struct Release: Sendable {
         }
     }
 
-    /// The hosts that its rules name, each with a port that the rule reaches.
+    /// The hosts that the rules name, each with a port that the rule covers.
     var namedHosts: [PlannedHost] { exports.flatMap(\.namedHosts) + rules.flatMap(\.namedHosts).map(\.host) }
 
-    /// Whether its files pin no host and refuse none.
+    /// Whether the files neither pin nor reject any host.
     var pinsNothing: Bool {
         guard rules.allSatisfy({ $0.mode == .off }), exports.allSatisfy(\.pinsNothing) else { return false }
         return switch pins {
@@ -78,7 +78,7 @@ struct Release: Sendable {
         }
     }
 
-    /// The same of rules whose pins count, and whether names below the host are meant too.
+    /// The hosts of rules whose pins apply, and whether the rules cover names below them.
     var pinnedHosts: [(host: PlannedHost, reachesBelow: Bool)] {
         exports.flatMap(\.pinnedHosts) + rules.filter { $0.mode != .off }.flatMap(\.namedHosts)
     }
@@ -100,17 +100,17 @@ extension CanonicalRule {
 }
 
 extension Sequence<Release> {
-    /// The users who have one of these releases, of a hundred; nobody is counted twice.
+    /// The percentage of users that have one of these releases. No user is counted twice.
     var share: Double {
         Dictionary(map { ($0.source, $0.share ?? 0) }) { first, _ in first }.values.reduce(0, +)
     }
 }
 
-/// A host that is judged: a column of the matrix.
+/// A host to judge, shown as a column of the matrix.
 struct PlannedHost: Hashable, Sendable {
     let name: ServerName
     let port: Int
-    /// What stands for it in texts, where its name is one of many: `*.example.com`.
+    /// The pattern that is shown if the hostname is one of many, such as `*.example.com`.
     var pattern: String?
 
     init(name: ServerName, port: Int, pattern: String? = nil) {
@@ -122,7 +122,7 @@ struct PlannedHost: Hashable, Sendable {
     var title: String { (pattern ?? name.description) + (port == 443 ? "" : ":\(port)") }
 }
 
-/// What holds for one host in one release.
+/// The rules for one host in one release.
 struct ReleaseRule: Sendable {
     enum System: Sendable {
         case policy(PinningPolicy, port: Int, isListed: Bool)
@@ -130,18 +130,18 @@ struct ReleaseRule: Sendable {
     }
 
     let system: System
-    /// In no system's words; empty when no rule reaches the host.
+    /// The rules in canonical form, empty if none reaches the host.
     let rules: [CanonicalRule]
-    /// Roots that count instead of the stores'.
+    /// The roots that replace those of the stores.
     let anchors: TrustStore?
 
-    /// The pins of rules that are enforced, else of those that report.
+    /// The pins of enforced rules, or of reporting rules if none is enforced.
     var pins: [CanonicalPin] {
         let enforced = rules.filter { $0.mode == .enforce }
         return (enforced.isEmpty ? rules.filter { $0.mode != .off } : enforced).flatMap(\.pins)
     }
 
-    /// Whether some rule reaches the host and its pins aren't off, or hosts that none reaches are refused.
+    /// Whether a rule with pinning on reaches the host, or hosts without a rule are rejected.
     var isPinned: Bool {
         guard rules.isEmpty else { return rules.contains { $0.mode != .off } }
         return switch system {
@@ -150,7 +150,7 @@ struct ReleaseRule: Sendable {
         }
     }
 
-    /// Of which chains its clients ask for no pin, where a setting says so.
+    /// A description of the chains for which clients require no pin, if a setting exempts any.
     var bypass: String? {
         if case .policy(let policy, _, _) = system {
             let isBypassed = policy.rules.contains { rule in
@@ -164,7 +164,7 @@ struct ReleaseRule: Sendable {
         return "no pin is needed for chains to \(sources.map(\.source).joined(separator: " or ")) roots (overridePins)"
     }
 
-    /// What a row says of clients besides its verdict.
+    /// The remarks on clients in addition to the verdict.
     var remarks: [String] {
         guard case .dialect = system, isPinned else { return [bypass].compactMap(\.self) }
         let sources = rules.compactMap(\.anchors).flatMap { $0 }.map(\.source)
@@ -183,11 +183,11 @@ struct ReleaseRule: Sendable {
         return named.isEmpty ? [.any] : PinRole.allCases.filter(named.contains)
     }
 
-    /// Whether its clients try every path before they refuse, as this project's do.
+    /// Whether clients try every path before they reject a chain, as those of this project do.
     var triesEveryPath: Bool { if case .policy = system { true } else { false } }
 }
 
 extension CanonicalPin {
-    /// Its name, or itself.
+    /// The name of the pin, or else the pin itself.
     var title: String { name ?? description }
 }

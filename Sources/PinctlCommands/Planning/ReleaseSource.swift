@@ -3,20 +3,20 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 
-/// Where releases are read from: `git:TAGGLOB:PATH`, a file, a folder of files.
+/// A reader of releases from `git:TAGGLOB:PATH`, a file or a directory of files.
 struct ReleaseReader {
-    /// The folder in which git looks for its repository.
+    /// The directory in which git looks for the repository.
     let repository: String
     let variables: [String: String]
-    /// For dialects that name none.
+    /// The host for dialects that don't name one.
     let host: String?
-    /// Which policy counts of a file that holds several; nil for each of them.
+    /// The dialect to use in a file with several policies, or `nil` for all.
     let dialect: PinDialect?
     private var files: TaggedFiles?
     private(set) var releases: [Release] = []
-    /// Releases at tags by the bytes of their file, as far as those are all there is to them.
+    /// The releases at tags by the bytes of their files, if no other files belong to them.
     private var releasesByBytes: [[[UInt8]]: Range<Int>] = [:]
-    /// What could not be read, for reports.
+    /// The sources that couldn't be read, for reports.
     private(set) var unread: [ReportEntry] = []
 
     init(repository: String, variables: [String: String], host: String?, dialect: PinDialect?) {
@@ -26,7 +26,7 @@ struct ReleaseReader {
         self.dialect = dialect
     }
 
-    /// Reads a source; what cannot be read is told, and counts as bad input.
+    /// Reads a source. Anything that can't be read is reported as bad input.
     mutating func read(_ source: String, _ console: inout Console) {
         do throws(UsageError) {
             if source.hasPrefix("git:") {
@@ -41,14 +41,14 @@ struct ReleaseReader {
         }
     }
 
-    /// Tells what cannot be read.
+    /// Reports a source that can't be read.
     private mutating func complain(_ message: String, _ source: String, _ console: inout Console) {
         let members: [(String, JSON)] = [("source", .string(source))]
         console.problem(message, .badInput, members: members)
         unread.append(ReportEntry(problem: message, members))
     }
 
-    /// Adds the policy of the work tree.
+    /// Adds the policy of the working tree.
     mutating func append(current file: PolicyFile, _ console: inout Console) {
         var release = Release(name: untaken(file.path), pins: .policy(file.policy), isCurrent: true)
         release.exports = exports(of: file, readFile, nil, &console).releases
@@ -57,7 +57,8 @@ struct ReleaseReader {
 
     private func isTaken(_ name: String) -> Bool { releases.contains { $0.source == name } }
 
-    /// The name, with a number behind it where a release before has the same: rows and shares go by names.
+    /// Returns the name, with a number if an earlier release has the same, because rows and shares are identified by
+    /// name.
     private func untaken(_ name: String) -> String {
         guard isTaken(name) else { return name }
         var number = 2
@@ -69,8 +70,8 @@ struct ReleaseReader {
         try InputFile.contents(ofFile: path, limit: TaggedFiles.maximumSize)
     }
 
-    /// The files that a policy exports, and their bytes. What cannot be read is told; a file that is not at a tag is no
-    /// part of that release.
+    /// Returns the files that a policy exports, and their bytes. Unreadable files are reported. A file that doesn't
+    /// exist at a tag isn't part of that release.
     private mutating func exports(
         of file: PolicyFile, _ read: (String) throws(InputFileError) -> [UInt8], _ tag: String?,
         _ console: inout Console
@@ -80,7 +81,7 @@ struct ReleaseReader {
         for export in file.exports {
             do throws(UsageError) {
                 let exported = try ExportedFile(export)
-                // Swift is compiled into a program, and only written.
+                // Swift is compiled into a program and can only be written.
                 guard exported.dialect != .swift else { continue }
                 let bytes: [UInt8]
                 do throws(InputFileError) {
@@ -127,7 +128,7 @@ struct ReleaseReader {
             throw .unusable(["\(source): \(error)"])
         }
         var absent: [String] = []
-        // Where rules stand is told with the path.
+        // The positions of rules include the path, so releases are shared only within one source.
         releasesByBytes = [:]
         for tag in tags {
             let bytes: [UInt8]
@@ -206,7 +207,7 @@ struct ReleaseReader {
         guard count > 0 else { throw .unusable(["\(folder): no file in it is in a dialect that is recognized"]) }
     }
 
-    /// Adds the releases at these places once more, of another source.
+    /// Adds the releases at these indices again, from another source.
     private mutating func append(equalTo known: Range<Int>, as source: String) {
         for place in known {
             let other = releases[place]
@@ -216,15 +217,17 @@ struct ReleaseReader {
         }
     }
 
-    /// Adds a release of the work tree.
+    /// Adds a release of the working tree.
     private mutating func append(
         _ name: String, _ path: String, _ bytes: [UInt8], _ console: inout Console
     ) throws(UsageError) {
         _ = try append(name, path, bytes, in: nil, tag: nil, &console, readFile)
     }
 
-    /// Adds a release, or one for each policy of its file; the files that a policy names are read from `folder`, those
-    /// that it exports by `read`. Returns the bytes of the exported files.
+    /// Adds a release, or one for each policy in its file.
+    ///
+    /// Files that a policy refers to are read from `folder`, and exported files with `read`. Returns the bytes of the
+    /// exported files.
     private mutating func append(
         _ title: String, _ path: String, _ bytes: [UInt8], in folder: PolicyFolder?, tag: String?,
         _ console: inout Console, _ read: (String) throws(InputFileError) -> [UInt8]
@@ -239,7 +242,7 @@ struct ReleaseReader {
             var read: [Release] = []
             for dialect in dialects {
                 let reading = try DialectInput(path, bytes, dialect, host: host).reading
-                // Judging all alternatives of a program as one rule would accept what each of them refuses.
+                // Combining the alternatives of a program into one rule would accept keys that each of them rejects.
                 if let obstacle = reading.obstacle { throw .unusable(["\(obstacle)"]) }
                 let title = dialect.title(ofPolicyIn: name, among: dialects)
                 read.append(Release(name: title, of: name, pins: .dialect(dialect, reading.policy)))
@@ -269,7 +272,7 @@ struct ReleaseReader {
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder
     }
 
-    /// Notes how many users have each release.
+    /// Sets the share of users of each release.
     mutating func assign(_ shares: [(name: String, share: Double)]) throws(UsageError) {
         for (name, share) in shares {
             let places = releases.indices.filter { releases[$0].source == name }
@@ -278,7 +281,7 @@ struct ReleaseReader {
             }
             for place in places { releases[place].share = share }
         }
-        // Of shares with decimals the sum is not exact.
+        // The sum of shares with decimals isn't exact.
         let sum = releases.share
         guard sum < 100.005 else {
             throw .invalidValue(

@@ -1,7 +1,7 @@
 import Synchronization
 import TLSTransport
 
-/// Keeps connections apart, so that no more than some begin in a second: each in its turn, evenly.
+/// A limiter that spaces connections evenly so that at most a given number begin per second.
 final class ConnectionRate: Sendable {
     private let pause: Duration
     private let next: Mutex<ContinuousClock.Instant>
@@ -11,7 +11,7 @@ final class ConnectionRate: Sendable {
         next = Mutex(.now)
     }
 
-    /// Waits for a turn and says how long that took; at once when the task is cancelled.
+    /// Waits for the next turn and returns how long that took. Returns at once if the task is cancelled.
     func turn() async -> Duration {
         let now = ContinuousClock.now
         let turn = next.withLock { next in

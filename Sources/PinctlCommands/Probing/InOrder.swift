@@ -1,10 +1,10 @@
 import CertificateTrust
 
-/// Does `work` for several elements at a time, and hands out the results in the order of the elements, each as soon as
-/// those before it are there.
+/// Runs `work` for several elements at a time and passes the results to `each` in the order of the elements, as soon as
+/// possible.
 ///
-/// `next` brings more elements whenever those it brought have begun, and none at the end; it may take its time while
-/// results come. One slow element holds back at most `window` others, so that what is kept is bounded.
+/// `next` is called for more elements when all earlier ones have started, and returns none at the end. It may suspend
+/// while results arrive. A slow element holds back at most `window` others, so that memory is bounded.
 func inOrder<Element: Sendable, Result: Sendable>(
     _ next: @escaping @Sendable () async -> [Element], atOnce limit: Int, window: Int,
     work: @escaping @Sendable (Element) async -> Result, each: (Result) -> Void
@@ -46,13 +46,13 @@ func inOrder<Element: Sendable, Result: Sendable>(
     }
 }
 
-/// What happens while work is done in order.
+/// An event while work is done in order.
 private enum InOrderEvent<Element: Sendable, Result: Sendable>: Sendable {
     case elements([Element])
     case result(Int, Result)
 }
 
-/// The same for elements that are all there.
+/// Runs `work` for elements that are all available from the start.
 func inOrder<Element: Sendable, Result: Sendable>(
     _ elements: [Element], atOnce limit: Int = 16, work: @escaping @Sendable (Element) async -> Result,
     each: (Result) -> Void

@@ -1,39 +1,40 @@
 import CertificateTrust
 import TLSTransport
 
-/// What one handshake with a server brought.
+/// The outcome of one handshake with a server.
 struct Probe: Sendable {
     typealias Key = ServerKeyKind
 
     let target: Target
-    /// The address that was reached, or tried, `192.0.2.1:443`; nil when there is none.
+    /// The address that was reached or tried, such as `192.0.2.1:443`, or `nil` if there is none.
     let address: String?
-    /// Nil for whichever key the server shows.
+    /// The kind of key that was requested, or `nil` for the server's choice.
     var key: Key?
     let outcome: Result<ServedChain, TransportError>
-    /// From the first byte to the verdict on the connection.
+    /// The time from the start of the first attempt to the outcome, including retries and the rate limit.
     let duration: Duration
-    /// How often it was connected, or tried to.
+    /// The number of connection attempts.
     var tries = 1
 }
 
-/// What a server showed.
+/// The chain that a server sent.
 struct ServedChain: Sendable {
     let presented: PresentedChain
-    /// `TLSv1.3` (`SSL_get_version`).
+    /// The TLS version, such as `TLSv1.3` (`SSL_get_version`).
     let version: String
-    /// `TLS_AES_256_GCM_SHA384` (`SSL_CIPHER_get_name`).
+    /// The cipher suite, such as `TLS_AES_256_GCM_SHA384` (`SSL_CIPHER_get_name`).
     var cipherSuite = ""
-    /// The stapled OCSP response, DER (RFC 6066, section 8); nil without one, or where none was asked for.
+    /// The DER-encoded stapled OCSP response (RFC 6066, section 8), or `nil` if none was requested or sent.
     var staple: [UInt8]?
-    /// What became of the client's certificate; nil where there is none to show.
+    /// The outcome for the client certificate, or `nil` if there is none to send.
     var identity: PendingConnection.IdentityOutcome?
 }
 
 extension [Probe] {
-    /// Without handshakes for one kind of key that the server ended where it showed the other: dovecot and slapd have no
-    /// alert for a kind that they lack. To look at what there is that is no failure; whoever has to know of both kinds
-    /// cannot take it for an answer.
+    /// The probes without lost handshakes for one kind of key if the server has the other.
+    ///
+    /// dovecot and slapd close the connection without an alert if they lack a kind of key. Commands that only list a
+    /// server's keys don't count that as a failure. Commands that need an answer for both kinds must not use this.
     var withoutEndedBesides: [Probe] {
         let shown = filter { if case .success = $0.outcome { true } else { false } }
         return filter { probe in

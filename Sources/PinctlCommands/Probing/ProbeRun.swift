@@ -2,14 +2,14 @@ import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// All that is done to ask one target, within one time limit.
+/// The connections to one target, within one time limit.
 struct ProbeRun: Sendable {
     private let target: Target
     private let settings: ProbeSettings
     private let rate: ConnectionRate?
     private let start: ContinuousClock.Instant
 
-    /// The time begins here.
+    /// Creates a run, whose time limit starts now.
     init(_ target: Target, _ settings: ProbeSettings, _ rate: ConnectionRate?) {
         self.target = target
         self.settings = settings
@@ -17,12 +17,12 @@ struct ProbeRun: Sendable {
         start = .now
     }
 
-    /// Handshakes of one target at a time.
+    /// The maximum number of addresses of a target that are probed at a time.
     private static let limit = 16
-    /// How long a server may take to refuse a client's certificate: TLS 1.3 says so behind the handshake.
+    /// The time that a server may take to reject the client certificate, which happens after the handshake in TLS 1.3.
     private static let patience = Duration.seconds(1)
 
-    /// One probe for each address and key.
+    /// Returns one probe for each address and key.
     func probes(keys: CheckSettings.Keys, atEach: Bool) async -> [Probe] {
         guard atEach else { return await probes(keys: keys, at: nil) }
         let addresses: [SocketAddress]
@@ -53,9 +53,10 @@ struct ProbeRun: Sendable {
         async let rsa = probe(.rsa, at: address)
         let both = [await probe(.ecdsa, at: address), await rsa]
         let there = both.filter { !$0.isWithoutKey }
-        // Neither: another kind still, or a failure that looks the same.
+        // The server has neither kind of key, so it may have another, or it failed in a way that looks the same.
         guard var first = there.first else { return [await probe(nil, at: address)] }
-        // Who was not spoken to at all has shown no lack of either.
+        // If both handshakes failed for other reasons, nothing is known about either kind of key, so one failure is
+        // enough.
         guard there.count < 2 || there.contains(where: \.isAnswered) else {
             first.key = nil
             return [first]
@@ -63,10 +64,10 @@ struct ProbeRun: Sendable {
         return there
     }
 
-    /// One handshake, tried again where nobody answers.
+    /// Runs a handshake, with retries if the server doesn't answer.
     private func probe(_ key: Probe.Key?, at address: SocketAddress?) async -> Probe {
         let began = ContinuousClock.now
-        // Waiting for a turn is nobody's slowness.
+        // The time spent waiting for a turn doesn't count toward the limit.
         var start = start
         var tries = 0
         while true {
@@ -81,7 +82,7 @@ struct ProbeRun: Sendable {
             } catch let failure {
                 error = failure
             }
-            // Descriptors come back as other connections end, and to wait for them is no try.
+            // Descriptors become free when other connections end, and waiting for one isn't an attempt.
             if error.isExhausted { tries -= 1 }
             let pause = error.isExhausted ? Duration.milliseconds(50) : .milliseconds(100 << min(max(tries - 1, 0), 4))
             let rest = settings.dialing.totalTimeout - (.now - start)
@@ -121,7 +122,7 @@ extension Probe {
         if case .success = outcome { true } else { false }
     }
 
-    /// Whether the server has no key of the kind that it was asked for.
+    /// Whether the server has no key of the requested kind.
     fileprivate var isWithoutKey: Bool {
         if case .failure(.otherKey) = outcome { true } else { false }
     }
@@ -132,7 +133,7 @@ extension TransportError {
         if case .exhausted("a socket", _) = self { true } else { false }
     }
 
-    /// Whether it is of the kind that passes: nobody answered, or this side had nothing left to ask with.
+    /// Whether the error may be temporary: the server didn't answer, or this process was out of descriptors.
     fileprivate var isWorthTrying: Bool {
         switch self {
         case .unreachable, .timedOut(.connect, _, _): true
@@ -140,7 +141,7 @@ extension TransportError {
         }
     }
 
-    /// The address that was tried last.
+    /// The last address that was tried.
     fileprivate var lastAddress: String? {
         if case .unreachable(_, let attempts) = self { attempts.last?.address } else { nil }
     }

@@ -2,33 +2,33 @@ import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// How servers are asked: what ``Flag/probing`` says.
+/// The settings of the flags in ``Flag/probing``.
 struct ProbeSettings: Sendable {
     var dialing = DialOptions()
-    /// Nil where the command line does not say: the rule may.
+    /// The kinds of key to request, or `nil` if the command line doesn't say, in which case the rule decides.
     var keys: CheckSettings.Keys?
     var allAddresses = false
     var startTLS: StartTLSProtocol?
     var proxy: CleartextProxy?
     var identity: ClientIdentity?
-    /// Where to connect for a name and a port that a target gives without an address.
+    /// The addresses to connect to for hosts and ports of targets without an address.
     var routes: [Endpoint: Route] = [:]
-    /// Tries after the first, where nobody answers.
+    /// The number of retries if a server doesn't answer.
     var retries = 2
-    /// Connections that may begin in a second.
+    /// The maximum number of connections to begin per second.
     var rate: Double?
-    /// Targets at a time.
+    /// The number of targets to connect to at a time.
     var jobs = 64
 
-    /// `password` opens the key of `--cert`; nil reads what the flags name.
+    /// Parses the flags. `password` opens the key of `--cert`; if it is `nil`, the password is read as the flags say.
     init(_ arguments: Arguments, password: KeyPassword? = nil) throws(UsageError) {
         dialing.totalTimeout = try arguments.seconds(.timeout, default: 10)
         dialing.connectTimeout = try arguments.seconds(.connectTimeout, default: 5)
-        // The whole is what is limited.
+        // Only the total time is limited.
         dialing.resolveTimeout = dialing.totalTimeout
         dialing.handshakeTimeout = dialing.totalTimeout
         dialing.requestsStaple = true
-        // Mail servers refuse names of other protocols (RFC 7301, section 3.2), and all take none.
+        // Mail servers reject ALPN names of other protocols (RFC 7301, section 3.2), and all servers accept no ALPN.
         dialing.applicationProtocols = []
         dialing.minimumVersion = try arguments.version(.minimumTLS) ?? .tls12
         dialing.maximumVersion = try arguments.version(.maximumTLS)
@@ -57,7 +57,7 @@ struct ProbeSettings: Sendable {
         jobs = try arguments.count(.jobs, in: 1...100_000) ?? jobs
     }
 
-    /// `HOST:PORT:ADDRESS`, as curl has it; an IPv6 address stands in brackets or not.
+    /// Parses `HOST:PORT:ADDRESS`, as in curl. Brackets around an IPv6 address are optional.
     private static func route(_ text: String) throws(UsageError) -> (Endpoint, Route) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let name = try? ServerName(String(parts[0])), let port = UInt16(parts[1]), port > 0,
@@ -71,7 +71,7 @@ struct ProbeSettings: Sendable {
 }
 
 extension Arguments {
-    /// The word of a flag that knows only some.
+    /// Returns the value of a flag with a fixed set of values.
     fileprivate func choice(_ flag: Flag) throws(UsageError) -> String? {
         guard let word = self[flag] else { return nil }
         guard case .choice(_, let known) = flag.value, !known.contains(word) else { return word }
@@ -127,7 +127,8 @@ extension Arguments {
         guard !text.utf8.contains(UInt8(ascii: "@")) else {
             throw .invalidValue(.proxy, reason: "a login does not stand in the URL: give --proxy-login FILE")
         }
-        // By bytes: other characters than ASCII's letters have a small form there too, and marks join what they follow.
+        // Bytes are compared, because some non-ASCII characters have ASCII letters as their lower case, and combining
+        // marks join the character before them.
         guard let (scheme, kind) = Self.proxyKinds.first(where: { Self.begins(text, with: $0.scheme) }),
             case let rest = String(decoding: text.utf8.dropFirst(scheme.utf8.count), as: UTF8.self),
             let way = try? Target(String(rest.prefix { $0 != "/" })).endpoint
@@ -143,7 +144,7 @@ extension Arguments {
         return CleartextProxy(kind, host: way.name, port: way.port, login: try proxyLogin(for: kind))
     }
 
-    /// Whether a text begins with a scheme, which is in small letters, in whatever letters.
+    /// Returns whether a text begins with a lowercase scheme, ignoring case.
     private static func begins(_ text: String, with scheme: String) -> Bool {
         text.utf8.count >= scheme.utf8.count
             && zip(text.utf8, scheme.utf8).allSatisfy { given, wanted in
@@ -153,7 +154,7 @@ extension Arguments {
 
     private func proxyLogin(for kind: CleartextProxy.Kind) throws(UsageError) -> CleartextProxy.Login? {
         guard let bytes = try secret(.proxyLogin)?.bytes else { return nil }
-        // By bytes: a mark behind the colon would make another character of it.
+        // Bytes are compared, because a combining mark after the colon would join it.
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
             throw .invalidValue(.proxyLogin, reason: "the first line has no colon: write USER:PASSWORD")
         }
@@ -183,7 +184,7 @@ extension Arguments {
             return nil
         }
         let password = if let password { password } else { try self.password() }
-        // What wipes it goes last.
+        // The password is wiped when it is released, so it must be kept alive until here.
         defer { withExtendedLifetime(password) {} }
         do throws(ClientIdentityError) {
             return try ClientIdentity(

@@ -2,22 +2,22 @@ import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// Asks servers for their chains. Nothing is judged, and no more is sent than a handshake.
+/// A client that fetches chains from servers. It evaluates nothing, and sends only a handshake.
 struct ServerProbe: Sendable {
-    /// What the command line asks for.
+    /// The settings of the command line.
     let settings: ProbeSettings
     private let rate: ConnectionRate?
 
-    /// By the flags of ``Flag/probing``; a password that was read already is not read again.
+    /// Creates a probe from the flags in ``Flag/probing``. A password that was already read isn't read again.
     init(_ arguments: Arguments, password: KeyPassword? = nil) throws(UsageError) {
         settings = try ProbeSettings(arguments, password: password)
         rate = settings.rate.map(ConnectionRate.init)
     }
 
-    /// Shakes hands as often as it takes: for each key, at each address. At least one probe.
+    /// Runs a handshake for each key at each address, and returns at least one probe.
     ///
-    /// `keys` and `allAddresses` are what a rule asks for; the command line's go before them. A kind of key that a
-    /// server does not have is no probe where both were asked for and it has the other.
+    /// `keys` and `allAddresses` are the settings of a rule, which the command line overrides. If both kinds of key are
+    /// requested and the server has only one, there is no probe for the other.
     func probes(
         of target: Target, keys: CheckSettings.Keys = .auto, allAddresses: Bool = false
     ) async -> [Probe] {
@@ -25,7 +25,7 @@ struct ServerProbe: Sendable {
         return await ProbeRun(located(target), settings, rate).probes(keys: settings.keys ?? keys, atEach: asked)
     }
 
-    /// The target with what the command line says about the way to it.
+    /// Returns the target with the address and STARTTLS protocol of the command line, if it has none of its own.
     private func located(_ target: Target) -> Target {
         var target = target
         if target.endpoint.route == nil { target.endpoint.route = settings.routes[target.endpoint] }

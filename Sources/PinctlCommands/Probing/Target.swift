@@ -1,10 +1,10 @@
 package import CertificateTrust
 package import TLSTransport
 
-/// One server to ask: where it is, the name it must prove, and how it turns to TLS.
+/// A server to connect to: its address, the hostname to verify, and the way it starts TLS.
 package struct Target: Sendable, Hashable {
     package var endpoint: Endpoint
-    /// The protocol that the server begins with; nil for TLS from the first byte.
+    /// The protocol that the server speaks before TLS, or `nil` for TLS from the first byte.
     package var startTLS: StartTLSProtocol?
 
     package init(_ endpoint: Endpoint, startTLS: StartTLSProtocol? = nil) {
@@ -14,14 +14,14 @@ package struct Target: Sendable, Hashable {
 }
 
 extension Target: CustomStringConvertible {
-    /// As it may be given again: `api.example.com:443`, `smtp://mail.example.com:25`.
+    /// The target as it can be given again: `api.example.com:443`, `smtp://mail.example.com:25`.
     package var description: String {
         (startTLS.map { "\($0.rawValue)://" } ?? "") + endpoint.description
     }
 }
 
 extension Target {
-    /// `pinctl help targets`.
+    /// The lines of `pinctl help targets`.
     static let grammar = [
         "host                     port 443",
         "host:port",
@@ -36,12 +36,12 @@ extension Target {
         "host:443@192.0.2.1       connect to that address and expect the certificate of host; it may have a :port",
     ]
 
-    /// Schemes with TLS from the first byte, and their ports.
+    /// The schemes with TLS from the first byte, and their ports.
     private static let implicit: [String: UInt16] = [
         "https": 443, "smtps": 465, "imaps": 993, "pop3s": 995, "ldaps": 636, "ftps": 990, "nntps": 563,
     ]
 
-    /// Parses a target of the command line by the grammar above.
+    /// Parses a target according to the grammar above.
     package init(_ text: String) throws(TargetError) {
         var rest = text[...]
         var port: UInt16 = 443
@@ -56,7 +56,7 @@ extension Target {
                 throw .scheme(scheme)
             }
             rest = text[range.upperBound...].prefix { !"/?#".contains($0) }
-            // In what is pasted from a browser, a user stands there.
+            // In a URL pasted from a browser, the text before the @ is a user.
             guard scheme != "https" || !rest.contains("@") else { throw .userPart }
         }
         let parts = rest.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
@@ -68,7 +68,7 @@ extension Target {
         }
     }
 
-    /// The same, for an operand or the value of a flag.
+    /// Parses a target that is an operand or the value of a flag.
     init(argument text: String) throws(UsageError) {
         do throws(TargetError) {
             try self.init(text)
@@ -82,7 +82,7 @@ extension Target {
     ) throws(TargetError) -> (ServerName, UInt16) {
         var host = text
         var port = defaultPort
-        // More than one colon without brackets is an IPv6 address, which then has no port.
+        // More than one colon without brackets is an IPv6 address without a port.
         let isBareIPv6 = !text.hasPrefix("[") && text.count { $0 == ":" } > 1
         if !isBareIPv6, !text.hasSuffix("]"), let colon = text.lastIndex(of: ":") {
             host = text[..<colon]
@@ -100,7 +100,7 @@ extension Target {
     }
 }
 
-/// Why a text is no target.
+/// A reason why a text isn't a target.
 package enum TargetError: Error, Hashable, Sendable {
     case scheme(String)
     case userPart

@@ -1,7 +1,8 @@
 import TLSTransport
 
 extension TransportError {
-    /// Why there is no chain, in a word that stays the same across versions: many hosts share it.
+    /// The reason why there is no chain, as a stable word that doesn't change between versions and that many hosts
+    /// share.
     var reasonWord: String {
         switch self {
         case .unresolvable: "not-resolved"

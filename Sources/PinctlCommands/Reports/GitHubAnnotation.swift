@@ -1,14 +1,16 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Commands to GitHub's runner that put remarks at lines of files. It shows ten of each kind for a step, so the worst come
-/// first, and of several for one cause the first.
+/// A writer of workflow commands that annotate lines of files on GitHub.
+///
+/// GitHub shows ten annotations of each kind for a step. The most severe come first, and only the first for each cause
+/// is written.
 enum GitHubAnnotation {
-    /// What is shown of the summary of a step, in bytes.
+    /// The maximum size of a step summary in bytes.
     static let summaryLimit = 1 << 20
 
     private static let shownLimit = 10
-    /// Characters of a remark; it is read beside a line of code.
+    /// The maximum length of an annotation in characters, since it is shown next to a line of code.
     private static let textLimit = 2_000
 
     static func lines(for report: Report) -> [String] {
@@ -20,7 +22,7 @@ enum GitHubAnnotation {
             let group = entry.group.flatMap { groups[$0] }
             switch entry.outcome {
             case .failed, .notTrusted, .couldNotCheck, .badInput:
-                // More than are shown of one rank cannot be among those that are.
+                // Further annotations of one rank can't be among those shown.
                 guard errors.count(where: { $0.rank == entry.outcome.rank }) < shownLimit else { continue }
                 if let group, !seen.insert(group.key).inserted { continue }
                 let others = (group?.count ?? 1) - 1
@@ -64,9 +66,9 @@ enum GitHubAnnotation {
         return head.endIndex == text.unicodeScalars.endIndex ? text : String(Substring(head)) + "…"
     }
 
-    /// What may stand behind the two colons.
+    /// Escapes text for use after the two colons.
     private static func data(_ text: String) -> String { escaped(text, ["%": "%25", "\r": "%0D", "\n": "%0A"]) }
 
-    /// What may stand behind `title=`.
+    /// Escapes text for use after `title=`.
     private static func property(_ text: String) -> String { escaped(data(text), [":": "%3A", ",": "%2C"]) }
 }

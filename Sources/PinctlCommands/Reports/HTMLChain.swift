@@ -1,7 +1,7 @@
 import CertificateTrust
 
-/// A chain as boxes: the leaf, what signed it, the root, each with the pin that matched there, and beside them the pins of
-/// the rule that matched nowhere.
+/// A drawing of a chain as boxes from the leaf to the root, each with the pin that matched there. The rule's pins that
+/// match nothing are shown beside it.
 enum HTMLChain {
     static func write(_ entry: ReportEntry, to page: inout String) {
         let unmatched = entry.pins.filter { !$0.isMatched }

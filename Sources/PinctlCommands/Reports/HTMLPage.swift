@@ -1,9 +1,9 @@
 import CertificateTrust
 import FoundationEssentials
 
-/// What every page of `--report html` has: its looks and its filter.
+/// The style and script of every page of `--report html`.
 enum HTMLPage {
-    /// What the page's policy calls a style or a script (CSP Level 3, section 2.3.1).
+    /// Returns the hash of a style or script for the page's content security policy (CSP Level 3, section 2.3.1).
     static func hash(_ text: String) -> String {
         let bytes = Array(text.utf8)
         return "sha256-\(Data(sha256Digest(bytes.span)).base64EncodedString())"
@@ -107,7 +107,8 @@ enum HTMLPage {
 
         """
 
-    /// Hides what the form does not ask for. It writes no markup: texts of the report stay texts.
+    /// A script that hides the entries that don't match the filter form. It never writes markup, so texts in the report
+    /// stay text.
     static let script = """
 
         "use strict";

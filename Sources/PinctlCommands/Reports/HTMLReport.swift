@@ -2,8 +2,10 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// One page for people. Nothing is loaded from anywhere, and the page's own policy lets nothing else run than the filter
-/// that is written here; without it everything can be read all the same.
+/// A report as a single HTML page.
+///
+/// The page loads nothing, and its content security policy allows only the filter script contained in it. Without the
+/// script, everything is still readable.
 enum HTMLReport {
     static func text(_ report: Report) -> String {
         let sections = report.sections
@@ -65,7 +67,7 @@ enum HTMLReport {
         page += "</header>\n"
     }
 
-    /// Shown by the script, which it is of no use without.
+    /// Writes the filter form, which is hidden until the script shows it.
     private static func filter(_ report: Report, to page: inout String) {
         page += "<form id=\"filter\" role=\"search\" hidden>\n<label for=\"text\">Show what has</label>\n"
         page += "<input id=\"text\" type=\"search\" placeholder=\"a host, a name, a pin\" autocomplete=\"off\">\n"
@@ -87,7 +89,7 @@ enum HTMLReport {
             page += "<p class=\"do\"><b>To do:</b> \(markup(group.remedy))</p>\n"
         }
         for (place, index) in section.entries.enumerated() {
-            // Somebody who opens the page for a failure wants to see one.
+            // The first failures are open, since they are the reason to look at the page.
             let isOpen = place == 0 && section.outcome.isFailure && number < openLimit
             write(report.entries[index], isOpen: isOpen, to: &page)
         }
@@ -129,7 +131,7 @@ enum HTMLReport {
         page += "</div>\n</details>\n"
     }
 
-    /// A shape for each outcome, so that none is told by its colour; the word stands beside it.
+    /// Returns a different shape for each outcome, so that none depends on color alone. The word is next to it.
     static func mark(_ outcome: ReportEntry.Outcome) -> String {
         let shape =
             switch outcome {
@@ -148,7 +150,7 @@ enum HTMLReport {
         "<span class=\"badge \(tint(outcome))\">\(mark(outcome)) \(outcome.words)</span>"
     }
 
-    /// The class that has the colour.
+    /// Returns the class that sets the color.
     static func tint(_ outcome: ReportEntry.Outcome) -> String {
         switch outcome {
         case .ok: "good"

@@ -1,6 +1,6 @@
 import CertificatePinning
 
-/// The document of `--json`, byte for byte, so that it serves as a baseline.
+/// A writer of the same document as `--json`, byte for byte, so that it can serve as a baseline.
 enum JSONReport {
     static func text(_ report: Report) -> String {
         var text = Console.documentHead(schema: "pinctl.\(report.command)/1")

@@ -2,9 +2,10 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// The XML of Ant's JUnit task, as Surefire extended it: what Jenkins and GitLab read. A suite for each policy or file, a
-/// case for each thing that was looked at. Cases have no properties there, so warnings are properties of their suite, and
-/// stand in the output of their case too.
+/// A writer of the XML of Ant's JUnit task with the extensions of Surefire, which Jenkins and GitLab read.
+///
+/// Each policy or file is a suite, and each entry is a case. Cases can't have properties in this format. Warnings are
+/// therefore properties of their suite, and also part of the output of their case.
 enum JUnitReport {
     static func text(_ report: Report) -> String {
         let suites = suites(of: report)
@@ -85,7 +86,7 @@ enum JUnitReport {
         return "tests=\"\(entries.count)\" failures=\"\(failures)\" errors=\"\(errors)\" time=\"\(seconds(time))\""
     }
 
-    /// `0.041`.
+    /// Formats a duration in seconds, such as `0.041`.
     private static func seconds(_ duration: Duration?) -> String {
         let milliseconds = (duration ?? .zero).wholeMilliseconds
         let digits = String(milliseconds % 1_000)
@@ -94,14 +95,14 @@ enum JUnitReport {
 }
 
 extension ReportEntry {
-    /// Its warnings; what is a warning as a whole is one too.
+    /// The warnings of the entry, including the entry itself if its outcome is a warning.
     var allWarnings: [(identifier: String, text: String)] {
         outcome == .warning && warnings.isEmpty ? [(verdict, finding)] : warnings
     }
 }
 
 extension Duration {
-    /// Whole milliseconds, 0 for less than nothing.
+    /// The duration in whole milliseconds, or 0 if it is negative.
     var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0, seconds < 1 << 40 else { return 0 }

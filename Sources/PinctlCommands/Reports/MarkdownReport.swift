@@ -2,12 +2,12 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// Markdown as GitHub and GitLab show it: the verdict, what failed by cause, then the details, folded.
+/// A writer of Markdown for GitHub and GitLab: the verdict, the failures by cause, then the details, folded.
 ///
-/// All text that comes from elsewhere is in code spans and code blocks: the one place where neither reads markup, HTML,
-/// links, mentions or references into it.
+/// All external text is in code spans and code blocks, the only places where neither site interprets markup, HTML,
+/// links, mentions or references.
 enum MarkdownReport {
-    /// `limit` is in bytes; what does not fit is left out by whole entries, which the end says.
+    /// Returns the report with at most `limit` bytes. Only whole entries are left out, and the end says how many.
     static func text(_ report: Report, limit: Int = .max) -> String {
         guard limit >= 2 * Page.reserve else { return "" }
         var page = Page(limit: limit)
@@ -58,7 +58,7 @@ enum MarkdownReport {
         }
     }
 
-    /// A code span. What would end it, or the cell of a table around it, is escaped for display.
+    /// Returns a code span. Characters that would end it, or the table cell around it, are escaped.
     private static func span(_ text: String) -> String {
         let visible = visibleText(text)
         guard !visible.isEmpty else { return "" }
@@ -76,7 +76,7 @@ enum MarkdownReport {
         return escaped + "`"
     }
 
-    /// More backticks than stand in a row in any of the lines.
+    /// Returns a fence with more backticks than any run of backticks in the lines.
     private static func fence(around lines: [String]) -> String {
         var longest = 2
         for line in lines {
@@ -89,7 +89,7 @@ enum MarkdownReport {
         return String(repeating: "`", count: longest + 1)
     }
 
-    /// A text up to a limit.
+    /// A text with a maximum size.
     private struct Page {
         private(set) var body = ""
         private var room: Int
@@ -97,7 +97,7 @@ enum MarkdownReport {
         private var detailsLeftOut = 0
         private var isFull = false
 
-        /// What the end needs, and what closes an open fold.
+        /// The number of bytes reserved for the closing text and the end of an open fold.
         static let reserve = 512
 
         init(limit: Int) {
@@ -112,14 +112,14 @@ enum MarkdownReport {
             return body + "\nLeft out here, as a summary may not be longer: \(end.joined(separator: " and ")).\n"
         }
 
-        /// What stands around entries; nothing more once something was left out.
+        /// Adds text other than entries, unless something was already left out.
         mutating func add(_ text: String) { if !isFull { _ = put(text) } }
 
         mutating func addEntry(_ text: String) { if isFull || !put(text) { leftOut += 1 } }
 
         mutating func addDetails(_ text: String) { if isFull || !put(text) { detailsLeftOut += 1 } }
 
-        /// What is folded away behind a summary; what closes it is from the reserve.
+        /// Adds content folded under a summary. The reserve covers the closing tag.
         mutating func fold(_ summary: String, _ content: (inout Page) -> Void) {
             let isOpen = !isFull && put("<details><summary>\(summary)</summary>\n\n")
             content(&self)
@@ -139,7 +139,7 @@ enum MarkdownReport {
     }
 }
 
-/// `1,700`.
+/// Formats a number with commas, such as `1,700`.
 func grouped(_ number: Int) -> String {
     var digits = Array(String(number))
     for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }

@@ -1,7 +1,8 @@
 import CertificateTrust
 
-/// A stranger's text for XML and HTML, inside an element or an attribute: what is invisible, or may not stand in XML, is
-/// escaped for display first, the line break too.
+/// Escapes external text for use in an element or attribute of XML or HTML.
+///
+/// Invisible characters, line breaks and characters that XML doesn't allow are first replaced with visible escapes.
 func markup(_ text: String) -> String {
     let visible = visibleText(text)
     guard visible.utf8.contains(where: isMarkup) else { return visible }
@@ -20,7 +21,7 @@ func markup(_ text: String) -> String {
     return String(decoding: escaped, as: UTF8.self)
 }
 
-/// The same for several lines, which stay lines.
+/// Escapes several lines, which stay separate lines.
 func markup(lines: [String]) -> String { lines.map(markup).joined(separator: "\n") }
 
 private func isMarkup(_ byte: UInt8) -> Bool {
@@ -30,8 +31,7 @@ private func isMarkup(_ byte: UInt8) -> Bool {
     }
 }
 
-/// A text in which some scalars stand as something else. A line end of two scalars is one character, so that these are
-/// not what is looked for.
+/// Replaces some scalars of a text. It works on scalars because a CR LF line end is a single character.
 func escaped(_ text: String, _ escapes: [Unicode.Scalar: String]) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

@@ -2,9 +2,10 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// The text exposition format of Prometheus, for the node exporter's textfile collector. Each series stands once, in an
-/// order that does not depend on that of the run. Where a host was looked at several times, a metric of the host tells the
-/// worst look, as its help says.
+/// A writer of the Prometheus text exposition format, for the node exporter's textfile collector.
+///
+/// Each series appears once, in an order that doesn't depend on the order of the run. If a host was checked several
+/// times, a metric for the host has the value of the worst check, as its help text says.
 enum PrometheusReport {
     static func text(_ report: Report) -> String {
         var text = ""
@@ -53,7 +54,7 @@ enum PrometheusReport {
             "pinctl_cert_not_after_timestamp_seconds", "The end of the certificate that ends first in this role.")
         var key = Family("pinctl_spki_info", "A key on the verified path of the host; always 1.")
         var duration = Family("pinctl_check_duration_seconds", "What a look at a host took.")
-        // What is no target is no host either.
+        // Input that isn't a target isn't a host either.
         for entry in report.entries where entry.outcome != .badInput {
             let host = ("host", entry.subject)
             let look = [host, ("address", entry.address ?? ""), ("key", entry.key ?? "")]
@@ -77,7 +78,7 @@ enum PrometheusReport {
         return [verdict, matched, matching, backup, end, key, duration]
     }
 
-    /// What becomes of each release at each host.
+    /// Returns the verdict on each release for each host.
     private static func releases(_ report: Report) -> Family {
         var verdict = Family("pinctl_plan_verdict", "What becomes of a release at a host; always 1.")
         for entry in report.entries where entry.outcome != .badInput {
@@ -86,7 +87,7 @@ enum PrometheusReport {
         return verdict
     }
 
-    /// What a command found that asks no servers: by file and rule.
+    /// Returns the findings of a command that doesn't connect to servers, by file and rule.
     private static func findings(_ report: Report) -> [Family] {
         var findings = Family("pinctl_findings", "What was found in a file, by rule.")
         for entry in report.entries where entry.outcome != .ok {
@@ -99,11 +100,11 @@ enum PrometheusReport {
         return [findings]
     }
 
-    /// A metric with its series.
+    /// A metric and its series.
     private struct Family {
         let name: String
         let help: String
-        /// Values by labels as they are written.
+        /// The values by label text.
         private(set) var samples: [String: String] = [:]
         private var numbers: [String: Int] = [:]
 
@@ -112,7 +113,7 @@ enum PrometheusReport {
             self.help = help
         }
 
-        /// A series that is there already keeps what `keep` makes of both values.
+        /// Adds a value. If the series exists already, `keep` combines both values.
         mutating func add(_ labels: [(String, String)], _ value: Int, keep: (Int, Int) -> Int = { $1 }) {
             let text = Self.text(labels)
             let kept = numbers[text].map { keep($0, value) } ?? value
@@ -124,7 +125,8 @@ enum PrometheusReport {
             samples[Self.text(labels)] = String(Double(seconds.wholeMilliseconds) / 1_000)
         }
 
-        /// A label's value: any UTF-8, with three characters escaped, one of which no visible text has.
+        /// Returns a label value. Of the three characters that must be escaped, the line feed never appears in visible
+        /// text.
         private static func value(_ text: String) -> String {
             escaped(visibleText(text), ["\\": "\\\\", "\"": "\\\""])
         }

@@ -1,28 +1,28 @@
 import CertificatePinning
 import FoundationEssentials
 
-/// What a run found, for the files of `--report`: every format is made from this value and from nothing else.
+/// The findings of a run for the files of `--report`. Every format is generated from this value alone.
 struct Report: Sendable {
-    /// The command, `check`.
+    /// The command, such as `check`.
     let command: String
-    /// When it ran.
+    /// The time of the run.
     let time: Date
-    /// What was held against: the policy's path, or nil.
+    /// The path of the policy that was checked against, if any.
     let policy: String?
     var entries: [ReportEntry] = []
-    /// The causes that several entries may share, the worst first.
+    /// The causes that several entries may share, the most severe first.
     var groups: [ReportGroup] = []
-    /// What the verdicts of its entries, and their warnings, mean.
+    /// The descriptions of the entries' verdicts and warnings.
     var rules: [ReportRule] = []
-    /// The summary of the JSON document; the console's, when the report is written.
+    /// The summary of the JSON document, taken from the console when the report is written.
     var summary: [(String, JSON)] = []
-    /// The line that ends the text output.
+    /// The last line of the text output.
     var closing = ""
-    /// The outcome; the console's, when the report is written.
+    /// The outcome, taken from the console when the report is written.
     var status = ExitCode.good
 }
 
-/// One thing that was looked at, and what came of it.
+/// A checked item and its result.
 struct ReportEntry: Sendable {
     enum Outcome: String, Sendable, CaseIterable {
         case ok
@@ -31,49 +31,49 @@ struct ReportEntry: Sendable {
         case notTrusted = "not_trusted"
         case couldNotCheck = "could_not_check"
         case badInput = "bad_input"
-        /// A failure that a baseline knows.
+        /// A failure that the baseline contains.
         case known
     }
 
     let outcome: Outcome
-    /// What was looked at: `api.example.com:443`, a file.
+    /// The name of the item, such as `api.example.com:443` or a file.
     let subject: String
-    /// Which of several looks at it this is: `203.0.113.7, ECDSA`; empty when there is one.
+    /// The variant if the item was checked several times, such as `203.0.113.7, ECDSA`, or empty.
     var variant = ""
-    /// The address that was asked, where one was: `203.0.113.7:443`.
+    /// The address that was connected to, such as `203.0.113.7:443`, if any.
     var address: String?
-    /// The kind of key that was asked for, where one was: `ecdsa`.
+    /// The kind of key that was requested, such as `ecdsa`, if any.
     var key: String?
-    /// The verdict in a word that stays the same across versions: `pin_mismatch`, `P003`.
+    /// The verdict as a stable word that doesn't change between versions, such as `pin_mismatch` or `P003`.
     let verdict: String
-    /// What was found, in one line.
+    /// The finding in one line.
     let finding: String
-    /// The lines below it, as the text output has them.
+    /// The detail lines of the text output.
     var details: [String] = []
-    /// Warnings beside the verdict: a word that stays the same, and a line.
+    /// The warnings in addition to the verdict, each with a stable identifier and a one-line text.
     var warnings: [(identifier: String, text: String)] = []
-    /// Where the rule stands that decided, or the finding.
+    /// The position of the deciding rule or of the finding.
     var location: PolicyLocation?
-    /// What is likely behind it.
+    /// The likely causes.
     var causes: [ReportCause] = []
-    /// The chain, leaf first, as it was judged.
+    /// The evaluated chain, leaf first.
     var chain: [ReportCertificate] = []
-    /// What the rule expects.
+    /// The pins that the rule expects.
     var pins: [ReportPin] = []
     var duration: Duration?
-    /// The key of the group that it is one of.
+    /// The key of the entry's group.
     var group: String?
-    /// The element of the JSON document; nil for what that does not list, a file without findings.
+    /// The element of the JSON document, or `nil` if the document doesn't list it, such as a file without findings.
     let json: JSON?
 }
 
-/// What is likely behind a failure.
+/// A likely cause of a failure.
 struct ReportCause: Sendable {
-    /// A word that stays the same: `authority-changed`.
+    /// A stable identifier, such as `authority-changed`.
     let identifier: String
-    /// What is the case, in a line.
+    /// The cause in one line.
     let finding: String
-    /// What to do about it.
+    /// The remedy.
     let remedy: String
 }
 
@@ -83,55 +83,55 @@ extension ReportCause {
     }
 }
 
-/// One certificate of a chain that was judged.
+/// A certificate of an evaluated chain.
 struct ReportCertificate: Sendable {
     let role: String
     let subject: String
     let issuer: String
     let key: String
-    /// `sha256/BASE64`.
+    /// The pin, in the form `sha256/BASE64`.
     let pin: String
     let notBefore: Date
     let notAfter: Date
-    /// `served`, `store` or `file`.
+    /// The source: `served`, `store` or `file`.
     let source: String
-    /// The title of the pin that matches here; nil without one.
+    /// The title of the pin that matches the certificate, or `nil` if none does.
     let matched: String?
 }
 
-/// One pin of the rule that decided.
+/// A pin of the deciding rule.
 struct ReportPin: Sendable {
-    /// Its name, or itself.
+    /// The name of the pin, or otherwise the pin itself.
     let title: String
-    /// `sha256/BASE64`.
+    /// The pin, in the form `sha256/BASE64`.
     let pin: String
     let role: String
     let isBackup: Bool
-    /// `matches as root`, `not served`.
+    /// The state of the pin, such as `matches as root` or `not served`.
     let standing: String
     let isMatched: Bool
 }
 
-/// What failed for one cause.
+/// The failures with one cause.
 struct ReportGroup: Sendable {
-    /// What tells it from others; its entries have it too.
+    /// The identifier of the group, which its entries have too.
     var key = ""
     let outcome: ReportEntry.Outcome
-    /// The cause in a line: `the authority changed: WE1 → WE2`.
+    /// The cause in one line, such as `the authority changed: WE1 → WE2`.
     let title: String
     let remedy: String
     let count: Int
-    /// The first of its subjects.
+    /// The first subjects of the group.
     let examples: [String]
 }
 
-/// A verdict or a rule that a report may name.
+/// A verdict or rule that a report may refer to.
 struct ReportRule: Sendable {
-    /// `pin_mismatch`, `P003`.
+    /// The identifier, such as `pin_mismatch` or `P003`.
     let identifier: String
-    /// What it means, in a line.
+    /// A one-line description.
     let summary: String
-    /// What to do about it, in sentences; empty where the finding says it.
+    /// The remedy in sentences, empty if the finding contains it.
     var help = ""
     var isWarning = false
 }

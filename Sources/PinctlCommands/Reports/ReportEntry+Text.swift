@@ -1,10 +1,10 @@
 extension ReportEntry {
-    /// What was looked at, with what tells the looks at it apart.
+    /// The subject, with the variant if there is one.
     var title: String { variant.isEmpty ? subject : "\(subject) (\(variant))" }
 }
 
 extension ReportEntry.Outcome {
-    /// The word that people read.
+    /// The outcome in words for people.
     var words: String {
         switch self {
         case .ok: "ok"
@@ -17,7 +17,7 @@ extension ReportEntry.Outcome {
         }
     }
 
-    /// The worst first.
+    /// The rank of the outcome, where 0 is the most severe.
     var rank: Int {
         switch self {
         case .badInput: 0
@@ -30,14 +30,14 @@ extension ReportEntry.Outcome {
         }
     }
 
-    /// Whether somebody has to do something.
+    /// Whether the outcome needs action.
     var isFailure: Bool { rank < Self.warning.rank }
 
     static let worstFirst = allCases.sorted { $0.rank < $1.rank }
 }
 
 extension Report {
-    /// `check: failed`, the verdict of the whole run.
+    /// The verdict on the whole run, such as `failed`.
     var headline: String {
         switch status {
         case .good: "good"
@@ -49,15 +49,17 @@ extension Report {
         }
     }
 
-    /// How many entries have each outcome, the worst first, without those that none has.
+    /// The number of entries with each outcome, the most severe first, without outcomes that no entry has.
     var counts: [(outcome: ReportEntry.Outcome, count: Int)] {
         var counts: [ReportEntry.Outcome: Int] = [:]
         for entry in entries { counts[entry.outcome, default: 0] += 1 }
         return ReportEntry.Outcome.worstFirst.compactMap { outcome in counts[outcome].map { (outcome, $0) } }
     }
 
-    /// The indexes of its entries by cause: those of each group, in the order of the groups, then the others by outcome,
-    /// the worst first. What is good comes last and has no group.
+    /// The indices of the entries by cause.
+    ///
+    /// The groups come first, in their order, followed by the other entries by outcome, the most severe first. Good
+    /// entries come last and have no group.
     var sections: [ReportSection] {
         var sections = groups.map { ReportSection(outcome: $0.outcome, group: $0) }
         let places = Dictionary(groups.enumerated().map { ($1.key, $0) }) { first, _ in first }
@@ -74,10 +76,10 @@ extension Report {
     }
 }
 
-/// Entries that are told together.
+/// The entries that are presented together.
 struct ReportSection {
     let outcome: ReportEntry.Outcome
-    /// What is behind all of them, where that is one thing.
+    /// The common cause of the entries, if any.
     var group: ReportGroup?
     var entries: [Int] = []
 }

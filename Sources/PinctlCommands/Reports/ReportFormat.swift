@@ -1,19 +1,19 @@
-/// What a report is written as.
+/// A file format of a report.
 enum ReportFormat: String, Sendable, CaseIterable {
-    /// For the pages of test results of Jenkins, GitLab and others.
+    /// JUnit XML for the test result pages of Jenkins, GitLab and others.
     case junit
-    /// For code scanning: results at lines of files (SARIF 2.1.0).
+    /// SARIF 2.1.0 for code scanning, with results at lines of files.
     case sarif
-    /// For a comment or a wiki, with GitHub's tables.
+    /// Markdown with GitHub's tables, for a comment or a wiki.
     case markdown
-    /// One page for people, with everything in it.
+    /// A single HTML page with everything in it.
     case html
-    /// For the textfile collector of Prometheus' node exporter.
+    /// Metrics for the textfile collector of the Prometheus node exporter.
     case prometheus
     /// The document of `--json`.
     case json
 
-    /// The whole file.
+    /// Returns the contents of the file.
     func text(of report: Report) -> String {
         switch self {
         case .junit: JUnitReport.text(report)
@@ -26,7 +26,7 @@ enum ReportFormat: String, Sendable, CaseIterable {
     }
 }
 
-/// Where remarks at lines of files are wanted.
+/// A system that shows annotations at lines of files.
 enum Annotations: String, Sendable, CaseIterable {
     case github
     case none

@@ -1,14 +1,14 @@
 import CertificatePinning
 import CertificateTrust
 
-/// The reports that a command line asks for, and what the job it runs in shows.
+/// The reports that the command line asks for, and the output for the CI job.
 struct Reports: Sendable {
     private let files: [ReportFile]
     private let annotations: Annotations
     /// The file that GitHub shows as the summary of a step (`GITHUB_STEP_SUMMARY`).
     private let stepSummary: String?
 
-    /// Whether anybody reads a report; without one a command need not keep what it found.
+    /// Whether no report is needed, so that a command doesn't have to keep its results.
     var isEmpty: Bool { files.isEmpty && annotations == .none }
 
     fileprivate init(files: [ReportFile], annotations: Annotations, stepSummary: String?) {
@@ -17,7 +17,7 @@ struct Reports: Sendable {
         self.stepSummary = stepSummary
     }
 
-    /// Writes all of them, once the run's summary is told to the console, whose outcome they get.
+    /// Writes all reports. The console must have the run's summary already, because the reports include its outcome.
     func write(_ report: Report, _ console: inout Console) {
         guard !isEmpty else { return }
         var report = report
@@ -42,7 +42,7 @@ struct Reports: Sendable {
         var isFull = false
         do throws(NewFileError) {
             try appendToFile(stepSummary) { size in
-                // Nothing of a summary is shown that is longer than this; other commands may have written to it.
+                // GitHub doesn't show a longer summary, and other commands may have written to it.
                 let text = MarkdownReport.text(report, limit: max(0, GitHubAnnotation.summaryLimit - size - 1))
                 isFull = text.isEmpty
                 return Array(text.utf8)
@@ -57,7 +57,7 @@ struct Reports: Sendable {
 /// One `--report FORMAT=FILE`.
 struct ReportFile: Sendable, Hashable {
     let format: ReportFormat
-    /// Nil for standard output.
+    /// The path, or `nil` for standard output.
     let path: String?
 
     init(_ text: String) throws(UsageError) {
@@ -74,8 +74,9 @@ struct ReportFile: Sendable, Hashable {
 }
 
 extension Arguments {
-    /// The reports of `--report` and `--annotations`. What could not be written in the end is found out before the work;
-    /// a report on standard output takes the place of the text there.
+    /// Returns the reports of `--report` and `--annotations`.
+    ///
+    /// Files that couldn't be written are detected before the run. A report on standard output replaces the text there.
     func reports(in environment: CommandEnvironment, _ console: inout Console) throws(UsageError) -> Reports {
         var files: [ReportFile] = []
         for text in all(.report) {

@@ -2,8 +2,10 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
-/// SARIF 2.1.0 (OASIS), for code scanning: one rule for each verdict and warning, and a result for each entry that is not
-/// good. What a baseline knows is there, and suppressed.
+/// A writer of SARIF 2.1.0 (OASIS) for code scanning, with a rule for each verdict and warning and a result for each
+/// entry that isn't good.
+///
+/// Failures that the baseline contains are included as suppressed results.
 enum SARIFReport {
     static func text(_ report: Report) -> String {
         var rules = Rules(report.rules)
@@ -29,11 +31,11 @@ enum SARIFReport {
         ]
         return "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{"
             + "\"tool\":{\"driver\":\(driver.text)},\"invocations\":[\(invocation.text)],"
-            // Columns are counted in Unicode scalars, as in every message of pinctl.
+            // Columns are counted in Unicode scalars, as in all messages of pinctl.
             + "\"columnKind\":\"unicodeCodePoints\",\"results\":[\n\(results.joined(separator: ",\n"))\n]}]}\n"
     }
 
-    /// The rules in the order in which they are first named, those of the report first.
+    /// The rules in the order of first use, those of the report first.
     private struct Rules {
         private var rules: [ReportRule]
         private var places: [String: Int]
@@ -69,7 +71,7 @@ enum SARIFReport {
         }
     }
 
-    /// What one result says of an entry: its verdict, or a warning beside it.
+    /// The finding of one result: the verdict of an entry, or a warning about it.
     private struct Finding {
         let identifier: String
         let level: String
@@ -110,7 +112,7 @@ enum SARIFReport {
         private func location(of entry: ReportEntry, in report: Report) -> JSON {
             let logical: JSON = ["name": .string(visibleText(entry.subject)), "kind": "resource"]
             var members: [(String, JSON)] = []
-            // A whole file is its first line: GitHub wants every result to have one.
+            // A whole file is reported at its first line, since GitHub requires a line for every result.
             if let place = entry.location ?? report.policy.map({ PolicyLocation(path: $0) }) {
                 let region: JSON =
                     place.line > 0
@@ -126,16 +128,17 @@ enum SARIFReport {
         }
     }
 
-    /// A line of the report's own making, as a message.
+    /// Returns a line of the report itself as message text.
     private static func plain(_ text: String) -> String { unlinked(visibleText(text)) }
 
-    /// Brackets and parentheses at once are a link in a message (section 3.11.6), also in what a server said.
+    /// Escapes `](`, which would be part of a link in a message (section 3.11.6), including in text from a server.
     private static func unlinked(_ text: String) -> String {
         guard text.contains("](") else { return text }
         return text.split(separator: "](", omittingEmptySubsequences: false).joined(separator: "]\\u{28}")
     }
 
-    /// A path as a URI reference (RFC 3986): relative to where the command ran, `file:` for one from the root.
+    /// Returns a path as a URI reference (RFC 3986): relative to the working directory, or `file:` for an absolute
+    /// path.
     static func uriReference(_ path: String) -> String {
         var encoded: [UInt8] = Array((path.hasPrefix("/") ? "file://" : "").utf8)
         let digits = Array("0123456789ABCDEF".utf8)

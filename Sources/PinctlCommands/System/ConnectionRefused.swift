@@ -1,5 +1,5 @@
 import CertificateTrust
 import Glibc
 
-/// The system's words for a port that nobody listens at.
+/// The system's message for a refused connection.
 let connectionRefusedText = systemErrorText(ECONNREFUSED)

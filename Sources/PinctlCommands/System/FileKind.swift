@@ -1,14 +1,15 @@
 import Glibc
 
-/// What a path leads to, symbolic links followed.
+/// The kind of file that a path leads to, following symbolic links.
 enum FileKind {
     case missing
     case file
     case folder
-    /// A pipe, a device, a socket.
+    /// A pipe, device or socket.
     case special
 
-    /// Looks at a path (`stat`); one that cannot be looked at is missing, and opening it says why.
+    /// Determines the kind of a path (`stat`). A path that can't be inspected is missing, and opening it gives the
+    /// reason.
     init(_ path: String) {
         var status = stat()
         guard !path.utf8.contains(0), unsafe stat(path, &status) == 0 else {
@@ -23,7 +24,7 @@ enum FileKind {
     }
 }
 
-/// Whether two paths lead to one file that is there (`stat`).
+/// Returns whether two paths lead to the same existing file (`stat`).
 func isSameFile(_ first: String, _ second: String) -> Bool {
     var (one, other) = (stat(), stat())
     guard unsafe stat(first, &one) == 0, unsafe stat(second, &other) == 0 else { return false }

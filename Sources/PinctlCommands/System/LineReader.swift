@@ -1,42 +1,43 @@
 import CertificateTrust
 import TLSTransport
 
-/// The lines of files, one after the other, read only as far as they are asked for and on a thread of their own, since
-/// standard input may keep a reader waiting.
+/// A reader of the lines of several files, one file after the other, only as far as needed.
 ///
-/// Unchecked: `next` is asked again when its last answer was given, so that one thread at a time is in here.
+/// It reads on a separate thread, because standard input may block. The class is unchecked `Sendable` because `next`
+/// isn't called again before it has returned, so that only one thread at a time uses it.
 final class LineReader: @unchecked Sendable {
-    /// What stands in a file, or why nothing more is read from it.
+    /// A line of a file, or the reason why nothing more is read from it.
     enum Line: Sendable {
         case text(String, file: String, number: Int)
-        /// A line with more bytes than any target has.
+        /// A line that is longer than any target.
         case tooLong(file: String, number: Int)
         case failure(file: String, String)
     }
 
-    /// Bytes of a line: names have 253, addresses fewer.
+    /// The maximum length of a line in bytes. Hostnames have at most 253 bytes, addresses fewer.
     static let maximumLength = 4_096
 
-    /// Bytes behind which no line end is looked for any more: what has lines is no such file.
+    /// The number of bytes without a line end after which a file is given up, because it isn't a list of lines.
     private static let endlessLength = 1 << 20
 
     private var paths: ArraySlice<String>
     private var file: InputFile?
     private var path = ""
     private var number = 0
-    /// The beginning of a line, without the rest that is not read yet.
+    /// The part of the current line that was read so far.
     private var partial: [UInt8] = []
     private var isTooLong = false
-    /// Bytes of the line so far that were passed over.
+    /// The number of bytes of the current line that were discarded.
     private var skipped = 0
     private var buffer = [UInt8](repeating: 0, count: 16 << 10)
 
-    /// `-` is standard input.
+    /// Creates a reader, with `-` for standard input.
     init(paths: [String]) {
         self.paths = paths[...]
     }
 
-    /// The lines that come next, as many as are there; empty at the end. Not to be asked twice at a time.
+    /// Returns the next lines, as many as are available, or an empty array at the end. It must not be called again
+    /// before it returns.
     func next() async -> [Line] {
         await withCheckedContinuation { continuation in
             do throws(SystemError) {

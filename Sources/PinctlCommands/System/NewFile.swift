@@ -1,30 +1,31 @@
 import CertificateTrust
 import Glibc
 
-/// Writes a file that did not exist: whole or not at all, and never over another one.
+/// Writes a new file completely or not at all. It never overwrites an existing file.
 func writeNewFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
     try withTemporaryFile(beside: path, mode: 0o644, bytes) { temporary throws(NewFileError) in
-        // Unlike rename(2), link(2) does not replace what is there, be it a symbolic link.
+        // Unlike rename(2), link(2) doesn't replace an existing file, not even a symbolic link.
         guard unsafe link(temporary, path) == 0 else { throw NewFileError(errno: errno) }
     }
 }
 
-/// Writes another text to a file that exists, with its permissions: whole or not at all.
+/// Replaces the contents of an existing file completely or not at all, and keeps its permissions.
 func replaceFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
-    // rename(2) would replace a symbolic link, not what it leads to.
+    // rename(2) would replace a symbolic link instead of the file it leads to.
     guard let target = unsafe realpath(path, nil) else { throw NewFileError(errno: errno) }
     defer { unsafe free(target) }
     let file = unsafe String(cString: target)
     var status = stat()
     guard unsafe stat(file, &status) == 0 else { throw NewFileError(errno: errno) }
     try withTemporaryFile(beside: file, mode: status.st_mode & 0o777, bytes) { temporary throws(NewFileError) in
-        // The mode that open(2) gives is without the bits of umask(2).
+        // open(2) removes the bits of umask(2) from the mode.
         guard unsafe chmod(temporary, status.st_mode & 0o777) == 0 else { throw NewFileError(errno: errno) }
         guard unsafe rename(temporary, file) == 0 else { throw NewFileError(errno: errno) }
     }
 }
 
-/// A file that is written and on the disk, until the call returns.
+/// Writes a temporary file next to `path`, syncs it to disk and passes its path to `body`. The file is removed
+/// afterwards.
 func withTemporaryFile(
     beside path: String, mode: mode_t, _ bytes: [UInt8], _ body: (String) throws(NewFileError) -> Void
 ) throws(NewFileError) {
@@ -39,7 +40,7 @@ func withTemporaryFile(
     try body(temporary)
 }
 
-/// Why a file was not written.
+/// The reason why a file wasn't written.
 struct NewFileError: Error {
     let errno: Int32
 }

@@ -1,7 +1,6 @@
 import Glibc
 
-/// Writes a file, whether it exists or not: whole or not at all. What is no regular file, a pipe or a device, is written
-/// to as it is.
+/// Writes a file completely or not at all, whether it exists or not. A pipe or device is written to directly.
 func overwriteFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else {
@@ -11,14 +10,14 @@ func overwriteFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
         }
     }
     guard status.st_mode & S_IFMT != S_IFREG else { return try replaceFile(path, bytes) }
-    // A pipe without a reader would keep a blocking open waiting for ever.
+    // A blocking open of a pipe without a reader would wait forever.
     let descriptor = unsafe open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { throw NewFileError(errno: errno) }
     let code = StandardStreams.write(bytes, to: descriptor)
     guard close(descriptor) == 0, code == 0 else { throw NewFileError(errno: code == 0 ? errno : code) }
 }
 
-/// Finds out before long work what `overwriteFile` would fail for after it.
+/// Throws the error that `overwriteFile` would throw, to detect it before a long run.
 func checkOverwritable(_ path: String) throws(NewFileError) {
     var status = stat()
     let exists = unsafe stat(path, &status) == 0
@@ -27,7 +26,7 @@ func checkOverwritable(_ path: String) throws(NewFileError) {
         guard unsafe access(path, W_OK) == 0 else { throw NewFileError(errno: errno) }
         return
     }
-    // Where a symbolic link leads to a file, that one's folder is written to.
+    // If a symbolic link leads to a file, the directory of that file must be writable.
     var file = path
     if exists {
         guard let target = unsafe realpath(path, nil) else { throw NewFileError(errno: errno) }
@@ -40,7 +39,7 @@ func checkOverwritable(_ path: String) throws(NewFileError) {
     guard unsafe access(folder, W_OK | X_OK) == 0 else { throw NewFileError(errno: errno) }
 }
 
-/// Adds to the end of a file, which is made where there is none; `text` is told how long the file is.
+/// Appends to a file, which is created if necessary. `text` receives the current size of the file.
 func appendToFile(_ path: String, _ text: (Int) -> [UInt8]) throws(NewFileError) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw NewFileError(errno: errno) }

@@ -3,15 +3,16 @@ import FoundationEssentials
 import Glibc
 
 extension Pinctl {
-    /// Runs the command line this process was started with, and ends it.
+    /// Runs the command line of this process, and exits.
     package static func main() async -> Never {
         StandardStreams.fillGaps()
-        // A write to a closed pipe is to fail, not to kill: connections break in the same way.
+        // A write to a closed pipe should fail instead of killing the process, and so should a write to a broken
+        // connection.
         _ = signal(SIGPIPE, SIG_IGN)
-        // The Swift runtime takes this one for a crash: it prints memory, and goes on.
+        // The Swift runtime treats SIGQUIT as a crash: it prints memory and continues.
         _ = signal(SIGQUIT, SIG_DFL)
         for end in [SIGINT, SIGTERM] { _ = signal(end, endAtOnce) }
-        // What Swift's traps raise.
+        // The signals that Swift's traps raise.
         for trap in [SIGILL, SIGTRAP] { _ = signal(trap) { _ in endWithDefect() } }
         raiseDescriptorLimit()
         let environment = CommandEnvironment(
@@ -24,8 +25,8 @@ extension Pinctl {
     }
 }
 
-/// Ends by the signal itself, so that a shell knows why and stops its script too. A line of progress is wiped first, or
-/// the prompt would stand behind it.
+/// Exits through the signal itself, so that a shell knows the reason and stops its script too. A progress line is
+/// erased first, so that the prompt doesn't follow it.
 private func endAtOnce(_ number: Int32) {
     if isatty(2) == 1 {
         let wipe: StaticString = "\r\u{1B}[K"
@@ -35,7 +36,7 @@ private func endAtOnce(_ number: Int32) {
     _ = raise(number)
 }
 
-/// Says that it was no fault of the input, in what a signal handler may call.
+/// Reports that the fault isn't in the input, using only functions allowed in a signal handler.
 private func endWithDefect() -> Never {
     let message: StaticString = "pinctl: internal error: this is a defect of pinctl, please report it\n"
     _ = unsafe write(2, message.utf8Start, message.utf8CodeUnitCount)

@@ -1,29 +1,30 @@
 import CertificateTrust
 import Glibc
 
-/// The three descriptors every program is given, and what to do where one is missing or fails.
+/// The three standard descriptors, and the handling of missing or failing ones.
 enum StandardStreams {
-    /// Fills the gaps among descriptors 0 to 2, so that no file opened later becomes standard output by accident.
+    /// Opens missing descriptors among 0 to 2, so that no file opened later becomes standard output by accident.
     ///
-    /// A gap is filled the wrong way round: reading from what should be read, and writing to what should be written,
-    /// fails and is reported, as it would on the closed descriptor.
+    /// Each is opened for the opposite direction. Reading from standard input, and writing to standard output or error,
+    /// then fails and is reported, as on a closed descriptor.
     static func fillGaps() {
         for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {
-            // The lowest free number is given out, which is this one.
+            // The system assigns the lowest free number, which is this one.
             _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Results: what cannot be written ends the program.
+    /// The buffer for results. A failed write ends the program.
     static var output: OutputBuffer {
         OutputBuffer { bytes in
             switch write(bytes, to: 1) {
             case 0: break
             case EPIPE:
-                // End as a program that knows nothing of pipes does: quietly, and so that the shell knows why.
+                // Exit like a program that doesn't handle SIGPIPE: quietly, and with a status that tells the shell the
+                // reason.
                 _ = signal(SIGPIPE, SIG_DFL)
                 _ = raise(SIGPIPE)
-                // The signal is blocked.
+                // This is reached only if the signal is blocked.
                 exit(128 + SIGPIPE)
             case let code:
                 let message = "pinctl: standard output cannot be written: \(systemErrorText(code))\n"
@@ -33,9 +34,9 @@ enum StandardStreams {
         }
     }
 
-    /// What went wrong: when nobody can be told, the exit code still tells.
+    /// The buffer for diagnostics. Failed writes are ignored, since the exit code still reports the outcome.
     static var diagnostics: OutputBuffer { OutputBuffer { _ = write($0, to: 2) } }
 
-    /// Writes all bytes (`write(2)`); 0 or the `errno` that stopped it.
+    /// Writes all bytes (`write(2)`). Returns 0 or the `errno` of the failure.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 { writeAll(bytes, to: descriptor) }
 }

@@ -2,14 +2,14 @@ import FoundationEssentials
 import Glibc
 
 extension Terminal {
-    /// The terminal of this process, where it has one.
+    /// The terminal of this process, if any.
     static var ofProcess: Terminal {
         Terminal(
             columns: isatty(1) == 1 ? columns(of: 1) : nil,
             showsProgress: isatty(2) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb")
     }
 
-    /// What the terminal says (`TIOCGWINSZ`), else what the environment says, else 80.
+    /// Returns the width from the terminal (`TIOCGWINSZ`), or else from the environment, or else 80.
     private static func columns(of descriptor: Int32) -> Int {
         var size = winsize()
         if unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }

@@ -1,10 +1,10 @@
 import CertificateTrust
 import Glibc
 
-/// Another program, asked by its standard input and heard by its standard output.
+/// A child process that is controlled through its standard input and output.
 ///
-/// No shell is between. It gets the descriptors 0 to 2 and the environment that is named here, nothing else; all waiting
-/// ends at a deadline, and the program ends with this object.
+/// It is started without a shell. It gets descriptors 0 to 2 and the given environment, and nothing else. All waiting
+/// ends at a deadline, and the process is killed when this object is released.
 final class ChildProcess {
     private var process: pid_t
     private var input: Int32
@@ -12,11 +12,11 @@ final class ChildProcess {
     private let errors: Int32
     private var buffered: [UInt8] = []
     private var start = 0
-    /// The head of what it said on standard error.
+    /// The beginning of its standard error.
     private(set) var complaint: [UInt8] = []
     private let deadline: ContinuousClock.Instant
 
-    /// Starts the program at an absolute path; `arguments` are those behind its name.
+    /// Starts the program at an absolute path. `arguments` doesn't include the program's name.
     init(
         _ path: String, _ arguments: [String], environment: [String], patience: Duration
     ) throws(ChildProcessError) {
@@ -24,7 +24,8 @@ final class ChildProcess {
         defer { for pipe in pipes { for end in pipe where end >= 0 { close(end) } } }
         for _ in 0..<3 {
             var ends: [Int32] = [-1, -1]
-            // Unlike pipe(2), this closes them for every other program that is started meanwhile.
+            // Unlike pipe(2), this sets close-on-exec atomically, so programs started meanwhile don't inherit the
+            // descriptors.
             let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
             guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .failed(systemErrorText(errno)) }
             pipes.append(ends)
@@ -33,7 +34,7 @@ final class ChildProcess {
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         for (number, end) in [pipes[0][0], pipes[1][1], pipes[2][1]].enumerated() {
-            // Whatever else is open without FD_CLOEXEC may be below: these numbers are the child's alone.
+            // Lower descriptors without FD_CLOEXEC may be open in this process; these numbers are the child's alone.
             unsafe posix_spawn_file_actions_adddup2(&actions, end, Int32(number))
         }
         var attributes = posix_spawnattr_t()
@@ -42,7 +43,7 @@ final class ChildProcess {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        // This process ignores SIGPIPE, which a child would inherit.
+        // This process ignores SIGPIPE, and a child would inherit that.
         unsafe sigaddset(&signals, SIGPIPE)
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
@@ -74,7 +75,7 @@ final class ChildProcess {
         }
     }
 
-    /// Sends it some bytes.
+    /// Writes bytes to its standard input.
     func write(_ bytes: [UInt8]) throws(ChildProcessError) {
         var start = 0
         while start < bytes.count {
@@ -91,7 +92,7 @@ final class ChildProcess {
         }
     }
 
-    /// The next line without its end, of at most `limit` bytes; nil at the end of the output.
+    /// Returns the next line of at most `limit` bytes without its end, or `nil` at the end of the output.
     func line(limit: Int) throws(ChildProcessError) -> [UInt8]? {
         while true {
             let rest = buffered[start...]
@@ -104,7 +105,7 @@ final class ChildProcess {
         }
     }
 
-    /// The next bytes, so many.
+    /// Returns the next `count` bytes.
     func bytes(_ count: Int) throws(ChildProcessError) -> [UInt8] {
         while buffered.count - start < count {
             guard try fill() else { throw .ended }
@@ -113,7 +114,7 @@ final class ChildProcess {
         return Array(buffered[start..<start + count])
     }
 
-    /// Everything up to the end, of at most `limit` bytes, and the status it ended with.
+    /// Returns the rest of the output, at most `limit` bytes, and the exit status.
     func finish(limit: Int) throws(ChildProcessError) -> (output: [UInt8], status: Int32) {
         if input >= 0 { close(input) }
         input = -1
@@ -124,7 +125,7 @@ final class ChildProcess {
         return (Array(buffered[start...]), wait())
     }
 
-    /// Reads what there is, and waits for it; false at the end.
+    /// Waits for output and reads what is available. Returns false at the end.
     private func fill() throws(ChildProcessError) -> Bool {
         if start > 0, start == buffered.count {
             buffered.removeAll(keepingCapacity: true)
@@ -146,7 +147,8 @@ final class ChildProcess {
         }
     }
 
-    /// Empties standard error, of which the head is kept: a program that nobody hears would stop; false at its end.
+    /// Reads standard error and keeps its beginning, so that the program doesn't block on a full pipe. Returns false at
+    /// the end.
     private func drainErrors() throws(ChildProcessError) -> Bool {
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -168,7 +170,7 @@ final class ChildProcess {
             pollfd(fd: descriptor, events: Int16(events), revents: 0),
             pollfd(fd: errors, events: Int16(POLLIN), revents: 0),
         ]
-        // Standard error that ended is readable for ever.
+        // Standard error is always readable once it has ended.
         let count = unsafe Glibc.poll(&entries, descriptor == errors || hasEndedErrors() ? 1 : 2, 100)
         if count < 0, errno != EINTR { throw .failed(systemErrorText(errno)) }
     }
@@ -196,7 +198,7 @@ final class ChildProcess {
     }
 }
 
-/// Why another program gave no answer.
+/// A reason why a child process gave no answer.
 enum ChildProcessError: Error, Hashable {
     case failed(String)
     case ended
@@ -215,8 +217,8 @@ extension ChildProcessError: CustomStringConvertible {
     }
 }
 
-/// Where a program is, by the folders of PATH. Those that are relative are passed over: what lies in the folder that
-/// somebody happens to be in is not run.
+/// Returns the path of a program in the directories of PATH. Relative directories are skipped, so that nothing in the
+/// working directory is run.
 func programPath(_ name: String, in path: String) -> String? {
     for folder in path.split(separator: ":") where folder.hasPrefix("/") {
         let file = "\(folder)/\(name)"
@@ -225,5 +227,5 @@ func programPath(_ name: String, in path: String) -> String? {
     return nil
 }
 
-/// Whether a name matches a pattern of the shell (`fnmatch(3)`); `*` matches `/` too, as in `git tag --list`.
+/// Returns whether a name matches a shell pattern (`fnmatch(3)`). `*` matches `/` too, as in `git tag --list`.
 func matches(_ name: String, glob: String) -> Bool { unsafe fnmatch(glob, name, 0) == 0 }

@@ -4,35 +4,37 @@ import Glibc
 
 /// The files of a git repository as they were at its tags.
 ///
-/// Only plumbing is asked that reads objects: `for-each-ref`, `rev-parse` and one `cat-file --batch` for all files. No
-/// hook, filter, pager, textconv or file system monitor stands in its way, whatever the repository's configuration says;
-/// what is missing in a partial clone is not fetched, since that would run what the configuration names.
+/// Only plumbing commands that read objects are used: `for-each-ref`, `rev-parse`, `ls-tree`, and one `cat-file
+/// --batch` for all files. No hook, filter, pager, textconv or file system monitor is run, regardless of the
+/// repository's configuration. Objects missing in a partial clone aren't fetched, since that would run programs that
+/// the configuration names.
 final class TaggedFiles {
     private let program: String
     private let folder: String
     private let environment: [String]
     private var reader: ChildProcess?
-    /// All files together: a few thousand policies.
+    /// The number of bytes that may still be read from all files together. The initial value is enough for a few
+    /// thousand policies.
     private var bytesLeft = 256 << 20
 
-    /// The longest file, as long as a policy may be.
+    /// The maximum size of a file, the same as that of a policy.
     static let maximumSize = 8 << 20
     private static let patience = Duration.seconds(60)
 
     struct Tag: Hashable {
-        /// Without `refs/tags/`.
+        /// The name without `refs/tags/`.
         let name: String
-        /// What it points to, in hexadecimal digits.
+        /// The object that the tag points to, in hexadecimal digits.
         let object: String
     }
 
-    /// The repository that `folder` is in.
+    /// Opens the repository that contains `folder`.
     init(folder: String, variables: [String: String]) throws(TaggedFilesError) {
         guard let program = programPath("git", in: variables["PATH"] ?? "/usr/bin:/bin") else { throw .noGit }
         self.program = program
         self.folder = folder
-        // A repository may be trusted by the configuration of its user; everything else that git takes from the
-        // environment says where to look, or what to run.
+        // The user's configuration may mark a repository as trusted. All other environment variables of git say where
+        // to look or what to run, so they aren't passed on.
         environment =
             ["HOME", "XDG_CONFIG_HOME", "PATH"].compactMap { name in variables[name].map { "\(name)=\($0)" } } + [
                 "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
@@ -43,7 +45,7 @@ final class TaggedFiles {
         guard answer.status == 0 else { throw .noRepository(folder: folder, answer.complaint) }
     }
 
-    /// The tags that match a pattern, lower versions first.
+    /// Returns the tags that match a pattern, lower versions first.
     func tags(matching glob: String) throws(TaggedFilesError) -> [Tag] {
         let answer = try run(
             "for-each-ref", "--sort=version:refname", "--format=%(objectname)%00%(refname)", "--", "refs/tags/")
@@ -53,7 +55,7 @@ final class TaggedFiles {
         for line in answer.output.split(separator: UInt8(ascii: "\n")) {
             let parts = line.split(separator: 0, maxSplits: 1)
             guard parts.count == 2 else { continue }
-            // Such a name would be told as another one, and a release without it would be passed over.
+            // A name that isn't UTF-8 would be printed as a different one, and skipping its release would hide it.
             let name = String(decoding: parts[1], as: UTF8.self)
             hasAny = true
             let short = String(name.dropFirst("refs/tags/".count))
@@ -69,9 +71,9 @@ final class TaggedFiles {
             isShallow: shallow.output.starts(with: Array("true".utf8)))
     }
 
-    /// A file as it was at a tag, its path from the top of the tree.
+    /// Returns a file as it was at a tag. The path is relative to the top of the tree.
     func contents(_ written: String, at tag: Tag, limit: Int) throws(InputFileError) -> [UInt8] {
-        // git takes `.` and `..` for names, and in front for its own folder.
+        // git treats `.` and `..` as names, and at the start of a path as relative to its own directory.
         guard let path = PolicyFolder.resolvingDots(in: written) else {
             let reason = "it leads out of the repository: name a file inside, from its top"
             throw InputFileError(path: written, reason: .unavailable(reason))
@@ -87,7 +89,7 @@ final class TaggedFiles {
             case .folder: throw InputFileError(path: path, reason: .directory)
             case .tooLarge(let limit): throw InputFileError(path: path, reason: .tooLarge(limit: limit))
             default:
-                // It ends where it would have to fetch.
+                // git exits when it would have to fetch an object.
                 reader = nil
                 let absence = absence(of: path, at: tag)
                 throw InputFileError(
@@ -96,7 +98,8 @@ final class TaggedFiles {
         }
     }
 
-    /// Why git does not give a file: its name may be there and its contents not, or the trees be missing themselves.
+    /// Returns why git has no such file. The tree may list it without its contents, or the trees themselves may be
+    /// missing.
     private func absence(of path: String, at tag: Tag) -> InputFileError.Reason {
         do throws(TaggedFilesError) {
             let answer = try run("ls-tree", "--full-tree", tag.object, "--", path)
@@ -112,7 +115,8 @@ final class TaggedFiles {
         }
     }
 
-    /// What a part of a path is that leads out of a tag's trees, a link or another repository; nil where none is.
+    /// Returns a description of the first part of a path that is a symbolic link or a submodule, or `nil` if there is
+    /// none.
     private func elsewhere(_ path: String, at tag: Tag) throws(TaggedFilesError) -> String? {
         let parts = path.split(separator: "/").map(String.init)
         for count in 1..<max(1, parts.count) {
@@ -144,7 +148,7 @@ final class TaggedFiles {
         case .other: throw .folder
         case .missing: throw .missing
         case .tooLarge:
-            // What comes now is not wanted: begin anew.
+            // The contents aren't read, so the process is started again for the next file.
             reader = nil
             throw .tooLarge(limit: min(limit, bytesLeft))
         }
@@ -163,7 +167,7 @@ final class TaggedFiles {
         self.reader = reader
         try reader.write(Array("\(name)\n".utf8))
         guard let line = try reader.line(limit: 16 << 10) else { throw .ended }
-        // OBJECT TYPE SIZE; what is missing is told with the name as it was asked for.
+        // The format is OBJECT TYPE SIZE. A missing object is reported with the name that was asked for.
         let words = String(decoding: line, as: UTF8.self).split(separator: " ")
         guard words.count == 3, let size = Int(words[2]), size >= 0 else { return .missing }
         guard size <= limit else { return .tooLarge }
@@ -194,7 +198,7 @@ final class TaggedFiles {
     }
 }
 
-/// Why files at tags cannot be had.
+/// A reason why files at tags can't be read.
 enum TaggedFilesError: Error, Hashable {
     case noGit
     case noRepository(folder: String, String)
@@ -228,7 +232,7 @@ extension TaggedFilesError: CustomStringConvertible {
 
     private static func firstLine(_ text: String) -> String {
         let lines = text.split(separator: "\n")
-        // Warnings come first, and are not why it ended.
+        // Warnings come first but aren't the reason for the exit.
         return String(lines.first { $0.hasPrefix("fatal: ") } ?? lines.first ?? "it does not say why")
     }
 }
