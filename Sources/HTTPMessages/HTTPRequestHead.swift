@@ -129,7 +129,7 @@ private struct HTTPHeadText {
     }
 }
 
-/// An error in a request that is therefore not sent, because servers might read it as a different message.
+/// An error in the parts of a request, which wouldn't form the intended message. The request isn't sent.
 package enum HTTPRequestError: Error, Hashable, Sendable {
     case malformedMethod(HTTPExcerpt)
     case malformedTarget(HTTPExcerpt)

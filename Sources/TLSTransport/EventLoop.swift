@@ -208,7 +208,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         return events
     }
 
-    /// A decision whether to poll instead of sleeping. Going to sleep and being woken takes longer than a nearby
+    /// A heuristic for polling instead of sleeping. Going to sleep and being woken takes longer than a nearby
     /// server, or a program that makes one request after another.
     private struct Patience {
         /// The longest time to poll.

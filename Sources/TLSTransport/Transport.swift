@@ -1,7 +1,7 @@
 package import CertificateTrust
 import OpenSSLBridge
 
-/// The maker of connections. They all run on one event loop, which starts with the first.
+/// A factory for connections. They all run on one event loop, which starts with the first.
 package final class Transport: Sendable {
     /// The transport of the process.
     package static let shared = Transport()

@@ -49,9 +49,9 @@ package final class VerifiedConnection: RequestConnection {
         await connection.close()
     }
 
-    /// Returns the session for a later connection, or nil if there is none. Also returns nil if the client presented a
-    /// certificate, since a resumed session would use that identity without asking. Pass true for `isSameTask` if the
-    /// later connection belongs to the task that was asked.
+    /// Returns the session for a later connection, or nil if there is none. Also returns nil if the server requested a
+    /// client certificate, since a resumed session would reuse that identity without asking. Pass true for `isSameTask`
+    /// if the later connection belongs to the task that was asked.
     package func session(ofSameTask isSameTask: Bool = false) async -> ResumableSession? {
         guard isSameTask || approval.identity == .none else { return nil }
         return await connection.session().map(ResumableSession.init)

@@ -82,7 +82,7 @@ private struct Examination {
     private var presented: [X509Certificate] { Array(trust.presented.certificates.prefix(Self.limit)) }
 }
 
-// MARK: - The chain is trusted, the pins are elsewhere
+// MARK: - Pin mismatches on a trusted chain
 
 extension Examination {
     private func causes(of mismatch: PinMismatch) -> [PinFailureCause] {
@@ -195,7 +195,7 @@ extension TrustAttempt {
     }
 }
 
-// MARK: - The chain is not trusted
+// MARK: - Untrusted chains
 
 extension Examination {
     private func causes(of finding: TrustFinding) -> [PinFailureCause] {
@@ -234,7 +234,7 @@ extension Examination {
     }
 }
 
-// MARK: - No rule reaches the host
+// MARK: - Hosts without a rule
 
 extension HostMiss {
     /// Determines how closely a rule misses a host. Returns nil if the rule isn't related to the host.

@@ -11,7 +11,7 @@ package struct LintEvidence: Sendable {
 
     private static let limit = 64
 
-    /// Reads a file.
+    /// Reads the keys in a file.
     package init(file: String) {
         var keys: [KeyHolder] = []
         var failure: String?

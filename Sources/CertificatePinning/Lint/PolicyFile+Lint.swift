@@ -4,8 +4,8 @@ public import FoundationEssentials
 extension PolicyFile {
     /// Returns everything that lint finds at `time`, in file order.
     ///
-    /// Reads the files that pins claim to come from (`from`, `file`), relative to the policy's directory. A comment `//
-    /// pinctl-allow P011: reason` suppresses findings on its line and the next.
+    /// Reads the files that pins claim to come from (`from`, `file`), relative to the policy's directory. A comment
+    /// `// pinctl-allow P011: reason` suppresses findings on its line and the next.
     public func lint(
         at time: Date, settings: LintSettings = LintSettings(), publicSuffixes: PublicSuffixes = .system
     ) -> [LintFinding] {

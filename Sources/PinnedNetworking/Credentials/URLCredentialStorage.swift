@@ -105,7 +105,7 @@ extension URLCredentialStorage: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-// MARK: For a session
+// MARK: Use by a session
 
 extension URLCredentialStorage {
     /// The credentials as of the last read of the file. Returns at once.

@@ -142,7 +142,7 @@ import Synchronization
         }.joined(separator: ": ")
     }
 
-    // MARK: C's shapes
+    // MARK: C structures
 
     private static func withBuffer(_ bytes: [UInt8]?, _ body: (UnsafeMutablePointer<CLinux_gss_buffer>?) -> Void) {
         guard var bytes else { return body(nil) }

@@ -12,7 +12,8 @@ struct Readiness: OptionSet, Sendable {
     static let hangUp = Readiness(rawValue: 4)
 }
 
-/// A wait for sockets and for a wake-up from another thread (`epoll`, `eventfd`). Can be used from any thread.
+/// A poller that waits for sockets and for a wake-up from another thread (`epoll`, `eventfd`). It can be used from any
+/// thread.
 ///
 /// Edge-triggered: readiness is reported when it begins, not while it lasts.
 struct Poller: ~Copyable, Sendable {
