@@ -76,7 +76,7 @@ package struct PendingConnection: ~Copyable, Sendable {
     }
 
     /// Closes the connection and returns the OCSP response that was requested with the certificate, DER (RFC 6066,
-    /// section 8), or nil if there is none. The server isn't accepted, and its handshake gets no answer.
+    /// section 8), or nil if there is none. The server isn't accepted.
     package consuming func staple() async throws(TransportError) -> [UInt8]? {
         isAnswered = true
         let staple = try await connection.staple(until: wholeDeadline)
