@@ -1,5 +1,5 @@
-// The part of GSSAPI's C binding (RFC 2744) that a client needs, for a library that is loaded at run time: types, and
-// the functions as pointers. The library's own headers are not wanted for building.
+// The part of GSSAPI's C binding (RFC 2744) that a client needs: types and function pointers. The library is loaded at
+// run time, so its headers aren't needed for building.
 #ifndef CLINUX_GSSAPI_H
 #define CLINUX_GSSAPI_H
 

@@ -1,15 +1,14 @@
-// OpenSSL's API as Swift can call it. Swift sees functions, not macros: each
-// shim below stands for one macro, or for a call whose C signature Swift
-// cannot spell, and says which. Nothing here decides anything.
+// The parts of OpenSSL's API that Swift can't import directly. Swift sees functions but not macros, so each shim below
+// wraps one macro, or a call whose C signature Swift can't express. Comments name the reason. The shims make no
+// decisions.
 //
-// _GNU_SOURCE must not be defined here: it changes fd_set under SwiftGlibc and
-// breaks debug builds.
+// _GNU_SOURCE must not be defined here: it changes fd_set under SwiftGlibc and breaks debug builds.
 
 #ifndef COPENSSL_SHIMS_H
 #define COPENSSL_SHIMS_H
 
-// The low-level SHA-256 is deprecated in 3.0, and for the 100 to 500 bytes of
-// a public key it takes half the time of a fetched digest.
+// The low-level SHA-256 is deprecated in 3.0. For the 100 to 500 bytes of a public key it takes half the time of a
+// fetched digest.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #if !__has_include(<openssl/ssl.h>)
@@ -28,20 +27,20 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
-// SHA256_Init, _Update, _Final in one call; the context stays on the C stack.
+// SHA256_Init, _Update and _Final in one call. The context stays on the C stack.
 static inline int COpenSSL_SHA256(const void *data, size_t count, unsigned char *out) {
     SHA256_CTX context;
     return SHA256_Init(&context) == 1 && SHA256_Update(&context, data, count) == 1 &&
         SHA256_Final(out, &context) == 1;
 }
 
-// The same for SHA-1, which OCSP's identifiers are made with.
+// The same for SHA-1, which OCSP uses for identifiers.
 static inline int COpenSSL_SHA1(const void *data, size_t count, unsigned char *out) {
     SHA_CTX context;
     return SHA1_Init(&context) == 1 && SHA1_Update(&context, data, count) == 1 && SHA1_Final(out, &context) == 1;
 }
 
-// ASN1_ITEM_rptr is a macro; ASN1_ANY encodes an element as the bytes it was read from.
+// ASN1_ITEM_rptr is a macro. ASN1_ANY encodes an element as the bytes it was read from.
 static inline int COpenSSL_verify_any(
     const ASN1_TYPE *value, const X509_ALGOR *algorithm, const ASN1_BIT_STRING *signature, EVP_PKEY *key) {
     return ASN1_item_verify(ASN1_ITEM_rptr(ASN1_ANY), algorithm, signature, value, key);
@@ -65,7 +64,7 @@ static inline int COpenSSL_sk_X509_NAME_num(const STACK_OF(X509_NAME) *names) { 
 static inline const X509_NAME *COpenSSL_sk_X509_NAME_value(const STACK_OF(X509_NAME) *names, int index) {
     return sk_X509_NAME_value(names, index);
 }
-// sk_PKCS7_* and sk_PKCS12_SAFEBAG_* likewise; pop_free frees what is in them too.
+// sk_PKCS7_* and sk_PKCS12_SAFEBAG_* are macros too. pop_free also frees the elements.
 static inline int COpenSSL_sk_PKCS7_num(const STACK_OF(PKCS7) *stack) { return sk_PKCS7_num(stack); }
 static inline PKCS7 *COpenSSL_sk_PKCS7_value(const STACK_OF(PKCS7) *stack, int index) {
     return sk_PKCS7_value(stack, index);
@@ -81,7 +80,8 @@ static inline void COpenSSL_sk_PKCS12_SAFEBAG_pop_free(STACK_OF(PKCS12_SAFEBAG) 
     sk_PKCS12_SAFEBAG_pop_free(stack, PKCS12_SAFEBAG_free);
 }
 
-// The calls below are macros over SSL_CTX_ctrl and SSL_ctrl. Those that answer return 1 for success, as the macros do.
+// The calls below are macros over SSL_CTX_ctrl and SSL_ctrl. Those with a result return 1 for success, as the macros
+// do.
 static inline int COpenSSL_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
     return (int)SSL_CTX_set_min_proto_version(context, version);
 }
@@ -110,22 +110,23 @@ static inline int COpenSSL_SSL_set_max_proto_version(SSL *ssl, int version) {
 static inline int COpenSSL_SSL_request_staple(SSL *ssl) {
     return (int)SSL_set_tlsext_status_type(ssl, TLSEXT_STATUSTYPE_ocsp);
 }
-// The bytes stay the SSL's own; -1 without any.
+// The bytes still belong to the SSL. Returns -1 if there are none.
 static inline long COpenSSL_SSL_get_staple(SSL *ssl, const unsigned char **bytes) {
     return SSL_get_tlsext_status_ocsp_resp(ssl, bytes);
 }
 static inline int COpenSSL_SSL_set1_chain(SSL *ssl, STACK_OF(X509) *chain) { return (int)SSL_set1_chain(ssl, chain); }
 static inline int COpenSSL_SSL_set_retry_verify(SSL *ssl) { return SSL_set_retry_verify(ssl); }
 
-// The SSL_OP_ values are macros with a cast in them, which Swift does not import.
+// The SSL_OP_ values are macros that contain a cast, which Swift doesn't import.
 static inline uint64_t COpenSSL_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO_RENEGOTIATION; }
 static inline uint64_t COpenSSL_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET; }
 
-// SSL_get_ex_new_index is a macro; the index carries an integer, so it needs no callbacks.
+// SSL_get_ex_new_index is a macro. The index stores an integer, so it needs no callbacks.
 static inline int COpenSSL_SSL_get_ex_new_index(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
 
-// Whether an algorithm is unknown or not provided. ERR_GET_LIB, ERR_GET_REASON and some reasons are macros. A decoder
-// that knows none of what it finds says ERR_R_UNSUPPORTED too, of what a wrong password made.
+// Returns whether an algorithm is unknown or not provided. ERR_GET_LIB, ERR_GET_REASON and some reasons are macros.
+// Errors from the decoder library don't count: decoders also report ERR_R_UNSUPPORTED for the garbage that a wrong
+// password produces.
 static inline int COpenSSL_is_unsupported(unsigned long code) {
     int reason = ERR_GET_REASON(code);
     switch (ERR_GET_LIB(code)) {
@@ -141,10 +142,10 @@ static inline int COpenSSL_is_unsupported(unsigned long code) {
     }
 }
 
-// A text that outlives the call it is given to.
+// Returns an empty string that outlives the call it is passed to.
 static inline const char *COpenSSL_empty(void) { return ""; }
 
-// The reason of an error of libssl, else 0.
+// Returns the reason of an error from libssl, or 0 for other libraries.
 static inline int COpenSSL_ssl_reason(unsigned long code) {
     return ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
 }

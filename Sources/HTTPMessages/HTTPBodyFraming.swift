@@ -1,23 +1,23 @@
-/// Where a response's body ends (RFC 9112, section 6.3). There is exactly one answer, or the response is refused.
+/// The way a response's body ends (RFC 9112, section 6.3). A response with an ambiguous end is rejected.
 package enum HTTPBodyFraming: Sendable, Hashable {
-    /// No body: HEAD, 204, 304, and the tunnel that a CONNECT opened.
+    /// No body: the response to HEAD, 204, 304, or a CONNECT that opened a tunnel.
     case none
-    /// This many bytes.
+    /// A body of this many bytes.
     case length(Int)
     case chunked
-    /// Up to the end of the stream, which must be a clean one.
+    /// A body up to the end of the stream, which must be a clean end.
     case untilClose
 
-    /// Bytes that a server may announce. No file system holds as many, and whoever adds to them what a file has already
-    /// or what was sent stays within 63 bits.
+    /// The most bytes that a server may announce. No file system holds as many. Adding the bytes already stored or sent
+    /// still fits in 63 bits.
     package static let lengthLimit = 1 << 62
 
-    /// Reads the framing from the header; says which field forbids it.
+    /// Reads the framing from the header. Throws an error that names the offending field.
     package init(
         fields: [HTTPField], statusCode: Int, minorVersion: Int, requestMethod: String
     ) throws(HTTPResponseError) {
         guard requestMethod != "CONNECT" || !(200..<300).contains(statusCode) else {
-            // The two fields mean nothing here (RFC 9112, section 6.3, item 2).
+            // Both fields are meaningless here (RFC 9112, section 6.3, item 2).
             self = .none
             return
         }
@@ -28,8 +28,8 @@ package enum HTTPBodyFraming: Sendable, Hashable {
             if field.isNamed("Transfer-Encoding") { codings.append(field.value) }
         }
         guard lengths.isEmpty || codings.isEmpty else { throw .lengthAndTransferEncoding }
-        // Repeats are refused even when they agree (the RFC lets a client choose): two parsers that pick different
-        // ones are how responses get smuggled.
+        // Repeated fields are rejected even if they agree, although the RFC lets a client accept them. Two parsers that
+        // pick different ones make response smuggling possible.
         guard lengths.count <= 1 else { throw .repeatedContentLength(lengths.count) }
         let stated: HTTPBodyFraming
         if let length = lengths.first {
@@ -38,7 +38,7 @@ package enum HTTPBodyFraming: Sendable, Hashable {
             }
             stated = .length(count)
         } else if let coding = codings.first {
-            // The request offers no other coding (no TE field), and HTTP/1.0 knows none (RFC 9112, section 6.1).
+            // The request offers no other coding (it has no TE field), and HTTP/1.0 has none (RFC 9112, section 6.1).
             guard codings.count == 1, HTTPGrammar.isEqual(coding, "chunked"), minorVersion == 1 else {
                 throw .unsupportedTransferEncoding(HTTPExcerpt(codings.joined(separator: ", ")))
             }

@@ -1,6 +1,7 @@
 /// The chunks of a request's body (RFC 9112, section 7.1).
 package enum HTTPChunk {
-    /// One chunk with these bytes. Without any it is empty, since a chunk of no bytes would end the body.
+    /// Returns one chunk with these bytes. For no bytes it returns an empty array, since an empty chunk would end the
+    /// body.
     package static func encoded(_ bytes: some Collection<UInt8>) -> [UInt8] {
         guard !bytes.isEmpty else { return [] }
         let size = String(bytes.count, radix: 16)
@@ -13,6 +14,6 @@ package enum HTTPChunk {
         return chunk
     }
 
-    /// Ends the body, without trailers.
+    /// The chunk that ends the body, without trailers.
     package static let last = Array("0\r\n\r\n".utf8)
 }

@@ -1,6 +1,6 @@
 import CertificateTrust
 
-/// Some bytes of a message as an error may show them: at most 60, in quotes, and nothing in them that would not show.
+/// An excerpt of a message for use in an error: at most 60 bytes, in quotes, with invisible characters made visible.
 package struct HTTPExcerpt: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

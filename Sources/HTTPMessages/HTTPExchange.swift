@@ -1,17 +1,18 @@
-/// One request and its response on a connection: says when the body may be sent, what came back, and whether the
-/// connection can serve another request. A pure state machine; whoever drives it has the socket and the timers.
+/// One request and its response on a connection. It decides when to send the request body, returns the response as
+/// events, and reports whether the connection can serve another request. A pure state machine: the caller owns the
+/// socket and the timers.
 ///
-/// After the request's head was sent, send the body while ``wantsRequestBody`` says so, and report its end with
-/// ``requestBodyWasSent()``. Feed what comes with ``receive(_:)`` and take events with ``next()`` until there is none.
+/// After sending the request head, send the body while ``wantsRequestBody`` is true, and report its end with
+/// ``requestBodyWasSent()``. Pass received bytes to ``receive(_:)`` and call ``next()`` until it returns nil.
 package struct HTTPExchange: Sendable {
-    /// In order: at most one go-ahead, one head, any number of body parts, one end.
+    /// The events of a response, in order: at most one go-ahead, one head, any number of body parts, one end.
     package enum Event: Sendable, Hashable {
-        /// The server asks for the body that waited for it.
+        /// The server asks for the request body that waited for its go-ahead.
         case goAhead
         case head(HTTPResponseHead)
-        /// At least one byte.
+        /// A part of the body, at least one byte.
         case body(ArraySlice<UInt8>)
-        /// Nothing more is to be read. A connection that is not reusable is to be closed.
+        /// The response is complete. Close the connection if it isn't reusable.
         case end(isReusable: Bool)
     }
 
@@ -19,7 +20,7 @@ package struct HTTPExchange: Sendable {
         case waiting
         case sending
         case sent
-        /// The server answered before it had the whole body, and does not want the rest.
+        /// The server answered before it received the whole body, and doesn't want the rest.
         case abandoned
     }
 
@@ -27,35 +28,35 @@ package struct HTTPExchange: Sendable {
     private var requestBody: RequestBody
     private var head: HTTPResponseHead?
 
-    /// The exchange that begins with this head.
+    /// Creates the exchange for a request with this head.
     package init(_ request: HTTPRequestHead) {
         parser = HTTPResponseParser(requestMethod: request.method)
         requestBody = request.body == .none ? .sent : request.expectsContinue ? .waiting : .sending
     }
 
-    /// Whether the request's body is to be sent now, or the rest of it.
+    /// Whether the request body, or the rest of it, is to be sent now.
     package var wantsRequestBody: Bool { requestBody == .sending }
 
-    /// Whether the body waits for the server's 100. A server may never say it: after a while send the body anyway
-    /// (RFC 9110, section 10.1.1).
+    /// Whether the request body waits for the server's 100 response. A server may never send it: after a while send the
+    /// body anyway (RFC 9110, section 10.1.1).
     package var awaitsGoAhead: Bool { requestBody == .waiting }
 
-    /// Ends the wait for the server's 100.
+    /// Ends the wait for the server's 100 response.
     package mutating func stopWaiting() {
         if requestBody == .waiting { requestBody = .sending }
     }
 
-    /// The whole body has been sent.
+    /// Records that the whole body has been sent.
     package mutating func requestBodyWasSent() {
         if requestBody == .sending { requestBody = .sent }
     }
 
-    /// Takes what the connection brought; nil for its clean end.
+    /// Adds bytes received on the connection. Nil means that it ended cleanly.
     package mutating func receive(_ bytes: [UInt8]?) {
         parser.receive(bytes)
     }
 
-    /// The next event, or nil when it takes more bytes.
+    /// Returns the next event, or nil if more bytes are needed.
     package mutating func next() throws(HTTPResponseError) -> Event? {
         while let event = try parser.next() {
             switch event {
@@ -66,8 +67,8 @@ package struct HTTPExchange: Sendable {
                 continue
             case .head(let head):
                 self.head = head
-                // A success may come while the body is still on its way; any other answer is final, and a body that
-                // was announced and is not sent leaves the connection of no use.
+                // A 2xx response may arrive while the body is still being sent. Any other response is final. A
+                // connection whose announced body is never completed can't be reused.
                 if requestBody == .waiting || requestBody == .sending && head.statusCode >= 300 {
                     requestBody = .abandoned
                 }

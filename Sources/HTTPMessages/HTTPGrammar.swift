@@ -1,16 +1,17 @@
-/// The characters of HTTP's grammar (RFC 9110, section 5.6.2; RFC 5234, appendix B.1).
+/// The character rules of HTTP's grammar (RFC 9110, section 5.6.2; RFC 5234, appendix B.1).
 package enum HTTPGrammar {
     static let carriageReturn = UInt8(ascii: "\r")
     static let lineFeed = UInt8(ascii: "\n")
     static let space = UInt8(ascii: " ")
     static let tab = UInt8(ascii: "\t")
 
-    /// `token`: methods and field names.
+    /// Returns whether the bytes are a `token`, the grammar of methods and field names.
     package static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
         !bytes.isEmpty && bytes.allSatisfy(isTokenCharacter)
     }
 
-    /// Letters, digits and ``!#$%&'*+-.^_`|~``: one bit for each in two words.
+    /// Returns whether the byte is a letter, a digit or one of ``!#$%&'*+-.^_`|~``. Two words hold one bit for each
+    /// byte.
     package static func isTokenCharacter(_ byte: UInt8) -> Bool {
         let bits: UInt64 =
             switch byte {
@@ -21,18 +22,18 @@ package enum HTTPGrammar {
         return (bits &>> UInt64(byte & 0x3F)) & 1 == 1
     }
 
-    /// What a field value, a reason phrase or a chunk extension may hold: visible characters, spaces, tabs, bytes over
-    /// 0x7F. CR, LF, NUL and the other control characters are not among them.
+    /// Returns whether the bytes may appear in a field value, a reason phrase or a chunk extension. Visible characters,
+    /// spaces, tabs and bytes over 0x7F may. CR, LF, NUL and the other control characters may not.
     package static func isFieldContent(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == tab }
     }
 
     package static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
 
-    /// ASCII capitals as small letters.
+    /// Returns the byte with ASCII capitals mapped to lower case.
     static func lowered(_ byte: UInt8) -> UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte }
 
-    /// Whether two texts are the same but for the case of ASCII letters.
+    /// Returns whether two strings are equal, ignoring the case of ASCII letters.
     static func isEqual(_ left: String, _ right: String) -> Bool {
         guard left.utf8.count == right.utf8.count else { return false }
         let left = left.utf8.span
@@ -41,7 +42,7 @@ package enum HTTPGrammar {
         return true
     }
 
-    /// `bytes` without blanks at either end.
+    /// Returns `bytes` without blanks at either end.
     static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let first = bytes.firstIndex(where: { !isBlank($0) }),
             let last = bytes.lastIndex(where: { !isBlank($0) })
@@ -49,9 +50,10 @@ package enum HTTPGrammar {
         return bytes[first...last]
     }
 
-    /// A number of decimal or hexadecimal digits and nothing else, or nil; nil too when it does not fit.
+    /// Parses a number that consists only of decimal or hexadecimal digits. Returns nil for anything else, or on
+    /// overflow.
     static func number(_ digits: some Collection<UInt8>, radix: Int) -> Int? {
-        // Int(_:radix:) takes a sign, which HTTP's numbers do not have.
+        // Int(_:radix:) accepts a sign, which HTTP's numbers don't have.
         guard let first = digits.first, first != UInt8(ascii: "+"), first != UInt8(ascii: "-") else { return nil }
         return Int(String(decoding: digits, as: UTF8.self), radix: radix)
     }

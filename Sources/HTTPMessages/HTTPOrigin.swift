@@ -1,10 +1,10 @@
 package import CertificateTrust
 
-/// The schemes that are spoken (RFC 9110, section 4.2).
+/// The supported URL schemes (RFC 9110, section 4.2).
 package enum HTTPScheme: String, Sendable, Hashable {
     case http
     case https
-    /// For a proxy alone, which fetches it.
+    /// FTP, only for requests to a proxy that fetches the URL.
     case ftp
 
     package var defaultPort: UInt16 {
@@ -16,13 +16,13 @@ package enum HTTPScheme: String, Sendable, Hashable {
     }
 }
 
-/// Scheme, host and port (RFC 9110, section 4.3.1): where a request goes, and where a credential belongs.
+/// A scheme, host and port (RFC 9110, section 4.3.1). Requests go to an origin, and credentials belong to one.
 package struct HTTPOrigin: Sendable, Hashable {
     package let scheme: HTTPScheme
-    /// The name that is verified, told as SNI and written as Host.
+    /// The hostname or IP address, used for verification, SNI and the Host field.
     package let name: ServerName
     package let port: UInt16
-    /// Host and port as Host has them (RFC 9110, section 7.2): no port when it is the scheme's own.
+    /// The host and port for the Host field (RFC 9110, section 7.2). The scheme's default port is left out.
     package let authority: String
 
     package init(scheme: HTTPScheme, name: ServerName, port: UInt16) {
@@ -33,7 +33,7 @@ package struct HTTPOrigin: Sendable, Hashable {
         authority = port == scheme.defaultPort ? host : "\(host):\(port)"
     }
 
-    /// Host and port, as CONNECT has them (RFC 9112, section 3.2.3).
+    /// The host and port for CONNECT (RFC 9112, section 3.2.3).
     package var authorityWithPort: String { "\(Self.host(name)):\(port)" }
 
     private static func host(_ name: ServerName) -> String {
@@ -42,6 +42,6 @@ package struct HTTPOrigin: Sendable, Hashable {
 }
 
 extension HTTPOrigin: CustomStringConvertible {
-    /// As in a URL, without a slash at the end.
+    /// The origin as a URL without a trailing slash.
     package var description: String { "\(scheme)://\(authority)" }
 }

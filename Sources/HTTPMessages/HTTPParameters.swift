@@ -1,7 +1,7 @@
-/// A field value with parameters behind it, like `text/html; charset="utf-8"` (RFC 9110, section 5.6.6). What is not of
-/// that form is passed over.
+/// A field value followed by parameters, like `text/html; charset="utf-8"` (RFC 9110, section 5.6.6). Parts that don't
+/// have this form are ignored.
 package struct HTTPParameters: Sendable, Hashable {
-    /// What stands before the first semicolon, without blanks around it.
+    /// The text before the first semicolon, without blanks around it.
     package let value: String
     private var parameters: [HTTPField] = []
 
@@ -17,12 +17,12 @@ package struct HTTPParameters: Sendable, Hashable {
         }
     }
 
-    /// The value of the first parameter with this name, whatever its case.
+    /// The value of the first parameter with this name, ignoring case.
     package subscript(name: String) -> String? {
         parameters.first { $0.isNamed(name) }?.value
     }
 
-    /// The parts between semicolons that stand in no quotes: at least one, maybe empty.
+    /// Splits a text at the semicolons outside quotes. Returns at least one part. Parts may be empty.
     private static func split(_ text: String) -> [String] {
         var parts: [Substring] = []
         var start = text.startIndex
@@ -46,7 +46,8 @@ package struct HTTPParameters: Sendable, Hashable {
         String(decoding: HTTPGrammar.trimmed(Array(text.utf8)[...]), as: UTF8.self)
     }
 
-    /// A quoted string without its quotes and backslashes (RFC 9110, section 5.6.4); anything else as it is.
+    /// Returns a quoted string without its quotes and backslashes (RFC 9110, section 5.6.4), and any other text
+    /// unchanged.
     private static func unquoted(_ text: String) -> String {
         guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return text }
         var isEscaped = false

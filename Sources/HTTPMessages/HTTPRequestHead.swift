@@ -1,22 +1,22 @@
-/// The request line and header of a request, and the only way its bytes are made.
+/// The request line and header of a request. All request heads are written here.
 ///
-/// Host is written from the name that the handshake verifies, so what is sent cannot differ from what was proven. The
-/// connection stays open unless asked otherwise.
+/// Host is written from the name that the TLS handshake verifies, so the two can't differ. The connection stays open
+/// unless `closes` is set.
 package struct HTTPRequestHead: Sendable, Hashable {
-    /// What the request line asks for (RFC 9112, section 3.2).
+    /// The form of the request target (RFC 9112, section 3.2).
     package enum Target: Sendable, Hashable {
         /// A path with its query, as in a URL.
         case origin(String)
-        /// The same behind scheme and host: for a proxy that is to fetch it.
+        /// A path with its query, preceded by scheme and host, for a proxy that fetches the URL.
         case absolute(String)
-        /// Host and port alone: CONNECT.
+        /// Only host and port, for CONNECT.
         case authority
     }
 
-    /// How the server is to find the end of the request's body (RFC 9112, section 6).
+    /// The way the server finds the end of the request body (RFC 9112, section 6).
     package enum Body: Sendable, Hashable {
         case none
-        /// This many bytes.
+        /// A body of this many bytes.
         case length(Int)
         case chunked
     }
@@ -25,18 +25,19 @@ package struct HTTPRequestHead: Sendable, Hashable {
     package let bytes: [UInt8]
     package let method: String
     package let body: Body
-    /// Whether the body waits until the server says 100 (RFC 9110, section 10.1.1).
+    /// Whether the body waits for the server's 100 response (RFC 9110, section 10.1.1).
     package let expectsContinue: Bool
 
-    /// `fields` are the caller's and may not be among those that the client writes itself. `credentials` are the
-    /// client's own Authorization and Proxy-Authorization; they take the place of one of the caller's.
+    /// Creates a head. `fields` come from the caller and can't include fields that the client writes itself.
+    /// `credentials` are the client's own Authorization and Proxy-Authorization, which replace the caller's field of
+    /// the same name.
     ///
-    /// `expectsContinue` says nothing without a body.
+    /// `expectsContinue` has no effect without a body.
     package init(
         method: String, target: Target, origin: HTTPOrigin, body: Body = .none, expectsContinue: Bool = false,
         closes: Bool = false, fields: [HTTPField] = [], credentials: [HTTPField] = []
     ) throws(HTTPRequestError) {
-        // A CONNECT that is no tunnel, or a tunnel by another name, means something else to each hop.
+        // Hops would disagree about a CONNECT that opens no tunnel, or a tunnel opened by another method.
         guard HTTPGrammar.isToken(method.utf8), (method == "CONNECT") == (target == .authority) else {
             throw .malformedMethod(HTTPExcerpt(method))
         }
@@ -82,14 +83,14 @@ package struct HTTPRequestHead: Sendable, Hashable {
         bytes = text.bytes
     }
 
-    /// Fields of the message and the connection rather than of the resource. They follow from the request and from how
-    /// the client works; one of the caller's would contradict it, or name another host than the one that is verified.
+    /// Fields that describe the message and the connection rather than the resource. The client derives them from the
+    /// request. A field from the caller would contradict it, or name another host than the verified one.
     private static let reservedNames = [
         "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "TE",
         "Trailer", "Transfer-Encoding", "Upgrade",
     ]
 
-    /// Methods that say so when they have no body (RFC 9110, section 8.6).
+    /// Methods that send `Content-Length: 0` if they have no body (RFC 9110, section 8.6).
     private static let methodsWithBody: Set = ["PATCH", "POST", "PUT"]
 
     private static let tunnelPresets = [HTTPField(name: "User-Agent", value: "PinnedNetworking")]
@@ -109,7 +110,7 @@ package struct HTTPRequestHead: Sendable, Hashable {
     }
 }
 
-/// Collects the bytes of a head.
+/// A buffer that collects the bytes of a head.
 private struct HTTPHeadText {
     private(set) var bytes: [UInt8] = []
 
@@ -128,11 +129,11 @@ private struct HTTPHeadText {
     }
 }
 
-/// Why a request is not sent: its parts would not come out as the one message they were meant to be.
+/// An error in the parts of a request, which wouldn't form the intended message. The request isn't sent.
 package enum HTTPRequestError: Error, Hashable, Sendable {
     case malformedMethod(HTTPExcerpt)
     case malformedTarget(HTTPExcerpt)
-    /// The value stays out of the text, since it may be a secret.
+    /// The value isn't part of the error, since it may be a secret.
     case malformedField(name: HTTPExcerpt)
     /// A field that the client writes itself.
     case reservedField(name: String)

@@ -1,4 +1,4 @@
-/// Why the bytes of a server are no HTTP/1.1 response. The connection is over with any of them.
+/// An error in a server's HTTP/1.1 response. The connection can't be used after any of them.
 package enum HTTPResponseError: Error, Hashable, Sendable {
     case malformedStatusLine(HTTPExcerpt)
     /// An HTTP version other than 1.0 and 1.1.
@@ -6,31 +6,31 @@ package enum HTTPResponseError: Error, Hashable, Sendable {
     case malformedField(HTTPExcerpt)
     /// A line that begins with a blank (`obs-fold`, RFC 9112, section 5.2).
     case foldedField
-    /// A line feed without its carriage return, or the reverse.
+    /// A line feed without a carriage return, or a carriage return without a line feed.
     case bareLineEnd
-    /// More bytes of header, interim responses and trailers than this.
+    /// The header, interim responses and trailers exceed this many bytes.
     case headTooLarge(limit: Int)
-    /// More header and trailer fields than this.
+    /// The header and trailers have more than this many fields.
     case tooManyFields(limit: Int)
-    /// More 1xx responses than this.
+    /// More than this many 1xx responses arrived.
     case tooManyInterimResponses(limit: Int)
-    /// 101, though no request asks for another protocol.
+    /// The server sent 101, although no request asks for another protocol.
     case switchedProtocols
     case lengthAndTransferEncoding
-    /// This many Content-Length fields.
+    /// The response has this many Content-Length fields.
     case repeatedContentLength(Int)
     case malformedContentLength(HTTPExcerpt)
     case unsupportedTransferEncoding(HTTPExcerpt)
     case malformedChunk(HTTPExcerpt)
     /// A chunk holds more bytes than its size.
     case chunkOverrun
-    /// More bytes of chunk extensions than this.
+    /// The chunk extensions exceed this many bytes.
     case chunkExtensionsTooLarge(limit: Int)
-    /// More bytes of body than this.
+    /// The body exceeds this many bytes.
     case bodyTooLarge(limit: Int)
     /// The stream ended before the response did.
     case truncated
-    /// The server sent on after the end of its response.
+    /// The server sent more bytes after the end of its response.
     case bytesAfterResponse
 }
 

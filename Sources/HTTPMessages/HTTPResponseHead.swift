@@ -1,10 +1,10 @@
-/// The status line and header fields of a final response, and where its body ends.
+/// The status line and header fields of a final response, and its body framing.
 package struct HTTPResponseHead: Sendable, Hashable {
-    /// 0 or 1: the minor number behind `HTTP/1.`.
+    /// The minor version after `HTTP/1.`, 0 or 1.
     package let minorVersion: Int
-    /// Three digits, 200 or more.
+    /// The status code: three digits, 200 or more.
     package let statusCode: Int
-    /// In the order they came.
+    /// The header fields in the order received.
     package let fields: [HTTPField]
     package let framing: HTTPBodyFraming
 
@@ -15,7 +15,7 @@ package struct HTTPResponseHead: Sendable, Hashable {
         self.framing = framing
     }
 
-    /// Whether the server means to keep the connection (RFC 9112, section 9.3).
+    /// Whether the server intends to keep the connection open (RFC 9112, section 9.3).
     package var isPersistent: Bool {
         guard framing != .untilClose else { return false }
         var isKept = minorVersion == 1

@@ -1,26 +1,28 @@
-/// Reads one HTTP/1.1 response from bytes that come in any portions: a pure state machine, strict where leniency would
-/// let two readers disagree (RFC 9112).
+/// A parser for one HTTP/1.1 response that takes bytes in portions of any size (RFC 9112). It is a pure state machine,
+/// and strict wherever leniency would let two parsers disagree.
 ///
-/// Feed it with ``receive(_:)``, then take events with ``next()`` until there is none. Trailers are checked and dropped.
-/// After an error nothing more is read.
+/// Pass bytes to ``receive(_:)``, then call ``next()`` until it returns nil. Trailers are checked and dropped. After an
+/// error nothing more is read.
 package struct HTTPResponseParser: Sendable {
-    /// What the bytes so far amount to, in order: any number of interim responses, one head, any number of body parts,
-    /// one end.
+    /// The events of a response, in order: any number of interim responses, one head, any number of body parts, one
+    /// end.
     package enum Event: Sendable, Hashable {
         /// The status code of a 1xx response.
         case interim(Int)
         case head(HTTPResponseHead)
-        /// At least one byte.
+        /// A part of the body, at least one byte.
         case body(ArraySlice<UInt8>)
         case end
     }
 
-    /// Header, interim responses and trailers together, in bytes; curl and Chromium allow 300 KiB and 256 KiB.
+    /// The limit for the header, interim responses and trailers together, in bytes. curl allows 300 KiB, Chromium 256
+    /// KiB.
     package static let headLimit = 256 * 1024
-    /// Header and trailer fields together.
+    /// The limit for header and trailer fields together.
     package static let fieldLimit = 1_000
     package static let interimLimit = 16
-    /// Extensions of all chunks together, in bytes: nobody uses them, and they multiply the cost of a body.
+    /// The limit for the extensions of all chunks together, in bytes. They aren't used in practice and multiply the
+    /// cost of a body.
     package static let chunkExtensionLimit = 16 * 1024
 
     private enum State: Sendable {
@@ -39,10 +41,10 @@ package struct HTTPResponseParser: Sendable {
 
     private let requestMethod: String
     private var state = State.statusLine
-    /// What came and was not read yet.
+    /// The received bytes that weren't parsed yet.
     private var input: ArraySlice<UInt8> = []
     private var inputHasEnded = false
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line whose end hasn't arrived yet.
     private var partialLine: [UInt8] = []
     private var fields: [HTTPField] = []
     private var headCount = 0
@@ -50,13 +52,14 @@ package struct HTTPResponseParser: Sendable {
     private var interimCount = 0
     private var chunkExtensionCount = 0
 
-    /// A parser for the response to a request with this method; HEAD has no body, nor has CONNECT where it succeeds.
+    /// Creates a parser for the response to a request with this method. The response to HEAD has no body, and neither
+    /// has a successful response to CONNECT.
     package init(requestMethod: String) {
         self.requestMethod = requestMethod
     }
 
-    /// Takes the next bytes of the stream; nil for its clean end (a TLS close_notify; a connection that merely ended is
-    /// no clean end).
+    /// Adds the next bytes of the stream. Nil means a clean end, such as a TLS close_notify. A connection that just
+    /// ended isn't a clean end.
     package mutating func receive(_ bytes: [UInt8]?) {
         guard let bytes else {
             inputHasEnded = true
@@ -65,7 +68,7 @@ package struct HTTPResponseParser: Sendable {
         if input.isEmpty { input = bytes[...] } else { input += bytes }
     }
 
-    /// The next event, or nil when it takes more bytes.
+    /// Returns the next event, or nil if more bytes are needed.
     package mutating func next() throws(HTTPResponseError) -> Event? {
         do throws(HTTPResponseError) {
             while true {
@@ -83,7 +86,7 @@ package struct HTTPResponseParser: Sendable {
         }
     }
 
-    /// What the end of the stream means, where it has come.
+    /// Handles the end of the stream, if it has been reached.
     private mutating func nextAtEnd() throws(HTTPResponseError) -> Event? {
         if case .failed(let error) = state { throw error }
         guard inputHasEnded else { return nil }
@@ -96,7 +99,7 @@ package struct HTTPResponseParser: Sendable {
         }
     }
 
-    /// Consumes at least one byte of the input.
+    /// Parses the next piece of the input and consumes at least one byte.
     private mutating func step() throws(HTTPResponseError) -> Event? {
         switch state {
         case .statusLine:
@@ -162,7 +165,7 @@ package struct HTTPResponseParser: Sendable {
             HTTPResponseHead(minorVersion: minorVersion, statusCode: statusCode, fields: fields, framing: framing))
     }
 
-    /// Up to `wanted` bytes of the input; not copied.
+    /// Removes up to `wanted` bytes from the input and returns them without copying.
     private mutating func take(_ wanted: Int) -> ArraySlice<UInt8> {
         let part = input.prefix(wanted)
         input = input.dropFirst(part.count)
@@ -173,11 +176,13 @@ package struct HTTPResponseParser: Sendable {
 // MARK: Lines
 
 extension HTTPResponseParser {
-    /// The next line without its CR LF, or nil when more bytes are needed; `excess` when it takes over `limit` bytes.
+    /// Returns the next line without its CR LF, or nil if more bytes are needed. Throws `excess` if it is longer than
+    /// `limit` bytes.
     private mutating func takeLine(limit: Int, excess: HTTPResponseError) throws(HTTPResponseError) -> ArraySlice<
         UInt8
     >? {
-        // Nearly every line lies in the input whole; the rest goes byte by byte, which finds what is wrong too.
+        // Nearly every line is in the input as a whole. The others are read byte by byte, which also finds malformed
+        // line ends.
         if partialLine.isEmpty, let count = Self.lineLength(input.span), count <= limit {
             defer { input = input.dropFirst(count) }
             return input.prefix(count - 2)
@@ -195,7 +200,8 @@ extension HTTPResponseParser {
         return nil
     }
 
-    /// Bytes up to and with the first CR LF; nil when a CR or LF alone stands before it, or when there is none.
+    /// Returns the number of bytes up to and including the first CR LF. Returns nil if a lone CR or LF precedes it, or
+    /// if there is none.
     private static func lineLength(_ bytes: Span<UInt8>) -> Int? {
         for index in bytes.indices where bytes[index] <= HTTPGrammar.carriageReturn {
             switch bytes[index] {
@@ -216,7 +222,7 @@ extension HTTPResponseParser {
     }
 
     private mutating func takeChunkLine() throws(HTTPResponseError) -> ArraySlice<UInt8>? {
-        // 16 digits, what is left for extensions, CR LF.
+        // 16 digits, the remaining room for extensions, and CR LF.
         let limit = 16 + Self.chunkExtensionLimit - chunkExtensionCount + 2
         return try takeLine(limit: limit, excess: .chunkExtensionsTooLarge(limit: Self.chunkExtensionLimit))
     }
@@ -233,10 +239,10 @@ extension HTTPResponseParser {
             bytes: HTTPGrammar.trimmed(line[(colon + 1)...]))
     }
 
-    /// Minor version and status code of `HTTP/1.1 200 OK`.
+    /// Parses the minor version and status code of `HTTP/1.1 200 OK`.
     ///
-    /// The reason phrase says nothing and is dropped. Its space may be missing when it is empty: servers do that, and
-    /// no other reading is possible.
+    /// The reason phrase is dropped. If it is empty, the space before it may be missing: some servers omit it, and no
+    /// other reading is possible.
     private static func statusLine(_ line: ArraySlice<UInt8>) throws(HTTPResponseError) -> (Int, Int) {
         guard line.starts(with: Array("HTTP/".utf8)), let space = line.firstIndex(of: HTTPGrammar.space) else {
             throw .malformedStatusLine(HTTPExcerpt(line))
@@ -255,11 +261,11 @@ extension HTTPResponseParser {
         return (minorVersion, statusCode)
     }
 
-    /// The number before a chunk's extensions (RFC 9112, section 7.1).
+    /// Parses the number before a chunk's extensions (RFC 9112, section 7.1).
     private mutating func chunkSize(_ line: ArraySlice<UInt8>) throws(HTTPResponseError) -> Int {
         let digits = line.prefix { $0 != UInt8(ascii: ";") && !HTTPGrammar.isBlank($0) }
         let extensions = line[digits.endIndex...]
-        // Blanks may stand before a semicolon, but not at the end.
+        // Blanks may precede a semicolon, but not the end of the line.
         guard let size = HTTPGrammar.number(digits, radix: 16), digits.count <= 16,
             extensions.isEmpty || HTTPGrammar.trimmed(extensions).first == UInt8(ascii: ";"),
             HTTPGrammar.isFieldContent(extensions)

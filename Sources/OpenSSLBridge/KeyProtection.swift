@@ -1,26 +1,26 @@
 import COpenSSL
 
-/// Why a key or an identity that is kept under a password cannot be had.
+/// An error from decrypting a password-protected key or identity.
 package enum ProtectedKeyError: Error, Hashable, Sendable {
-    /// The password is not the one it was encrypted with; of an encrypted key this is a guess, since nothing in it says
-    /// which password is right.
+    /// The password is wrong. For an encrypted key this is a guess, since nothing in the data shows which password is
+    /// right.
     case wrongPassword
-    /// Deriving the key from the password costs more than ``iterationLimit``; nothing was derived.
+    /// Deriving the key from the password costs more than ``iterationLimit``. Nothing was derived.
     case tooManyIterations(UInt64)
-    /// Not of the structure that was expected; nothing was derived.
+    /// The data doesn't have the expected structure. Nothing was derived.
     case malformed
-    /// Damaged, of another kind, or protected in a way that OpenSSL does not know.
+    /// The data is damaged, of another kind, or protected with an algorithm that OpenSSL doesn't support.
     case openSSL(OpenSSLError)
 }
 
-/// Iterations of PBKDF2 or of its elders, or blocks of scrypt, that are spent on one file: about two seconds. The most
-/// that is in use is a million.
+/// The most key derivation work spent on one file: iterations of PBKDF2 or the older PBE schemes, or blocks of scrypt.
+/// The limit takes about two seconds. The highest count in common use is one million.
 package let iterationLimit: UInt64 = 10_000_000
 
-/// What it costs to derive a key from a password, found before any of the work is done.
+/// The cost of deriving a key from a password, read before any of the work is done.
 enum KeyProtection {
-    /// The iterations that an encryption algorithm asks for: PBES2 with PBKDF2 or scrypt, PBES1 (RFC 8018), or PKCS #12's
-    /// own (RFC 7292, appendix C). An algorithm that is not known asks for none: OpenSSL refuses it.
+    /// Returns the iterations that an encryption algorithm asks for: PBES2 with PBKDF2 or scrypt, PBES1 (RFC 8018), or
+    /// the scheme of PKCS #12 (RFC 7292, appendix C). Returns zero for an unknown algorithm, which OpenSSL rejects.
     static func iterations(of algorithm: UnsafePointer<X509_ALGOR>?) -> UInt64 {
         guard let algorithm = unsafe algorithm else { return 0 }
         guard unsafe OBJ_obj2nid(algorithm.pointee.algorithm) == NID_pbes2 else {
@@ -44,7 +44,7 @@ enum KeyProtection {
         return unsafe count(parameters.pointee.iter)
     }
 
-    /// A count as it stands in a file; the largest number for one that is negative or over 64 bits, zero for none.
+    /// Returns a count as written in a file: `UInt64.max` if it is negative or over 64 bits, zero if there is none.
     static func count(_ integer: UnsafePointer<ASN1_INTEGER>?) -> UInt64 {
         guard let integer = unsafe integer else { return 0 }
         var value: UInt64 = 0

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// The hash of a DER Name that `openssl rehash` names files by (`X509_NAME_hash_ex`); nil when it cannot be parsed.
+/// Returns the hash of a DER Name by which `openssl rehash` names files (`X509_NAME_hash_ex`), or nil if the Name can't
+/// be parsed.
 package func subjectNameHash(_ der: Span<UInt8>) -> UInt32? {
     OpenSSLError.clear()
     let hash = unsafe der.withUnsafeBufferPointer { buffer -> UInt32? in

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// Hashes bytes with the digest of this name (`EVP_Q_digest`); nil where OpenSSL's configuration does not offer it, as
-/// MD5 under FIPS.
+/// Hashes bytes with the named digest (`EVP_Q_digest`). Returns nil if OpenSSL's configuration doesn't offer the
+/// digest, such as MD5 under FIPS.
 package func namedDigest(_ name: String, of bytes: Span<UInt8>) -> [UInt8]? {
     OpenSSLError.clear()
     defer { OpenSSLError.clear() }

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// The keyed digest of bytes (`EVP_Q_mac` with HMAC; RFC 2104) with the digest of this name; nil where OpenSSL's
-/// configuration does not offer it, as MD5 under FIPS, and for an empty key.
+/// Returns the HMAC of bytes with the named digest (RFC 2104; `EVP_Q_mac`). Returns nil for an empty key, or if
+/// OpenSSL's configuration doesn't offer the digest, such as MD5 under FIPS.
 package func namedHMAC(_ name: String, key: Span<UInt8>, of bytes: Span<UInt8>) -> [UInt8]? {
     guard !key.isEmpty else { return nil }
     OpenSSLError.clear()

@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// An `X509`, owned.
+/// An owned `X509`.
 ///
-/// Unchecked: the object is never changed after `init`. OpenSSL fills its extension cache lazily and under its own
-/// lock; it is filled here, before anyone shares the object.
+/// Unchecked Sendable: the object is never changed after `init`. OpenSSL fills its extension cache lazily, under its
+/// own lock. The cache is filled here, before the object is shared.
 @safe package final class OpenSSLCertificate: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// Parses one DER certificate that fills `der` (`d2i_X509`, `X509_check_purpose` with -1).
+    /// Parses `der`, which must be exactly one DER certificate (`d2i_X509`, `X509_check_purpose` with -1).
     package convenience init(parsing der: Span<UInt8>) throws(OpenSSLError) {
         OpenSSLError.clear()
         let parsed = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
@@ -23,7 +23,7 @@ import COpenSSL
         try unsafe self.init(owning: parsed)
     }
 
-    /// A certificate that OpenSSL parsed for a use of its own, held along with it (`X509_up_ref`).
+    /// Takes a reference to a certificate that OpenSSL has parsed and also keeps (`X509_up_ref`).
     convenience init(sharing certificate: OpaquePointer) throws(OpenSSLError) {
         OpenSSLError.clear()
         guard unsafe X509_up_ref(certificate) == 1 else { throw OpenSSLError.take() }
@@ -32,8 +32,8 @@ import COpenSSL
 
     private init(owning certificate: OpaquePointer) throws(OpenSSLError) {
         unsafe pointer = certificate
-        // -1 asks for nothing and caches everything. What the cache finds malformed has to be refused here: verification
-        // looks at it only where it is asked for a purpose.
+        // -1 checks no purpose and fills the cache. A certificate that the cache finds malformed has to be rejected
+        // here, because verification looks at the cache only when a purpose is set.
         guard unsafe X509_check_purpose(certificate, -1, 0) == 1 else { throw OpenSSLError.take() }
     }
 

@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// What OpenSSL's error queue said of a failed call, oldest entry (`ERR_get_error`).
+/// The oldest entry of OpenSSL's error queue after a failed call (`ERR_get_error`).
 ///
-/// The queue belongs to the thread, so ``take()`` stands right behind the call it explains, with no `await` between.
+/// The queue belongs to the thread, so call ``take()`` directly after the call it explains, with no `await` between.
 package struct OpenSSLError: Error, Hashable, Sendable {
-    /// The packed code, 0 when the queue was empty (`ERR_get_error`).
+    /// The packed error code (`ERR_get_error`), or 0 if the queue was empty.
     package let code: UInt
-    /// The reason in OpenSSL's words (`ERR_reason_error_string`).
+    /// OpenSSL's text for the reason (`ERR_reason_error_string`).
     package let reason: String
 
     package init(code: UInt, reason: String) {
@@ -14,18 +14,18 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// Whether an algorithm is not known or not provided (`ERR_R_UNSUPPORTED` and its like).
+    /// Whether an algorithm is unknown or not provided (`ERR_R_UNSUPPORTED` and similar reasons).
     var isUnsupported: Bool { COpenSSL_is_unsupported(code) == 1 }
 
-    /// The number of the TLS alert that the peer sent (RFC 8446, section 6), nil when the reason is another:
-    /// `SSL_AD_REASON_OFFSET` and above.
+    /// The number of the TLS alert that the peer sent (RFC 8446, section 6), or nil if the error has another reason.
+    /// OpenSSL numbers alerts from `SSL_AD_REASON_OFFSET` upwards.
     package var alert: UInt8? {
         let reason = COpenSSL_ssl_reason(code)
         return reason >= 1000 && reason < 1256 ? UInt8(reason - 1000) : nil
     }
 
-    /// Whether the peer signed with, or has a key for, what was not offered to it: `SSL_R_WRONG_SIGNATURE_TYPE` and its
-    /// like.
+    /// Whether the peer used a signature, key or cipher that it wasn't offered (`SSL_R_WRONG_SIGNATURE_TYPE` and
+    /// similar reasons).
     package var isForeignSignature: Bool {
         [
             SSL_R_WRONG_SIGNATURE_TYPE, SSL_R_WRONG_CERTIFICATE_TYPE, SSL_R_UNKNOWN_CERTIFICATE_TYPE,
@@ -33,13 +33,13 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         ].contains(COpenSSL_ssl_reason(code))
     }
 
-    /// Empties the queue before a call, and starts the library before the first.
+    /// Empties the queue before a call. Starts the library before the first call.
     static func clear() {
         _ = OpenSSLLibrary.isStarted
         ERR_clear_error()
     }
 
-    /// Takes the oldest entry and empties the queue.
+    /// Removes and returns the oldest entry, and empties the queue.
     static func take() -> OpenSSLError {
         let code = ERR_get_error()
         ERR_clear_error()

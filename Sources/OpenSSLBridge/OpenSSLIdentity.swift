@@ -1,21 +1,21 @@
 import COpenSSL
 
-/// A certificate, its private key and the certificates between it and a root, ready for a handshake.
+/// A certificate, its private key and its intermediate certificates, ready for a handshake.
 ///
-/// Unchecked: nothing is changed after `init`.
+/// Unchecked Sendable: nothing is changed after `init`.
 @safe package final class OpenSSLIdentity: @unchecked Sendable {
     let leaf: OpenSSLCertificate
     let key: OpenSSLPrivateKey
-    /// `STACK_OF(X509)` without the leaf, for `SSL_set1_chain`; it borrows ``intermediates``.
+    /// `STACK_OF(X509)` without the leaf, for `SSL_set1_chain`. It borrows ``intermediates``.
     let chainPointer: OpaquePointer
     private let intermediates: [OpenSSLCertificate]
 
-    /// `X509 *` of the leaf, for `SSL_use_certificate`.
+    /// The leaf's `X509 *`, for `SSL_use_certificate`.
     var certificatePointer: OpaquePointer { unsafe leaf.pointer }
-    /// `EVP_PKEY *`, for `SSL_use_PrivateKey`.
+    /// The key's `EVP_PKEY *`, for `SSL_use_PrivateKey`.
     var keyPointer: OpaquePointer { unsafe key.pointer }
 
-    /// The key has to be the leaf's; `chain` is sent behind the leaf as it is.
+    /// Creates an identity. Throws if `key` doesn't match the leaf. `chain` is sent after the leaf, unchanged.
     package init(
         leaf: OpenSSLCertificate, key: OpenSSLPrivateKey, chain: [OpenSSLCertificate]
     ) throws(OpenSSLError) {

@@ -1,18 +1,19 @@
 import COpenSSL
 
-/// The library's one-time start, and what it offers.
+/// OpenSSL's one-time initialization, its version and its supported algorithms.
 package enum OpenSSLLibrary {
-    /// Starts OpenSSL without its exit handler (`OPENSSL_INIT_NO_ATEXIT`), and says whether that worked.
+    /// Whether OpenSSL was started without its exit handler (`OPENSSL_INIT_NO_ATEXIT`). Reading it starts OpenSSL.
     ///
-    /// The handler frees global state while other threads may still be inside a handshake, which would make a crash of
-    /// an ordinary exit. Whoever starts OpenSSL first decides; ``OpenSSLError/clear()``, which stands before every
-    /// call, does it for this project. Everything else is loaded when it is first needed.
+    /// The exit handler frees global state while other threads may still be in a handshake, which would turn an
+    /// ordinary exit into a crash. The first initialization in a process decides. In this project it happens in
+    /// ``OpenSSLError/clear()``, which precedes every call. OpenSSL loads everything else on first use.
     package static let isStarted = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
 
-    /// The version of the library that runs, such as `3.0.19` (`OPENSSL_VERSION_STRING`).
+    /// The version of the loaded library, such as `3.0.19` (`OPENSSL_VERSION_STRING`).
     package static let version = unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))
 
-    /// Whether signatures of an algorithm can be verified, by OpenSSL's name for it (`EVP_SIGNATURE_fetch`).
+    /// Returns whether OpenSSL can verify signatures of an algorithm, given OpenSSL's name for it
+    /// (`EVP_SIGNATURE_fetch`).
     package static func verifies(_ algorithm: String) -> Bool {
         OpenSSLError.clear()
         defer { OpenSSLError.clear() }

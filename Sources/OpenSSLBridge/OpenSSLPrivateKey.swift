@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// An `EVP_PKEY` with its private half, owned. OpenSSL wipes it when it goes.
+/// An owned `EVP_PKEY` with its private half. OpenSSL wipes it when it is freed.
 ///
-/// Unchecked: the key is never changed after `init`, and OpenSSL signs with one from many threads.
+/// Unchecked Sendable: the key is never changed after `init`, and OpenSSL can sign with one key from many threads.
 @safe package final class OpenSSLPrivateKey: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -10,7 +10,7 @@ import COpenSSL
 
     deinit { unsafe EVP_PKEY_free(pointer) }
 
-    /// Parses one unencrypted key that fills `der`: PKCS#8, PKCS#1, SEC 1 or DSA (`d2i_AutoPrivateKey`).
+    /// Parses `der`, which must be exactly one unencrypted key: PKCS#8, PKCS#1, SEC 1 or DSA (`d2i_AutoPrivateKey`).
     package convenience init(der: Span<UInt8>) throws(OpenSSLError) {
         OpenSSLError.clear()
         guard let key = unsafe parsePrivateKey(der) else { throw OpenSSLError.take() }
@@ -23,7 +23,7 @@ import COpenSSL
         try self.init(encryptedPKCS8: der, password: password, iterations: &iterations)
     }
 
-    /// The same, paid from `limit`, the iterations that several keys have together.
+    /// Decrypts a DER EncryptedPrivateKeyInfo and deducts its iterations from `limit`, which several keys share.
     package convenience init(
         encryptedPKCS8 der: Span<UInt8>, password: Span<UInt8>, iterations limit: inout UInt64
     ) throws(ProtectedKeyError) {
@@ -47,8 +47,8 @@ import COpenSSL
         unsafe self.init(owning: key)
     }
 
-    /// Decrypts the first block of a PEM text, a key encrypted in OpenSSL's old way (RFC 1421 fields;
-    /// `PEM_read_bio_PrivateKey`). One round of MD5 stands between the password and the key.
+    /// Decrypts the first block of a PEM text in OpenSSL's traditional encryption (RFC 1421 fields;
+    /// `PEM_read_bio_PrivateKey`). That format derives the key from the password with a single round of MD5.
     package convenience init(encryptedPEM text: Span<UInt8>, password: Span<UInt8>) throws(ProtectedKeyError) {
         OpenSSLError.clear()
         let key = unsafe text.withUnsafeBufferPointer { text -> OpaquePointer? in
@@ -63,13 +63,13 @@ import COpenSSL
         unsafe self.init(owning: key)
     }
 
-    /// The DER SubjectPublicKeyInfo of its public half (`i2d_PUBKEY`).
+    /// Returns the DER SubjectPublicKeyInfo of the public half (`i2d_PUBKEY`).
     package func subjectPublicKeyInfo() throws(OpenSSLError) -> [UInt8] {
         OpenSSLError.clear()
         return try unsafe OpenSSLBridge.subjectPublicKeyInfo(of: pointer)
     }
 
-    /// Whether this is the private half of a certificate's key (`X509_check_private_key`).
+    /// Returns whether this is the private half of a certificate's key (`X509_check_private_key`).
     package func matches(_ certificate: OpenSSLCertificate) -> Bool {
         OpenSSLError.clear()
         defer { OpenSSLError.clear() }
@@ -77,7 +77,7 @@ import COpenSSL
     }
 }
 
-/// Gives OpenSSL the password at hand, or none: without a callback it asks at the terminal.
+/// Gives OpenSSL the password, or fails. Without a callback OpenSSL would prompt at the terminal.
 private func givePassword(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: CInt, _: CInt, _ context: UnsafeMutableRawPointer?
 ) -> CInt {
@@ -89,14 +89,14 @@ private func givePassword(
 }
 
 extension ProtectedKeyError {
-    /// Why decrypting failed. Padding or DER that comes out wrong is what another password leaves behind.
+    /// Returns the error for a failed decryption. A wrong password leaves bad padding or bad DER behind.
     static func decrypting(_ error: OpenSSLError) -> ProtectedKeyError {
         error.isUnsupported ? .openSSL(error) : .wrongPassword
     }
 }
 
 extension Span<UInt8> {
-    /// The bytes as C's `char *` and their count.
+    /// Calls `body` with the bytes as C's `char *` and their count.
     func withCharacters<Result>(_ body: (UnsafePointer<CChar>?, CInt) -> Result) -> Result {
         unsafe withUnsafeBytes { bytes in
             unsafe body(bytes.assumingMemoryBound(to: CChar.self).baseAddress, CInt(clamping: bytes.count))

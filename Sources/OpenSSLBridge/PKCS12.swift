@@ -1,18 +1,18 @@
 import COpenSSL
 
-/// What a PKCS #12 file holds (RFC 7292): its certificates as DER, in the file's order, and its private keys.
+/// The contents of a PKCS #12 file (RFC 7292): its certificates as DER, in file order, and its private keys.
 package struct PKCS12Contents {
     package private(set) var certificates: [[UInt8]] = []
     package private(set) var keys: [OpenSSLPrivateKey] = []
 
-    /// Iterations that are left to spend.
+    /// The iterations left to spend.
     private var iterations: UInt64
 
-    /// Safes inside safes, which nobody makes.
+    /// The deepest nesting of safes that is read. Real files don't nest them.
     private static let depthLimit = 4
 
-    /// Reads a file that begins `bytes`, DER or BER, as old programs write it. Every count of iterations is looked at
-    /// before it is worked off.
+    /// Reads the PKCS #12 file at the start of `bytes`. It may be DER, or BER as written by old programs. Every
+    /// iteration count is checked before the work is done.
     package init(
         _ bytes: [UInt8], password: [UInt8], iterations: UInt64 = iterationLimit
     ) throws(ProtectedKeyError) {
@@ -20,7 +20,7 @@ package struct PKCS12Contents {
         try self.init(bytes, password: password, iterations: &iterations)
     }
 
-    /// The same, paid from `limit`, the iterations that several files have together.
+    /// Reads a file and deducts its iterations from `limit`, which several files share.
     package init(_ bytes: [UInt8], password: [UInt8], iterations limit: inout UInt64) throws(ProtectedKeyError) {
         OpenSSLError.clear()
         let file = unsafe bytes.withUnsafeBufferPointer { buffer in
@@ -63,7 +63,7 @@ package struct PKCS12Contents {
         }
     }
 
-    /// The bags of a safe; nil for one that is encrypted to a public key.
+    /// Returns the bags of a safe, or nil if the safe is encrypted to a public key.
     private mutating func bags(
         in safe: UnsafeMutablePointer<PKCS7>?, _ password: Password
     ) throws(ProtectedKeyError) -> OpaquePointer? {
@@ -104,7 +104,7 @@ package struct PKCS12Contents {
                 defer { unsafe PKCS8_PRIV_KEY_INFO_free(key) }
                 try unsafe add(key)
             case NID_certBag:
-                // Nil for a certificate of another kind than X.509.
+                // Nil if the bag holds another kind of certificate than X.509.
                 guard let certificate = unsafe PKCS12_SAFEBAG_get1_cert(bag) else { continue }
                 defer { unsafe X509_free(certificate) }
                 certificates.append(unsafe derBytes(certificate))
@@ -127,7 +127,8 @@ package struct PKCS12Contents {
     }
 }
 
-/// A password as PKCS #12 takes it: none, and the empty one, are different, and programs differ in which they mean.
+/// A password as PKCS #12 takes it. No password and the empty password are different, and programs differ in which one
+/// they mean.
 @unsafe private struct Password {
     private(set) var pointer: UnsafePointer<CChar>?
     let count: CInt
@@ -137,7 +138,8 @@ package struct PKCS12Contents {
         unsafe count = CInt(clamping: bytes.count)
     }
 
-    /// Whether a file's MAC is made with the password; takes the empty one for none if that is what it was made with.
+    /// Returns whether the file's MAC was made with this password. If the password is absent and the MAC was made with
+    /// the empty one, switches to the empty one.
     mutating func opens(_ file: OpaquePointer) throws(ProtectedKeyError) -> Bool {
         if unsafe try isRight(for: file) { return true }
         guard unsafe pointer == nil else { return false }
@@ -148,7 +150,7 @@ package struct PKCS12Contents {
     private func isRight(for file: OpaquePointer) throws(ProtectedKeyError) -> Bool {
         OpenSSLError.clear()
         if unsafe PKCS12_verify_mac(file, pointer, count) == 1 { return true }
-        // The MAC of another password leaves the queue empty.
+        // A wrong password leaves the queue empty.
         let error = OpenSSLError.take()
         if error.code != 0 { throw .openSSL(error) }
         return false

@@ -1,17 +1,17 @@
 import COpenSSL
 
-/// What OpenSSL said of one path.
+/// OpenSSL's verdict on one path.
 package enum PathVerdict: Sendable {
     case verified
-    /// `X509_STORE_CTX_get_error` and its depth, leaf is 0.
+    /// The path was rejected: `X509_STORE_CTX_get_error` and its depth, where the leaf is at 0.
     case refused(VerifyCode, depth: Int)
-    /// OpenSSL could not judge, or judged another path than the one it was given.
+    /// OpenSSL couldn't reach a verdict, or verified another path than the given one.
     case failed(OpenSSLError)
 }
 
 /// The inputs of RFC 5280, section 6.1.1 (c) to (f), for OpenSSL's policy processing (`X509_V_FLAG_POLICY_CHECK`).
 package struct PolicyProcessing: Sendable {
-    /// Dotted decimal.
+    /// Object identifiers in dotted decimal.
     package var initialPolicies: [String]
     /// `X509_V_FLAG_EXPLICIT_POLICY`
     package var requiresExplicit: Bool
@@ -30,16 +30,20 @@ package struct PolicyProcessing: Sendable {
     }
 }
 
-/// Verifies exactly this path, leaf first and anchor last: signatures, authorities, path lengths, name constraints,
-/// critical extensions, key and digest strength (`X509_verify_cert`). Times, names and purposes are the caller's.
+/// Verifies exactly this path, leaf first and anchor last (`X509_verify_cert`): signatures, CA certificates, path
+/// lengths, name constraints, critical extensions, and the strength of keys and digests. The caller checks times,
+/// hostnames and purposes.
 ///
-/// `securityLevel` is that of `X509_VERIFY_PARAM_set_auth_level`, 1 to 5. Without `policies` certificate policies are
-/// not processed.
+/// `securityLevel` is the level of `X509_VERIFY_PARAM_set_auth_level`, 1 to 5. Without `policies`, certificate policies
+/// aren't processed.
 ///
-/// Flags: `X509_V_FLAG_PARTIAL_CHAIN`, since the last certificate is an anchor whatever it is;
-/// `X509_V_FLAG_NO_CHECK_TIME`, since OpenSSL refuses the last valid second; `X509_CHECK_FLAG_NEVER_CHECK_SUBJECT`, so
-/// that a common name is not held against name constraints. No purpose is set: OpenSSL's would take a server of the
-/// 1990s (Netscape's and Microsoft's step-up usages) for one of today.
+/// Flags:
+/// - `X509_V_FLAG_PARTIAL_CHAIN`, since the last certificate is an anchor even if it isn't self-signed.
+/// - `X509_V_FLAG_NO_CHECK_TIME`, since OpenSSL rejects a certificate in its last valid second.
+/// - `X509_CHECK_FLAG_NEVER_CHECK_SUBJECT`, so that common names aren't checked against name constraints.
+///
+/// No purpose is set: OpenSSL's server purpose would still accept the step-up usages of the 1990s (Netscape's and
+/// Microsoft's).
 package func verify(
     path: [OpenSSLCertificate], securityLevel: Int32 = 2, policies: PolicyProcessing? = nil
 ) -> PathVerdict {
@@ -72,7 +76,7 @@ package func verify(
         policies.map({ unsafe $0.apply(to: parameters) }) ?? true
     else { return .failed(OpenSSLError.take()) }
 
-    // 1 alone means verified; 0 and -1 are refusals, and -1 can come with error 0.
+    // Only 1 means verified. 0 and -1 are refusals, and -1 can come with error 0.
     let result = unsafe X509_verify_cert(context)
     let code = unsafe X509_STORE_CTX_get_error(context)
     guard result == 1, code == X509_V_OK else {
@@ -99,7 +103,7 @@ extension PolicyProcessing {
         if inhibitsAnyPolicy { flags |= UInt(X509_V_FLAG_INHIBIT_ANY) }
         guard unsafe X509_VERIFY_PARAM_set_flags(parameters, flags) == 1 else { return false }
         for identifier in initialPolicies {
-            // 1: dotted decimal alone, no names.
+            // The 1 allows only dotted decimal, no names.
             guard let policy = unsafe OBJ_txt2obj(identifier, 1) else { return false }
             guard unsafe X509_VERIFY_PARAM_add0_policy(parameters, policy) == 1 else {
                 unsafe ASN1_OBJECT_free(policy)
@@ -110,13 +114,13 @@ extension PolicyProcessing {
     }
 }
 
-/// An empty `X509_STORE` that lends its contexts one answer: who is whose issuer.
+/// An empty `X509_STORE` that supplies the issuer check for its contexts.
 ///
-/// OpenSSL would choose among issuers, where the path is already chosen, and would pass over one whose key identifier is
-/// not what the subject gives, which RFC 5280 (section 4.2.1.1) and every browser take for a hint. So the next
-/// certificate of the path is the issuer if its name is right, and the signature decides.
+/// OpenSSL would choose among issuers, but here the path is already chosen. It would also skip an issuer whose key
+/// identifier differs from the one in the subject, which RFC 5280 (section 4.2.1.1) and every browser treat as a hint.
+/// Here the next certificate in the path is the issuer if its name matches, and the signature decides.
 ///
-/// Unchecked: the object is never changed after `init`.
+/// Unchecked Sendable: the object is never changed after `init`.
 @safe private final class PathStore: @unchecked Sendable {
     static let shared = PathStore()
     let pointer: OpaquePointer?
@@ -135,8 +139,8 @@ extension PolicyProcessing {
     deinit { unsafe X509_STORE_free(pointer) }
 }
 
-/// Whether `issuer` follows `subject` in the path whose middle is `intermediates`: the leaf stands before them, the
-/// anchor behind. OpenSSL also asks whether a certificate is its own issuer, which none of a path is.
+/// Returns whether `issuer` follows `subject` in a path: the leaf, then `intermediates`, then the anchor. OpenSSL also
+/// asks whether a certificate is its own issuer. In a path none is.
 private func isNext(_ issuer: OpaquePointer, after subject: OpaquePointer, in intermediates: OpaquePointer?) -> Bool {
     let count = unsafe COpenSSL_sk_X509_num(intermediates)
     var (subjectIndex, issuerIndex) = (Int32(-1), count)

@@ -1,13 +1,14 @@
 import COpenSSL
 
-/// The DER SubjectPublicKeyInfo that belongs to an unencrypted private key: PKCS#8, PKCS#1, SEC 1 or DSA
+/// Returns the DER SubjectPublicKeyInfo of an unencrypted private key: PKCS#8, PKCS#1, SEC 1 or DSA
 /// (`d2i_AutoPrivateKey`, `i2d_PUBKEY`). No byte of the private key leaves OpenSSL.
 package func subjectPublicKeyInfo(ofPrivateKey der: Span<UInt8>) throws(OpenSSLError) -> [UInt8] {
     OpenSSLError.clear()
     return try unsafe subjectPublicKeyInfo(owning: parsePrivateKey(der))
 }
 
-/// A private key that fills `der`, owned by the caller; nil with the reason in the error queue.
+/// Parses `der`, which must be exactly one private key. The caller owns the result. Nil means that the reason is in the
+/// error queue.
 func parsePrivateKey(_ der: Span<UInt8>) -> OpaquePointer? {
     unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
         var cursor = buffer.baseAddress
@@ -16,7 +17,7 @@ func parsePrivateKey(_ der: Span<UInt8>) -> OpaquePointer? {
     }
 }
 
-/// The DER SubjectPublicKeyInfo of a bare RSA key, PKCS#1 RSAPublicKey (`d2i_PublicKey` with `EVP_PKEY_RSA`).
+/// Returns the DER SubjectPublicKeyInfo of a bare RSA key, PKCS#1 RSAPublicKey (`d2i_PublicKey` with `EVP_PKEY_RSA`).
 package func subjectPublicKeyInfo(ofRSAPublicKey der: Span<UInt8>) throws(OpenSSLError) -> [UInt8] {
     OpenSSLError.clear()
     let key = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
@@ -33,7 +34,7 @@ private func subjectPublicKeyInfo(owning key: OpaquePointer?) throws(OpenSSLErro
     return try unsafe subjectPublicKeyInfo(of: key)
 }
 
-/// The DER SubjectPublicKeyInfo of a key that stays its owner's.
+/// Returns the DER SubjectPublicKeyInfo of a key, which the caller keeps.
 func subjectPublicKeyInfo(of key: OpaquePointer) throws(OpenSSLError) -> [UInt8] {
     var encoded: UnsafeMutablePointer<UInt8>?
     let length = unsafe i2d_PUBKEY(key, &encoded)
@@ -42,7 +43,7 @@ func subjectPublicKeyInfo(of key: OpaquePointer) throws(OpenSSLError) -> [UInt8]
     return unsafe Array(UnsafeBufferPointer(start: encoded, count: Int(length)))
 }
 
-/// Whether a `d2i` function read to the end: bytes behind the object are refused.
+/// Returns whether a `d2i` function read to the end of the buffer. Bytes after the object are rejected.
 private func allOf(_ buffer: UnsafeBufferPointer<UInt8>, readTo cursor: UnsafePointer<UInt8>?) -> Bool {
     guard let start = buffer.baseAddress, let cursor = unsafe cursor else { return false }
     return unsafe cursor - start == buffer.count

@@ -1,11 +1,11 @@
-/// A certificate that came in a handshake: its bytes, and what OpenSSL made of them.
+/// A certificate received in a handshake: its bytes and the object OpenSSL parsed from them.
 ///
-/// To parse it again for verification would cost as much as the handshake's own signatures: OpenSSL 3 decodes the key
-/// with every certificate.
+/// Parsing it again for verification would cost as much as the signatures of the handshake itself, because OpenSSL 3
+/// decodes the key with every certificate.
 package struct ReceivedCertificate: Sendable {
-    /// DER (`i2d_X509`), whose signed part and key are the bytes that were received.
+    /// DER (`i2d_X509`). The signed part and the key are the bytes that were received.
     package let derBytes: [UInt8]
-    /// Nil where its extensions are malformed.
+    /// The parsed certificate, or nil if its extensions are malformed.
     package let certificate: OpenSSLCertificate?
 
     init(_ pointer: OpaquePointer) {

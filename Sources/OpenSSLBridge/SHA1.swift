@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// SHA-1 (`SHA1_Init`, `SHA1_Update`, `SHA1_Final`), 20 bytes: for OCSP's identifiers (RFC 6960, section 4.1.1), which
-/// only find a certificate. Nothing rests on its strength.
+/// Returns the SHA-1 digest (`SHA1_Init`, `SHA1_Update`, `SHA1_Final`), 20 bytes. Used only for OCSP identifiers (RFC
+/// 6960, section 4.1.1), which only locate a certificate, so no security depends on it.
 package func sha1(_ bytes: Span<UInt8>) -> [UInt8] {
     [UInt8](capacity: Int(SHA_DIGEST_LENGTH)) { output in
         var digest = [20 of UInt8](repeating: 0)

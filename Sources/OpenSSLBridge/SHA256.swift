@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// SHA-256 (`SHA256_Init`, `SHA256_Update`, `SHA256_Final`), 32 bytes.
+/// Returns the SHA-256 digest (`SHA256_Init`, `SHA256_Update`, `SHA256_Final`), 32 bytes.
 ///
-/// The low-level functions cannot fail: they hold no allocation and consult no provider.
+/// The low-level functions can't fail: they allocate nothing and consult no provider.
 package func sha256(_ bytes: Span<UInt8>) -> [32 of UInt8] {
     var digest = [32 of UInt8](repeating: 0)
     var output = digest.mutableSpan

@@ -1,18 +1,19 @@
 import COpenSSL
 
-/// The largest RSA key that is used, in bits: one verification grows with the square of it.
+/// The largest supported RSA key, in bits. The cost of a verification grows with the square of the size.
 private let largestRSAKey: Int32 = 8_192
 
-/// Whether `signature` over the DER element `signed` verifies with a DER SubjectPublicKeyInfo, by the DER
-/// AlgorithmIdentifier that the signer names (`ASN1_item_verify` over `ASN1_ANY`, which keeps the bytes as they are).
+/// Returns whether `signature` over the DER element `signed` verifies with the key in a DER SubjectPublicKeyInfo. The
+/// algorithm is the signer's DER AlgorithmIdentifier (`ASN1_item_verify` over `ASN1_ANY`, which keeps the bytes as they
+/// are).
 ///
-/// False for whatever OpenSSL cannot read, and for RSA keys over 8,192 bits. Which algorithms are good enough is the
-/// caller's to say.
+/// Returns false for input that OpenSSL can't read, and for RSA keys over 8,192 bits. The caller decides which
+/// algorithms are strong enough.
 package func verifySignature(
     of signed: Span<UInt8>, algorithm: Span<UInt8>, signature: Span<UInt8>, by subjectPublicKeyInfo: Span<UInt8>
 ) -> Bool {
     OpenSSLError.clear()
-    // What a refused signature leaves in the queue is nobody's to find.
+    // A rejected signature leaves errors in the queue. Don't leave them for the next caller.
     defer { OpenSSLError.clear() }
     let key = unsafe subjectPublicKeyInfo.withUnsafeBufferPointer { buffer in
         var cursor = buffer.baseAddress

@@ -1,38 +1,40 @@
 import COpenSSL
 
-/// One TLS client connection (`SSL`) without any I/O: ciphertext is fed in and taken out, plaintext read and written.
+/// One TLS client connection (`SSL`) without I/O. The owner feeds in and takes out ciphertext, and reads and writes
+/// plaintext.
 ///
-/// The handshake stops at the server's certificate with ``Action/askTrust`` and goes on after ``accept()`` or
-/// ``refuse()``. It stops again with ``Action/askIdentity`` when the server wants to know the client. A resumed session
-/// is asked about like a new one, over the chain that its first handshake presented: until the answer the output, with
-/// the client's last flight in it, is to be held back. Confined to one owner; whatever carries the ciphertext (a
-/// socket, another engine) is theirs.
+/// The handshake stops at the server's certificate with ``Action/askTrust`` and continues after ``accept()`` or
+/// ``refuse()``. It stops again with ``Action/askIdentity`` if the server requests a client certificate. For a resumed
+/// session it also asks, about the chain that the server presented in the first handshake. In that case hold back the
+/// output until the answer, because it contains the client's last flight.
+///
+/// Confined to one owner. The owner transports the ciphertext, for example over a socket or to another engine.
 @safe package final class TLSClientEngine {
-    /// What the handshake waits for, or how it ended. Output may have been made in any case.
+    /// The state of the handshake: the input it waits for, or its end. There can be output in every state.
     package enum Action: Sendable, Hashable {
-        /// More ciphertext from the peer.
+        /// The handshake needs more ciphertext from the peer.
         case wantsInput
-        /// An answer to ``presentedCertificates``.
+        /// The handshake needs an answer to ``presentedCertificates``.
         case askTrust
-        /// An answer to the server's request for a certificate: ``identify(as:)``.
+        /// The handshake needs an answer to the server's request for a certificate: ``identify(as:)``.
         case askIdentity
         /// The handshake is done and the server was accepted.
         case established
-        /// The peer said close_notify.
+        /// The peer sent close_notify.
         case closed
-        /// The handshake failed; the output holds the alert that tells the peer.
+        /// The handshake failed. The output holds the alert for the peer, if OpenSSL made one.
         case failed(OpenSSLError)
     }
 
-    /// What ``read()`` found.
+    /// The result of ``read()``.
     package enum Input: Sendable, Hashable {
         /// At least one byte of plaintext.
         case bytes([UInt8])
-        /// More ciphertext from the peer.
+        /// More ciphertext from the peer is needed.
         case wantsInput
-        /// The peer said close_notify.
+        /// The peer sent close_notify.
         case closed
-        /// The connection failed; the output holds the alert that tells the peer.
+        /// The connection failed. The output holds the alert for the peer, if OpenSSL made one.
         case failed(OpenSSLError)
     }
 
@@ -43,25 +45,27 @@ import COpenSSL
     private let offeredProtocols: [String]
     private let offersSession: Bool
     private var hasAsked = false
-    // SSL_is_init_finished turns false again while a ticket or a key update has come in part.
+    // SSL_is_init_finished becomes false again while a ticket or a key update has arrived in part.
     private var isEstablished = false
-    /// Found behind plaintext that was returned first.
+    /// The end of input, found after plaintext that was returned first.
     private var readEnd: Input?
 
-    /// Plaintext returned by one ``read()`` at the most.
+    /// The most plaintext that one ``read()`` returns, in bytes.
     private static let readLimit = 64 * 1024
-    /// The plaintext of one record (RFC 8446, section 5.1).
+    /// The largest plaintext of one record, in bytes (RFC 8446, section 5.1).
     private static let recordLimit = 16 * 1024
 
+    /// Creates the client side of a connection.
+    ///
     /// - Parameters:
-    ///   - serverName: a DNS name for SNI; nil sends none, as for IP addresses (RFC 6066, section 3).
-    ///   - applicationProtocols: ALPN names of 1 to 255 bytes, most wanted first; empty sends no ALPN.
-    ///   - signatureAlgorithms: in the words of `SSL_set1_sigalgs_list`; nil offers OpenSSL's own.
-    ///   - cipherList: for TLS 1.2, in the words of `SSL_set_cipher_list`; nil offers the context's.
+    ///   - serverName: the hostname for SNI. Nil sends none, as for IP addresses (RFC 6066, section 3).
+    ///   - applicationProtocols: ALPN names of 1 to 255 bytes, in order of preference. Empty sends no ALPN.
+    ///   - signatureAlgorithms: a list as `SSL_set1_sigalgs_list` takes it. Nil offers OpenSSL's default.
+    ///   - cipherList: for TLS 1.2, a list as `SSL_set_cipher_list` takes it. Nil offers the context's list.
     ///   - minimumVersion: the oldest version to offer.
-    ///   - maximumVersion: the newest version to offer; nil for the newest there is.
+    ///   - maximumVersion: the newest version to offer. Nil offers up to the newest that OpenSSL supports.
     ///   - requestsStaple: whether to ask for an OCSP response with the certificate (RFC 6066, section 8).
-    ///   - session: a session to resume, if the server will (`SSL_set_session`).
+    ///   - session: a session to resume, if the server agrees (`SSL_set_session`).
     package init(
         context: TLSContext, serverName: String?, applicationProtocols: [String], signatureAlgorithms: String? = nil,
         cipherList: String? = nil, minimumVersion: TLSVersion = .tls12, maximumVersion: TLSVersion? = nil,
@@ -107,14 +111,14 @@ import COpenSSL
             }
         }
         let protocols = try Self.wireFormat(applicationProtocols)
-        // This one function returns 0 for success.
+        // Unlike the other functions, this one returns 0 for success.
         guard unsafe protocols.isEmpty || SSL_set_alpn_protos(ssl, protocols, CUnsignedInt(protocols.count)) == 0
         else { throw OpenSSLError.take() }
     }
 
     deinit { unsafe SSL_free(ssl) }
 
-    /// Each name behind its length (RFC 7301, section 3.1).
+    /// Returns each name preceded by its length (RFC 7301, section 3.1).
     private static func wireFormat(_ protocols: [String]) throws(OpenSSLError) -> [UInt8] {
         var wire: [UInt8] = []
         for name in protocols {
@@ -131,14 +135,14 @@ import COpenSSL
 // MARK: Handshake
 
 extension TLSClientEngine {
-    /// Takes the handshake as far as it goes without more input (`SSL_do_handshake`).
+    /// Continues the handshake as far as possible without more input (`SSL_do_handshake`).
     package func step() -> Action {
         OpenSSLError.clear()
         let result = unsafe SSL_do_handshake(ssl)
         switch unsafe SSL_get_error(ssl, result) {
         case SSL_ERROR_NONE:
             if isResumed, offersSession, unsafe TLSVerdict(of: ssl) == .undecided { return askTrust() }
-            // An established handshake that never asked, or whose answer is not a yes, is no handshake of ours.
+            // A completed handshake is rejected if trust was never asked about or the answer wasn't an acceptance.
             guard result == 1, hasAsked, unsafe TLSVerdict(of: ssl) == .accepted else {
                 return .failed(OpenSSLError(code: 0, reason: "the server was not accepted"))
             }
@@ -169,19 +173,19 @@ extension TLSClientEngine {
         return .askTrust
     }
 
-    /// Accepts the server; without effect unless ``Action/askTrust`` was the last thing said.
+    /// Accepts the server. Has no effect unless ``Action/askTrust`` was returned and hasn't been answered.
     package func accept() {
         guard hasAsked, unsafe TLSVerdict(of: ssl) == .undecided else { return }
-        // An answer that cannot be noted leaves the question open, and the handshake where it is.
+        // If the answer can't be recorded, the question stays open and the handshake doesn't continue.
         _ = unsafe TLSVerdict.accepted.note(on: ssl)
     }
 
-    /// Refuses the server: the next ``step()`` fails and makes the alert.
+    /// Refuses the server. The next ``step()`` fails, and in a full handshake also makes the alert.
     package func refuse() {
         _ = unsafe TLSVerdict.refused.note(on: ssl)
     }
 
-    /// DER names of the authorities whose certificates the server says it takes (`SSL_get0_peer_CA_list`).
+    /// The DER names of the CAs whose client certificates the server accepts (`SSL_get0_peer_CA_list`).
     package var requestedIssuers: [[UInt8]] {
         guard let names = unsafe SSL_get0_peer_CA_list(ssl) else { return [] }
         return unsafe (0..<COpenSSL_sk_X509_NAME_num(names)).map { index in
@@ -189,7 +193,7 @@ extension TLSClientEngine {
         }
     }
 
-    /// Answers the server's request for a certificate, nil with none; the next ``step()`` sends it.
+    /// Answers the server's request for a certificate. Nil sends none. The next ``step()`` sends the answer.
     package func identify(as identity: OpenSSLIdentity?) throws(OpenSSLError) {
         OpenSSLError.clear()
         if let identity {
@@ -203,16 +207,16 @@ extension TLSClientEngine {
         }
     }
 
-    /// Whether the server took up the session that was offered (`SSL_session_reused`).
+    /// Whether the server resumed the offered session (`SSL_session_reused`).
     package var isResumed: Bool { unsafe SSL_session_reused(ssl) == 1 }
 
-    /// The session for a later connection (`SSL_get1_session`); nil while there is none that can be resumed.
+    /// Returns the session for a later connection (`SSL_get1_session`), or nil while there is none that can be resumed.
     package func session() -> TLSSession? {
         guard let session = unsafe SSL_get1_session(ssl) else { return nil }
         return unsafe TLSSession(owning: session)
     }
 
-    /// The certificates the server sent, leaf first; empty before it sent them (`SSL_get_peer_cert_chain`).
+    /// The certificates the server sent, leaf first (`SSL_get_peer_cert_chain`). Empty before it sent them.
     package var presentedCertificates: [ReceivedCertificate] {
         guard let chain = unsafe SSL_get_peer_cert_chain(ssl) else { return [] }
         return unsafe (0..<COpenSSL_sk_X509_num(chain)).compactMap { index in
@@ -220,8 +224,8 @@ extension TLSClientEngine {
         }
     }
 
-    /// The OCSP response that came with the certificate, DER (`SSL_get_tlsext_status_ocsp_resp`); nil before it came,
-    /// which in TLS 1.2 is behind the certificate.
+    /// The OCSP response stapled to the certificate, DER (`SSL_get_tlsext_status_ocsp_resp`), or nil if none has
+    /// arrived. In TLS 1.2 it arrives after the certificate.
     package var staple: [UInt8]? {
         var bytes: UnsafePointer<UInt8>?
         let count = unsafe COpenSSL_SSL_get_staple(ssl, &bytes)
@@ -232,12 +236,13 @@ extension TLSClientEngine {
     /// `TLSv1.3` or `TLSv1.2` (`SSL_get_version`).
     package var version: String { unsafe String(cString: SSL_get_version(ssl)) }
 
-    /// The agreed suite's name (`SSL_CIPHER_get_name`): the current one, or the one that the handshake is to make current.
+    /// The name of the agreed cipher suite (`SSL_CIPHER_get_name`): the current one, or the one the handshake will make
+    /// current.
     package var cipherSuite: String {
         unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl) ?? SSL_get_pending_cipher(ssl)))
     }
 
-    /// The protocol the server chose (`SSL_get0_alpn_selected`), nil when it chose none.
+    /// The protocol the server chose (`SSL_get0_alpn_selected`), or nil if it chose none.
     package var applicationProtocol: String? {
         var name: UnsafePointer<UInt8>?
         var count: CUnsignedInt = 0
@@ -260,10 +265,10 @@ extension TLSClientEngine {
         guard Int(taken) == ciphertext.count else { throw OpenSSLError.take() }
     }
 
-    /// How many bytes ``takeOutput()`` would give.
+    /// The number of bytes that ``takeOutput()`` would return.
     package var outputCount: Int { unsafe BIO_ctrl_pending(outgoing) }
 
-    /// Gives the ciphertext that waits for the peer; empty when there is none.
+    /// Returns and removes the ciphertext waiting for the peer, empty if there is none.
     package func takeOutput() -> [UInt8] {
         let count = outputCount
         guard count > 0 else { return [] }
@@ -272,7 +277,7 @@ extension TLSClientEngine {
         }
     }
 
-    /// Encrypts plaintext into the output; only once established (`SSL_write_ex`).
+    /// Encrypts plaintext into the output. Throws before the handshake is established (`SSL_write_ex`).
     package func write(_ plaintext: Span<UInt8>) throws(OpenSSLError) {
         guard unsafe TLSVerdict(of: ssl) == .accepted, isEstablished else {
             throw OpenSSLError(code: 0, reason: "the handshake is not done")
@@ -286,13 +291,13 @@ extension TLSClientEngine {
         guard result == 1, written == plaintext.count else { throw OpenSSLError.take() }
     }
 
-    /// Decrypts what was fed, at most 64 KiB of it at a time (`SSL_read_ex`).
+    /// Decrypts the ciphertext fed in, at most 64 KiB per call (`SSL_read_ex`).
     package func read() -> Input {
         if let readEnd { return readEnd }
         guard unsafe TLSVerdict(of: ssl) == .accepted, isEstablished else {
             return .failed(OpenSSLError(code: 0, reason: "the handshake is not done"))
         }
-        // Ciphertext is never shorter than its plaintext; one record may already be inside `ssl`.
+        // Ciphertext is never shorter than its plaintext. One more record may already be inside `ssl`.
         let room = unsafe min(Self.readLimit, BIO_ctrl_pending(incoming) + Self.recordLimit)
         var end = Input.wantsInput
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, filled in
@@ -313,15 +318,15 @@ extension TLSClientEngine {
         return bytes.isEmpty ? end : .bytes(bytes)
     }
 
-    /// Whether nothing is in it that came from the peer: no plaintext, no end, and no part of a record (`SSL_has_pending`,
-    /// `SSL_rstate_string`).
+    /// Whether the engine holds nothing from the peer: no plaintext, no end of input, and no part of a record
+    /// (`SSL_has_pending`, `SSL_rstate_string`).
     package var isEmpty: Bool {
-        // "RH" is the state between records; "RB" has read a record's header and waits for its body.
+        // "RH" is the state between records. In "RB" a record's header was read and its body is awaited.
         unsafe readEnd == nil && BIO_ctrl_pending(incoming) == 0 && SSL_has_pending(ssl) == 0
             && String(cString: SSL_rstate_string(ssl)) == "RH"
     }
 
-    /// Says close_notify (`SSL_shutdown`); nothing can be written after it.
+    /// Sends close_notify (`SSL_shutdown`). Nothing can be written afterwards.
     package func close() {
         OpenSSLError.clear()
         _ = unsafe SSL_shutdown(ssl)
@@ -337,13 +342,13 @@ extension TLSClientEngine {
     }
 }
 
-/// A certificate's DER (`i2d_X509`), whose signed part and key are the bytes that were received; empty when there is
-/// no memory for it.
+/// Returns a certificate's DER (`i2d_X509`), or an empty array if there is no memory for it. The signed part and the
+/// key are the bytes that were received.
 func derBytes(_ certificate: OpaquePointer?) -> [UInt8] {
     unsafe derBytes { unsafe i2d_X509(certificate, $0) }
 }
 
-/// What an `i2d` function writes; empty when there is no memory for it.
+/// Returns the output of an `i2d` function, or an empty array if there is no memory for it.
 private func derBytes(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt) -> [UInt8] {
     let count = Int(encode(nil))
     guard count > 0 else { return [] }

@@ -1,26 +1,28 @@
 import COpenSSL
 
-/// What all client connections have in common (`SSL_CTX`): versions, ciphers, limits, and a verification that asks.
+/// The configuration shared by all client connections (`SSL_CTX`): versions, ciphers, limits and callbacks.
 ///
-/// It trusts nobody by itself: whether a server is accepted is the answer given to each ``TLSClientEngine``.
+/// The context itself trusts no server. The answer given to each ``TLSClientEngine`` decides whether a server is
+/// accepted.
 @safe package final class TLSContext: @unchecked Sendable {
-    // Sendable because it is configured in init and never changed; SSL_new counts its reference atomically.
+    // Sendable because it is configured in init and never changed. SSL_new counts its reference atomically.
     let pointer: OpaquePointer
 
-    /// The largest Certificate message that is read, in bytes; OpenSSL's own default, fixed here.
+    /// The largest Certificate message that is read, in bytes. It is OpenSSL's own default, fixed here.
     private static let maximumCertificateList = 100 * 1024
 
-    /// The cipher suites of TLS 1.2, in the words of `SSL_set_cipher_list`.
+    /// The cipher suites of TLS 1.2, as `SSL_set_cipher_list` takes them.
     ///
-    /// Key exchange without forward secrecy, without a certificate or by shared secret is not offered. Neither is
-    /// finite-field DHE: the server chooses its prime, and one of 10,000 bits costs over a second before anybody knows
-    /// who the server is.
+    /// Key exchange without forward secrecy, without a certificate or with a shared secret isn't offered. Neither is
+    /// finite-field DHE, where the server chooses the prime. A prime of 10,000 bits costs over a second before the
+    /// server is authenticated.
     package static let cipherList = "DEFAULT:!aNULL:!eNULL:!kRSA:!kDHE:!PSK:!SRP"
 
-    /// The groups of the key exchange in the words of `SSL_CTX_set1_groups_list`, as many of them as OpenSSL has: the
-    /// hybrid one needs 3.5, and X25519 is missing under some FIPS providers. The first list that is taken counts.
+    /// The key exchange groups, as `SSL_CTX_set1_groups_list` takes them. The first list that OpenSSL accepts is used:
+    /// the hybrid group needs OpenSSL 3.5, and X25519 is missing in some FIPS providers.
     ///
-    /// The star sends a key share beside the hybrid one, so that a server without it needs no second round trip.
+    /// The asterisks mark the groups that get a key share. The share for X25519 beside the hybrid one saves a second
+    /// round trip with servers that don't support the hybrid group.
     private static let groupLists = [
         "*X25519MLKEM768:*X25519:P-256:P-384:P-521", "X25519:P-256:P-384:P-521", "P-256:P-384:P-521",
     ]
@@ -32,14 +34,15 @@ import COpenSSL
         else { throw OpenSSLError.take() }
         unsafe self.pointer = pointer
 
-        // Level 2 is 112 bits: no RC4, no 3DES.
+        // Level 2 means 112 bits: no RC4, no 3DES.
         unsafe SSL_CTX_set_security_level(pointer, 2)
         guard unsafe COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
             unsafe SSL_CTX_set_cipher_list(pointer, Self.cipherList) == 1,
             Self.groupLists.contains(where: { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 })
         else { throw OpenSSLError.take() }
         OpenSSLError.clear()
-        // A renegotiation could change the certificate. OpenSSL keeps no session: who resumes one says which.
+        // A renegotiation could change the certificate. OpenSSL caches no sessions: the caller names the session to
+        // resume.
         _ = unsafe SSL_CTX_set_options(pointer, COpenSSL_SSL_OP_NO_RENEGOTIATION())
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
         unsafe COpenSSL_SSL_CTX_set_max_cert_list(pointer, Self.maximumCertificateList)
@@ -53,38 +56,38 @@ import COpenSSL
     deinit { unsafe SSL_CTX_free(pointer) }
 }
 
-/// The answer to a server's certificate, kept as an integer in the SSL's ex_data so that C owns no object.
+/// The answer to a server's certificate, stored as an integer in the SSL's ex_data so that C owns no object.
 enum TLSVerdict: Int {
-    /// What an SSL starts with: ex_data holds NULL.
+    /// The initial state of an SSL: ex_data holds NULL.
     case undecided = 0
     case accepted = 1
     case refused = 2
 
-    /// The ex_data slot, negative when OpenSSL has none to give.
+    /// The ex_data index, negative if OpenSSL couldn't allocate one.
     static let index = COpenSSL_SSL_get_ex_new_index()
 
-    /// The verdict on a connection; an unknown number is a refusal.
+    /// Reads the verdict on a connection. An unknown number is a refusal.
     init(of ssl: OpaquePointer) {
         let number = unsafe Int(bitPattern: SSL_get_ex_data(ssl, Self.index))
         self = TLSVerdict(rawValue: number) ?? .refused
     }
 
-    /// Notes the verdict; false when OpenSSL cannot hold it.
+    /// Records the verdict. Returns false if OpenSSL can't store it.
     func note(on ssl: OpaquePointer) -> Bool {
         unsafe SSL_set_ex_data(ssl, Self.index, UnsafeMutableRawPointer(bitPattern: rawValue)) == 1
     }
 }
 
-/// Stands where OpenSSL would verify the chain (`SSL_CTX_set_cert_verify_callback`).
+/// The callback that replaces OpenSSL's chain verification (`SSL_CTX_set_cert_verify_callback`).
 ///
-/// Returning 1 lets the handshake go on, so each outcome has its one exit: suspended, accepted, refused.
+/// Returning 1 lets the handshake continue, so suspended, accepted and refused each have exactly one exit.
 private let askForVerdict: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> CInt = { store, _ in
     guard let store = unsafe store,
         let ssl = unsafe X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx())
     else { return 0 }
     switch unsafe TLSVerdict(of: OpaquePointer(ssl)) {
     case .undecided:
-        // 1 without the retry flag set would accept.
+        // 1 without the retry flag would accept the server.
         return unsafe COpenSSL_SSL_set_retry_verify(OpaquePointer(ssl)) == 1 ? 1 : 0
     case .accepted:
         unsafe X509_STORE_CTX_set_error(store, X509_V_OK)
@@ -95,13 +98,14 @@ private let askForVerdict: @convention(c) (OpaquePointer?, UnsafeMutableRawPoint
     }
 }
 
-/// Whether it was answered which certificate to send: the SSL's ex_data holds 1 then, else NULL.
+/// The mark of an answered certificate request: the SSL's ex_data holds 1 once it is answered, and NULL before.
 enum TLSIdentityAnswer {
-    /// The ex_data slot, negative when OpenSSL has none to give.
+    /// The ex_data index, negative if OpenSSL couldn't allocate one.
     static let index = COpenSSL_SSL_get_ex_new_index()
 }
 
-/// Called when the server has asked for a certificate (`SSL_CTX_set_cert_cb`): -1 suspends until there is an answer.
+/// The callback for the server's certificate request (`SSL_CTX_set_cert_cb`). It returns -1 to suspend the handshake
+/// until there is an answer.
 private let askForIdentity: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> CInt = { ssl, _ in
     unsafe SSL_get_ex_data(ssl, TLSIdentityAnswer.index) == nil ? -1 : 1
 }

@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// A TLS session that can be resumed once (`SSL_SESSION`). It holds the chain that the server presented for it.
+/// A TLS session that can be resumed once (`SSL_SESSION`). It holds the chain that the server presented with it.
 @safe package final class TLSSession: @unchecked Sendable {
     // Sendable because nothing here changes it, and OpenSSL counts its references atomically.
     let pointer: OpaquePointer
 
-    /// Takes over a reference; nil, and the reference given back, when the session cannot be resumed.
+    /// Takes ownership of a reference. Returns nil and releases the reference if the session can't be resumed.
     init?(owning session: OpaquePointer) {
         guard unsafe SSL_SESSION_is_resumable(session) == 1 else {
             unsafe SSL_SESSION_free(session)
@@ -17,7 +17,7 @@ import COpenSSL
     deinit { unsafe SSL_SESSION_free(pointer) }
 }
 
-/// The versions that are spoken (RFC 5246, RFC 8446).
+/// The supported TLS versions (RFC 5246, RFC 8446).
 package enum TLSVersion: CInt, Sendable, Hashable {
     /// `TLS1_2_VERSION`
     case tls12 = 0x0303

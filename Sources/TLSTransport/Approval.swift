@@ -1,33 +1,34 @@
-/// Everything that decided that a connection may be used: the policy, the trust roots, who accepted the server, and
-/// which identity the client showed.
+/// The grounds on which a connection was approved: the policy, the trust roots, the acceptance of the server, and the
+/// identity that the client presented.
 ///
-/// A request may only use a connection whose approval holds for it; whoever keeps connections compares.
+/// A request may only use a connection whose approval is valid for it. The code that keeps connections for reuse
+/// compares the two.
 package struct Approval: Sendable, Hashable {
-    /// Who accepted the server.
+    /// The reason why the server was accepted.
     package enum Acceptance: Sendable, Hashable {
-        /// A verified path that the policy accepts.
+        /// The policy accepts a verified path.
         case verified
-        /// The session's delegate, for an untrusted chain.
+        /// The session's delegate accepted an untrusted chain.
         case session
-        /// The delegate of the task with this identifier, for an untrusted chain.
+        /// The delegate of the task with this identifier accepted an untrusted chain.
         case task(Int)
     }
 
-    /// Where the identity came from that the server asked for. The digests are ``ClientIdentity``'s.
+    /// The source of the client certificate that the server requested. The digests are from ``ClientIdentity``.
     package enum Identity: Sendable, Hashable {
-        /// The server asked for none.
+        /// The server didn't request a certificate.
         case none
-        /// The default credential of the protection space; nil when there was none.
+        /// The default credential of the protection space. Nil if there was none.
         case stored(digest: [UInt8]?)
-        /// The session's delegate; nil when it went on without one.
+        /// The session's delegate. Nil if it continued without a certificate.
         case session(digest: [UInt8]?)
-        /// The delegate of the task with this identifier; nil when it went on without one.
+        /// The delegate of the task with this identifier. Nil if it continued without a certificate.
         case task(Int, digest: [UInt8]?)
     }
 
-    /// The policy's digest, 32 bytes; empty without a policy.
+    /// The policy's digest, 32 bytes, or empty without a policy.
     package var policy: [UInt8]
-    /// The digest of the trust store that the chain was verified to, 32 bytes.
+    /// The digest of the trust store that the chain was verified against, 32 bytes.
     package var roots: [UInt8]
     package var acceptance: Acceptance
     package var identity: Identity

@@ -1,14 +1,16 @@
 package import CertificateTrust
 
 extension BareConnection {
-    /// Speaks a protocol up to the point where TLS begins; a server that does not go there is refused.
+    /// Runs a protocol's STARTTLS exchange up to the point where TLS begins. Throws if the server doesn't upgrade to
+    /// TLS.
     package borrowing func startTLS(
         _ spoken: StartTLSProtocol, to host: ServerName, limit: Duration
     ) async throws(TransportError) {
         try await startTLS(spoken, to: host, until: Deadline(for: .startTLS, peer: peer, limit: limit))
     }
 
-    /// Speaks a protocol up to the point where TLS begins. `greeting` is what the server has said already.
+    /// Runs a protocol's STARTTLS exchange up to the point where TLS begins. `greeting` holds the bytes that the server
+    /// has already sent.
     borrowing func startTLS(
         _ spoken: StartTLSProtocol, to host: ServerName, behind greeting: [UInt8] = [], until deadline: Deadline
     ) async throws(TransportError) {

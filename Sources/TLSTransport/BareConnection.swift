@@ -2,11 +2,11 @@ package import CertificateTrust
 package import HTTPMessages
 import OpenSSLBridge
 
-/// A way to a host on which nothing is proven: TCP, or a proxy's tunnel. No request can be sent on it.
+/// An unauthenticated connection to a host: TCP, or a tunnel through a proxy. No request can be sent on it.
 ///
-/// It becomes a ``PendingConnection`` or, for `http`, a ``CleartextConnection``; dropping it closes it.
+/// It becomes a ``PendingConnection`` or, for `http`, a ``CleartextConnection``. Dropping it closes it.
 package struct BareConnection: ~Copyable, Sendable {
-    /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
+    /// The remote address, `192.0.2.1:443` or `[2001:db8::1]:443`.
     package let remoteAddress: String
 
     private let connection: Connection
@@ -24,9 +24,11 @@ package struct BareConnection: ~Copyable, Sendable {
         connection.loop.execute { [connection] in connection.assumeIsolated { $0.close() } }
     }
 
-    /// Shakes hands for this name, up to the server's certificate, which it returns as a question.
+    /// Starts a TLS handshake for this name and stops at the server's certificate. The result asks whether to accept
+    /// it.
     ///
-    /// A session is resumed if the server will; the question is then asked about the chain that the session began with.
+    /// A session is resumed if the server agrees. The question is then about the chain from the session's first
+    /// handshake.
     package consuming func secure(
         as name: ServerName, options: DialOptions = DialOptions(), resuming session: ResumableSession? = nil
     ) async throws(TransportError) -> PendingConnection {
@@ -60,7 +62,7 @@ package struct BareConnection: ~Copyable, Sendable {
             await connection.refuse()
             throw .unreadableCertificates(peer: connection.peer, reason: error)
         }
-        // Some servers show whatever they have to whoever asks for something else (RFC 8446, section 4.4.2.2).
+        // Some servers present whatever certificate they have if asked for another kind (RFC 8446, section 4.4.2.2).
         if let wanted = options.serverKey, let leaf = presented.certificates.first, !wanted.isKind(of: leaf) {
             await connection.refuse()
             throw .otherKey(peer: connection.peer, wanted: wanted, reason: "its key is \(leaf.keyKind)")
@@ -70,10 +72,10 @@ package struct BareConnection: ~Copyable, Sendable {
             limit: options.handshakeTimeout, total: total, context: context)
     }
 
-    /// For messages.
+    /// The peer's name for messages.
     var peer: String { connection.peer }
 
-    /// What comes before TLS.
+    /// Sends bytes before TLS begins.
     func send(_ bytes: [UInt8], until deadline: Deadline) async throws(TransportError) {
         try await connection.send(bytes, until: deadline)
     }
@@ -82,9 +84,9 @@ package struct BareConnection: ~Copyable, Sendable {
         try await connection.receive(until: deadline)
     }
 
-    /// Asks an HTTP proxy for a tunnel (RFC 9110, section 9.3.6) and returns its answer: with a 2xx the tunnel stands
-    /// and this is the way to the host behind it; any other answer has been read to its end, and the proxy may be asked
-    /// again where `isReusable` says so.
+    /// Asks an HTTP proxy for a tunnel (RFC 9110, section 9.3.6) and returns its answer. After a 2xx the tunnel is open
+    /// and this is a connection to the host behind it. After any other answer, the proxy can be asked again on this
+    /// connection if `isReusable` is true.
     package borrowing func requestTunnel(
         _ request: HTTPRequestHead, limit: Duration
     ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool) {
@@ -93,10 +95,10 @@ package struct BareConnection: ~Copyable, Sendable {
         return (answer.head, answer.isReusable)
     }
 
-    /// Whether anything has come behind a proxy's answer: it must not be asked again on this connection then.
+    /// Returns whether bytes arrived after the proxy's answer. If so, don't ask it again on this connection.
     package func hasInput() async -> Bool { await connection.hasInput() }
 
-    /// And what a host that speaks first has said behind the answer.
+    /// Asks for a tunnel, and also returns the first bytes of a host that speaks first.
     borrowing func requestTunnel(
         _ request: HTTPRequestHead, hostSpeaksFirst: Bool = false, until deadline: Deadline
     ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool, greeting: [UInt8]) {
@@ -119,7 +121,7 @@ package struct BareConnection: ~Copyable, Sendable {
             } catch {
                 throw .tunnelRefused(peer: connection.peer, reason: error.description)
             }
-            // What a proxy has to say about a refusal is shown to nobody.
+            // The body of a refusal isn't shown to the user, so a long one isn't worth reading.
             if let head, bodyCount > Self.refusalLimit { return (head, false, []) }
             if unread.isEmpty {
                 guard let bytes = try await connection.receive(until: deadline) else {
@@ -128,16 +130,17 @@ package struct BareConnection: ~Copyable, Sendable {
                 }
                 unread = bytes[...]
             }
-            // What follows the answer is the host's then, and where the answer ends only its reader knows.
+            // Bytes after the answer come from the host if it speaks first. Only the parser can tell where the answer
+            // ends, so it gets one byte at a time.
             exchange.receive(Array(hostSpeaksFirst ? unread.prefix(1) : unread))
             unread = hostSpeaksFirst ? unread.dropFirst() : []
         }
     }
 
-    /// Bytes of a refusal's body that are read for the sake of asking again.
+    /// The most bytes of a refusal's body that are read so that the connection can be reused.
     private static let refusalLimit = 64 * 1024
 
-    /// For `http`, where nobody proves anything and whoever is on the way reads along.
+    /// Uses the connection for `http`. The server isn't authenticated, and anyone on the path can read the traffic.
     package consuming func cleartext() -> CleartextConnection {
         isGivenAway = true
         return CleartextConnection(connection, remoteAddress: remoteAddress)
@@ -145,7 +148,7 @@ package struct BareConnection: ~Copyable, Sendable {
 }
 
 extension TLSClientEngine {
-    /// An engine for a handshake that offers what the options say.
+    /// Creates an engine for a handshake that offers what the options specify.
     static func engine(
         for name: ServerName, _ options: DialOptions, resuming session: ResumableSession? = nil, peer: String,
         in context: TLSContext

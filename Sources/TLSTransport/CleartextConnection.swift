@@ -1,6 +1,6 @@
-/// A connection for `http`: without TLS, so nobody knows who answers. Dropping it closes it.
+/// A connection for `http`, without TLS. The server isn't authenticated. Dropping it closes it.
 package final class CleartextConnection: RequestConnection {
-    /// The address that was reached, `192.0.2.1:80` or `[2001:db8::1]:80`.
+    /// The remote address, `192.0.2.1:80` or `[2001:db8::1]:80`.
     package let remoteAddress: String
 
     private let connection: Connection
@@ -31,20 +31,21 @@ package final class CleartextConnection: RequestConnection {
     }
 }
 
-/// What a request is sent on: a ``VerifiedConnection`` or, for `http`, a ``CleartextConnection``.
+/// A connection that requests are sent on: a ``VerifiedConnection`` or, for `http`, a ``CleartextConnection``.
 package protocol RequestConnection: AnyObject, Sendable {
-    /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
+    /// The remote address, `192.0.2.1:443` or `[2001:db8::1]:443`.
     var remoteAddress: String { get }
 
-    /// Sends all bytes; returns when the kernel has them. One call at a time, since two would interleave.
+    /// Sends all bytes, and returns when the kernel has taken them. Only one call at a time, since two would
+    /// interleave.
     func send(_ bytes: [UInt8]) async throws(TransportError)
 
-    /// The next bytes, at least one; nil at the clean end of the stream. One call at a time.
+    /// Returns the next bytes, at least one, or nil at the clean end of the stream. Only one call at a time.
     func receive() async throws(TransportError) -> [UInt8]?
 
-    /// Whether anything has come while nothing was asked, an end included: the connection is of no use then.
+    /// Returns whether anything arrived on the idle connection, including an end. If so, it can't be reused.
     func hasInput() async -> Bool
 
-    /// Closes; a `send` or `receive` that waits throws ``TransportError/closed(peer:)``.
+    /// Closes the connection. A `send` or `receive` that waits throws ``TransportError/closed(peer:)``.
     func close() async
 }

@@ -1,15 +1,15 @@
 package import CertificateTrust
 import HTTPMessages
 
-/// A proxy on the way to a host, spoken to in the clear.
+/// A proxy between the client and a host, with an unencrypted connection to the proxy.
 package struct CleartextProxy: Sendable {
     package enum Kind: Sendable, Hashable {
-        /// It makes tunnels (RFC 9110, section 9.3.6).
+        /// An HTTP proxy that makes tunnels (RFC 9110, section 9.3.6).
         case http
         case socks(SOCKSHandshake.Version)
     }
 
-    /// User and password, in UTF-8.
+    /// A user and password, in UTF-8.
     package typealias Login = SOCKSHandshake.Login
 
     package let kind: Kind
@@ -17,8 +17,8 @@ package struct CleartextProxy: Sendable {
     package let port: UInt16
     private let login: Login?
 
-    /// Whoever is on the way to the proxy can read the login: HTTP's is Basic (RFC 7617), SOCKS 5's that of RFC 1929,
-    /// and SOCKS 4a has none but a name.
+    /// Creates a proxy. The login is sent unencrypted: HTTP proxies use Basic (RFC 7617), SOCKS 5 uses RFC 1929, and
+    /// SOCKS 4a sends only the user.
     package init(_ kind: Kind, host: ServerName, port: UInt16, login: Login? = nil) {
         self.kind = kind
         self.host = host
@@ -26,8 +26,8 @@ package struct CleartextProxy: Sendable {
         self.login = login
     }
 
-    /// Turns a connection to the proxy into the way to a host, whose name the proxy resolves. Returns what a host that
-    /// speaks first has said already: it may come with the proxy's answer.
+    /// Turns a connection to the proxy into a connection to a host, whose name the proxy resolves. Returns the first
+    /// bytes of a host that speaks first, which may arrive with the proxy's answer.
     func lead(
         _ bare: borrowing BareConnection, to host: ServerName, port: UInt16, hostSpeaksFirst: Bool, peer: String,
         until deadline: Deadline
@@ -59,7 +59,7 @@ package struct CleartextProxy: Sendable {
             fields: [HTTPField(name: "User-Agent", value: "pinctl")], credentials: credentials ?? [])
     }
 
-    /// What an answer other than a 2xx means.
+    /// Returns the reason for an answer other than a 2xx.
     private func refusal(_ head: HTTPResponseHead) -> String {
         switch head.statusCode {
         case 407 where login == nil: "it wants a login (407): name a file with it"
@@ -70,7 +70,7 @@ package struct CleartextProxy: Sendable {
 }
 
 extension CleartextProxy: CustomStringConvertible, CustomReflectable {
-    /// Without the login.
+    /// The proxy's URL without the login.
     package var description: String {
         let scheme =
             switch kind {

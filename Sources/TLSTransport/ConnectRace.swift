@@ -1,6 +1,6 @@
-/// Connects to the first of several addresses that accepts (RFC 8305, section 5).
+/// A race to connect to the first of several addresses that accepts (RFC 8305, section 5).
 ///
-/// The next address gets its chance when the one before has failed, or after 250 ms; whoever is first wins and the
+/// The next address is tried when the previous one has failed, or after 250 ms. The first to connect wins and the
 /// others are closed.
 actor ConnectRace {
     nonisolated let loop: EventLoop
@@ -15,7 +15,7 @@ actor ConnectRace {
     /// The Connection Attempt Delay that RFC 8305, section 8 recommends.
     private static let attemptDelay = Duration.milliseconds(250)
 
-    /// A socket on its way. A class, because a dictionary cannot hold what is not copyable.
+    /// A socket that is connecting. It is a class because a dictionary can't hold a noncopyable value.
     private final class Runner {
         let address: SocketAddress
         var socket: Socket?
@@ -32,7 +32,7 @@ actor ConnectRace {
         self.loop = loop
     }
 
-    /// Runs the race, once.
+    /// Runs the race. Call it once.
     func run(until deadline: Deadline) async throws(TransportError) -> ConnectedSocket {
         let timer = loop.schedule(at: deadline.instant) { [outcome] in outcome.give(.failure(deadline.error)) }
         defer {
@@ -77,7 +77,7 @@ actor ConnectRace {
     private func connected(_ token: EventLoop.Token) {
         guard !isWon, let runner = connecting[token] else { return }
         guard let error = runner.socket?.pendingError() else {
-            // Whatever happens to the socket from here on is for its connection to find.
+            // From here on, the connection handles whatever happens to the socket.
             isWon = true
             return outcome.give(.success(token))
         }
@@ -98,7 +98,7 @@ actor ConnectRace {
     }
 }
 
-/// A socket that is connected and watched by the loop.
+/// A connected socket that the loop watches.
 struct ConnectedSocket: ~Copyable, Sendable {
     let socket: Socket
     let token: EventLoop.Token

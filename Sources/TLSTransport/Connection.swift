@@ -1,52 +1,52 @@
 import OpenSSLBridge
 
-/// A TCP connection with any number of TLS layers on it: moves bytes between a socket and engines, on the event loop.
+/// A TCP connection with any number of TLS layers. It moves bytes between a socket and TLS engines on the event loop.
 ///
-/// No layer is cleartext, one is https or an https proxy, two are https through an https proxy. Whatever ends it, ends
-/// it once: the socket is closed, and every call that waits and every later one throws the reason. Who may send is
-/// decided by its owners.
+/// No layer means cleartext, one means https or an https proxy, two mean https through an https proxy. The connection
+/// ends only once: the socket is closed, and every waiting and later call throws the reason. The owners decide who may
+/// send.
 actor Connection {
     nonisolated let loop: EventLoop
-    /// For messages.
+    /// The peer's name for messages.
     nonisolated let peer: String
     private let token: EventLoop.Token
-    /// Nil once closed.
+    /// The socket, or nil once closed.
     private var socket: Socket?
-    /// From the socket upwards.
+    /// The TLS layers, from the socket upwards.
     private var layers: [TLSClientEngine] = []
-    /// Why it is closed.
+    /// The reason why the connection was closed.
     private var end: TransportError?
-    /// Whether the uppermost layer's handshake is done.
+    /// Whether the handshake of the uppermost layer is done.
     private var isEstablished = true
 
-    /// What the socket was last known to be ready for; edges that nobody waited for are kept here.
-    /// An end that came before anybody watched has no other edge, so at first there may be one.
+    /// The last known readiness of the socket. Edges that no call waited for are kept here. Initially a hang-up is
+    /// assumed, because an end that came before the socket was watched causes no further edge.
     private var readiness: Readiness = [.reading, .writing, .hangUp]
     private var waiting: [(for: Readiness, continuation: CheckedContinuation<Void, Never>)] = []
-    /// Bytes on their way to the kernel, and how many of them have arrived there.
+    /// Bytes to be written to the socket. The kernel has taken those before `outgoingStart`.
     private var outgoing: [UInt8] = []
     private var outgoingStart = 0
-    /// The calls that run, so that a late cancellation or timer does not end a connection that has gone on.
+    /// The calls in progress, so that a late cancellation or timer doesn't end a connection that has moved on.
     private var calls: Set<Int> = []
     private var callCount = 0
-    /// Bytes that have brought no plaintext: since the last that did, or since the handshake began.
+    /// The number of bytes that brought no plaintext, since the last that did or since the handshake began.
     private var fruitlessCount = 0
-    /// Reads since a call last waited for the socket.
+    /// The number of reads since a call last waited for the socket.
     private var readsInARow = 0
-    /// Bytes to ask the kernel for.
+    /// The number of bytes to ask the kernel for.
     private var readSize = firstRead
 
-    /// Plaintext encrypted between two waits for the kernel.
+    /// The plaintext encrypted between two waits for the kernel, in bytes.
     private static let writeChunk = 64 * 1024
-    /// Output that reading may cause (answers to key updates) before it has to wait for the peer to read them.
+    /// The most output that reading may cause (answers to key updates) before it has to wait for the peer to read.
     private static let outputLimit = 256 * 1024
-    /// Bytes that may bring no plaintext: a Certificate message of 100 KiB, tickets, key updates.
+    /// The most bytes without plaintext: a Certificate message of 100 KiB, tickets, key updates.
     private static let fruitlessLimit = 256 * 1024
-    /// Bytes read at a time where much comes: two full records.
+    /// The read size if much data arrives: two full records.
     private static let readChunk = 32 * 1024
-    /// Bytes read at a time else: most responses, in an allocation that is not given back to the kernel every time.
+    /// The read size otherwise. It fits most responses, and the allocation isn't returned to the kernel every time.
     private static let firstRead = 4 * 1024
-    /// Reads after which timers, cancellations and other connections have their turn.
+    /// The number of reads after which timers, cancellations and other connections get their turn.
     private static let turn = 16
 
     init(_ connected: consuming ConnectedSocket, peer: String, on loop: EventLoop) {
@@ -59,17 +59,17 @@ actor Connection {
 
     // MARK: Handshake
 
-    /// What is known of a server when its certificate is there.
+    /// The facts known about a server once its certificate has arrived.
     struct Question: Sendable {
-        /// Leaf first.
+        /// The server's certificates, leaf first.
         let certificates: [ReceivedCertificate]
-        /// Whether they are those of a resumed session.
+        /// Whether the certificates are those of a resumed session.
         let isResumed: Bool
         let version: String
         let cipherSuite: String
     }
 
-    /// Adds a layer and shakes hands up to the server's certificates.
+    /// Adds a layer and runs its handshake up to the server's certificates.
     func ask(
         _ engine: sending TLSClientEngine, until deadline: Deadline
     ) async throws(TransportError) -> Question {
@@ -87,10 +87,10 @@ actor Connection {
         }
     }
 
-    /// The OCSP response that comes with the certificate, DER; nil without one. The connection is of no use after it.
+    /// Returns the stapled OCSP response, DER, or nil if there is none. The connection can't be used afterwards.
     ///
-    /// TLS 1.2 sends it behind the certificate (RFC 6066, section 8). To get there the handshake goes on as if the
-    /// server were accepted, and what this side would say to that is never sent.
+    /// TLS 1.2 sends it after the certificate (RFC 6066, section 8). To receive it, the handshake continues as if the
+    /// server were accepted, but the client's next messages are never sent.
     func staple(until deadline: Deadline) async throws(TransportError) -> [UInt8]? {
         try await call(until: deadline) { () async throws(TransportError) in
             guard let engine = layers.last else { throw ended }
@@ -98,7 +98,7 @@ actor Connection {
             engine.accept()
             while true {
                 let action = engine.step()
-                // The client's answer to the whole flight has been made.
+                // The client's answer to the server's whole flight has been produced.
                 guard case .wantsInput = action, engine.outputCount == 0 else {
                     if case .failed(let reason) = action { throw failure(reason) }
                     return engine.staple
@@ -108,8 +108,8 @@ actor Connection {
         }
     }
 
-    /// Waits for the server to say that it does not go on with this client, which it may do behind the handshake
-    /// (RFC 8446, section 4.4.2.4). Nothing said within the time is consent, as is any data.
+    /// Waits for the server to reject the client, which it may do after the handshake (RFC 8446, section 4.4.2.4).
+    /// Silence until the time is up counts as consent, and so does any data.
     func hearRefusal(within patience: Duration, until deadline: Deadline) async throws(TransportError) {
         let patience = Deadline(for: .handshake, peer: peer, limit: patience)
         do throws(TransportError) {
@@ -120,20 +120,20 @@ actor Connection {
         }
     }
 
-    /// The OCSP response that came so far.
+    /// The OCSP response received so far.
     var capturedStaple: [UInt8]? { layers.last?.staple }
 
-    /// Closes without a word.
+    /// Closes the connection without sending anything.
     func drop() { finish(.closed(peer: peer)) }
 
-    /// What a handshake wants after the server was accepted.
+    /// The next step of a handshake after the server was accepted.
     enum Step: Sendable {
-        /// The client's certificate, from one of these issuers, DER; none for any.
+        /// The server requests a client certificate from one of these issuers, DER. An empty list means any issuer.
         case askIdentity([[UInt8]])
         case established(NegotiatedTLS)
     }
 
-    /// Accepts the server and goes on.
+    /// Accepts the server and continues the handshake.
     func accept(until deadline: Deadline) async throws(TransportError) -> Step {
         try await call(until: deadline) { () async throws(TransportError) in
             layers.last?.accept()
@@ -141,7 +141,7 @@ actor Connection {
         }
     }
 
-    /// Answers the server's request for a certificate and goes on.
+    /// Answers the server's request for a certificate and continues the handshake.
     func identify(as identity: OpenSSLIdentity?, until deadline: Deadline) async throws(TransportError) -> Step {
         try await call(until: deadline) { () async throws(TransportError) in
             do throws(OpenSSLError) { try layers.last?.identify(as: identity) } catch { throw failure(error) }
@@ -167,24 +167,25 @@ actor Connection {
         }
     }
 
-    /// Refuses the server with an alert and closes; without effect on a connection that has ended.
+    /// Refuses the server and closes. Sends an alert unless a session was resumed. Has no effect on a connection that
+    /// has ended.
     func refuse() {
         guard end == nil else { return }
-        // The output of a resumed handshake is the client's consent, which is not to leave.
+        // The output of a resumed handshake would tell the server that it was accepted, so it must not be sent.
         guard let engine = layers.last, !engine.isResumed else { return finish(.closed(peer: peer)) }
         engine.refuse()
         _ = engine.step()
         leave()
     }
 
-    /// Steps until the uppermost engine wants something other than bytes.
+    /// Continues the handshake until the uppermost engine needs something other than bytes.
     private func advance() async throws(TransportError) -> TLSClientEngine.Action {
         guard let engine = layers.last else { throw ended }
         while true {
             let action = engine.step()
             switch action {
             case .failed(let reason):
-                // The alert goes if it can; what is reported is why there is one.
+                // The alert is sent if possible. The error to report is its cause.
                 _ = try? flush()
                 throw failure(reason)
             case .closed:
@@ -199,7 +200,7 @@ actor Connection {
         }
     }
 
-    /// The session of the uppermost layer for a later connection; nil when it cannot be resumed.
+    /// Returns the session of the uppermost layer for a later connection, or nil if it can't be resumed.
     func session() -> TLSSession? { layers.last?.session() }
 
     // MARK: Data
@@ -231,7 +232,7 @@ actor Connection {
             guard let engine = layers.last else { return try await read() }
             while true {
                 let input = engine.read()
-                // Reading can make output, which goes along; only a peer that never takes any is waited for.
+                // Reading can produce output, which is sent here. Wait only for a peer that never reads any of it.
                 while try !flush(), engine.outputCount > Self.outputLimit { try await ready(for: .writing) }
                 switch input {
                 case .bytes(let bytes):
@@ -245,10 +246,10 @@ actor Connection {
         }
     }
 
-    /// Whether bytes or an end have come that nobody asked for: an idle connection that has any must not be used again.
+    /// Returns whether unrequested bytes or an end have arrived. If so, an idle connection must not be reused.
     ///
-    /// The socket itself is read, since the loop may not have seen yet what has arrived. Session tickets and key updates
-    /// are no such bytes. Part of a record could be the beginning of anything.
+    /// This reads the socket itself, since the loop may not have seen the latest bytes. Session tickets and key updates
+    /// don't count. Part of a record counts, because it could be the beginning of anything.
     func hasInput() -> Bool {
         guard end == nil, !holdsInput() else { return true }
         for _ in 0..<Self.turn {
@@ -267,7 +268,8 @@ actor Connection {
         return true
     }
 
-    /// Hands what the layers hold upwards: whether any of it is for whoever reads, or an end or part of a record.
+    /// Passes the input of each layer upwards. Returns whether any of it is plaintext for the reader, an end, or part
+    /// of a record.
     private func holdsInput() -> Bool {
         for (index, engine) in layers.enumerated() {
             var input = engine.isEmpty ? .wantsInput : engine.read()
@@ -279,7 +281,7 @@ actor Connection {
         return false
     }
 
-    /// Says close_notify and closes; without effect on a connection that has ended.
+    /// Sends close_notify and closes. Has no effect on a connection that has ended.
     func close() {
         guard end == nil else { return }
         layers.last?.close()
@@ -288,7 +290,7 @@ actor Connection {
 
     // MARK: Socket
 
-    /// Hands bytes to the kernel; false when it takes no more at this moment.
+    /// Writes pending bytes to the kernel. Returns false if it can't take any more now.
     private func flush() throws(TransportError) -> Bool {
         while true {
             if outgoingStart == outgoing.count {
@@ -307,7 +309,7 @@ actor Connection {
         }
     }
 
-    /// What the lowest layer has for the peer, after every layer above has handed down its own.
+    /// Returns the output of the lowest layer, after passing down the output of every layer above.
     private func takeOutput() throws(TransportError) -> [UInt8] {
         for upper in layers.indices.dropFirst().reversed() {
             let output = layers[upper].takeOutput()
@@ -316,7 +318,7 @@ actor Connection {
         return layers.first?.takeOutput() ?? []
     }
 
-    /// Waits for bytes for a layer from the one below, or from the socket, and feeds it.
+    /// Waits for bytes from the layer below, or from the socket, and feeds them to a layer.
     private func fill(_ layer: Int) async throws(TransportError) {
         let bytes = layer == 0 ? try await read() : try await plaintext(of: layer - 1)
         guard let bytes else { throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection") }
@@ -340,7 +342,7 @@ actor Connection {
         }
     }
 
-    /// The next bytes of the socket; nil at its end.
+    /// Returns the next bytes from the socket, or nil at its end.
     private func read() async throws(TransportError) -> [UInt8]? {
         while true {
             readsInARow += 1
@@ -354,25 +356,26 @@ actor Connection {
         }
     }
 
-    /// Reads the socket when it is known to have something.
+    /// Reads the socket if it is known to be ready.
     private func take() -> Socket.Input {
         guard readiness.contains(.reading) else { return .wouldBlock }
         guard let input = socket?.read(atMost: readSize) else { return .wouldBlock }
         switch input {
-        // Behind an end there is nothing to wait for.
+        // A read at the end of the stream wouldn't block, so there is no end yet.
         case .wouldBlock: readiness.subtract([.reading, .hangUp])
         case .bytes(let bytes):
             let isAll = bytes.count < readSize
             readSize = isAll ? Self.firstRead : Self.readChunk
-            // Less than was asked for is all there was, and more of it is another edge (epoll(7)); an end is not.
+            // A short read means that everything was read. More bytes will cause another edge (epoll(7)), but an end
+            // that is already there won't.
             if isAll, !readiness.contains(.hangUp) { readiness.remove(.reading) }
         case .end, .failed: break
         }
         return input
     }
 
-    /// Lets timers, cancellations and other connections have their turn: a peer that sends faster than it is read would
-    /// otherwise have the loop to itself.
+    /// Gives timers, cancellations and other connections their turn. Otherwise a peer that sends faster than it is read
+    /// would occupy the loop.
     private func takeTurns() async {
         readsInARow = 0
         await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
@@ -381,11 +384,11 @@ actor Connection {
     private func ready(for wanted: Readiness) async throws(TransportError) {
         if isWaiting(for: wanted) {
             readsInARow = 0
-            // A continuation resumes on the task's preferred executor before it hops to its actor's: without this one
-            // that is the global pool, two thread changes for every wait.
+            // A continuation resumes on the task's preferred executor before it moves to its actor's executor. Without
+            // this preference that is the global pool, which costs two thread changes for every wait.
             await withTaskExecutorPreference(loop) {
                 await withCheckedContinuation { continuation in
-                    // The loop may have turned meanwhile.
+                    // The socket may have become ready meanwhile.
                     if isWaiting(for: wanted) {
                         waiting.append((wanted, continuation))
                     } else {
@@ -412,11 +415,11 @@ actor Connection {
 
     // MARK: End
 
-    /// Runs one call: within its deadline, ended by its task's cancellation, and fatal to the connection if it fails.
+    /// Runs one call with its deadline. Cancelling the task ends it. A failed call ends the connection.
     private func call<Value: Sendable>(
         until deadline: Deadline? = nil, _ body: () async throws(TransportError) -> Value
     ) async throws(TransportError) -> Value {
-        // A cancellation that is there already must not let the body send first.
+        // If the task is already cancelled, the body must not send anything.
         if Task.isCancelled { finish(.cancelled) }
         if let deadline, deadline.instant <= .now { finish(deadline.error) }
         if let end { throw end }
@@ -435,7 +438,7 @@ actor Connection {
         return try result.get()
     }
 
-    /// The body and its end in one, so that nothing can come between them.
+    /// Runs the body and ends the call in one step, so that nothing can come between.
     private func finish<Value: Sendable>(
         _ call: Int, _ body: () async throws(TransportError) -> Value
     ) async -> Result<Value, TransportError> {
@@ -448,16 +451,16 @@ actor Connection {
         }
     }
 
-    /// Ends the connection if that call still runs.
+    /// Ends the connection if the given call is still running.
     private func stop(_ call: Int, _ reason: TransportError) {
         if calls.contains(call) { finish(reason) }
     }
 
-    /// Sends what there is to send, if it can be sent now, and closes.
+    /// Sends pending output as far as the kernel takes it now, and closes.
     private func leave() {
         _ = try? flush()
         socket?.endWriting()
-        // Closing a socket with unread bytes resets the connection, and a reset can overtake the last words.
+        // Closing a socket with unread bytes resets the connection, and the reset can overtake the last bytes sent.
         for _ in 0..<8 {
             guard case .bytes = socket?.read(atMost: Self.readChunk) else { break }
         }

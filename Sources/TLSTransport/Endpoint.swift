@@ -1,12 +1,12 @@
 package import CertificateTrust
 
-/// Whom to speak with: the name the server must prove, its port, and, when it is to be reached elsewhere, a route.
+/// The server to connect to: the name it must prove, its port, and an optional route.
 package struct Endpoint: Sendable, Hashable {
-    /// The name to verify, and the one told to the server as SNI when it is a DNS name (RFC 6066, section 3).
+    /// The name to verify. If it is a DNS name, it is also sent as SNI (RFC 6066, section 3).
     package var name: ServerName
     /// The TCP port.
     package var port: UInt16
-    /// Where to connect instead; nil connects to ``name`` and ``port``.
+    /// The host and port to connect to instead. Nil connects to ``name`` and ``port``.
     package var route: Route?
 
     package init(name: ServerName, port: UInt16, route: Route? = nil) {
@@ -16,7 +16,7 @@ package struct Endpoint: Sendable, Hashable {
     }
 }
 
-/// A detour to another host or port. It changes where the socket goes and never which name is verified or sent.
+/// Another host or port to connect to. A route doesn't change the name that is verified or sent.
 package struct Route: Sendable, Hashable {
     /// The host to resolve and connect to.
     package var host: ServerName
@@ -30,7 +30,7 @@ package struct Route: Sendable, Hashable {
 }
 
 extension Endpoint: CustomStringConvertible {
-    /// `example.com:443` or `[2001:db8::1]:443`, and the route behind ` via ` when there is one.
+    /// `example.com:443` or `[2001:db8::1]:443`, followed by ` via ` and the route if there is one.
     package var description: String {
         let own = hostAndPort(name, port)
         guard let route else { return own }
@@ -38,7 +38,7 @@ extension Endpoint: CustomStringConvertible {
     }
 }
 
-/// `example.com:443`, `192.0.2.1:443`, `[2001:db8::1]:443`.
+/// Returns `example.com:443`, `192.0.2.1:443` or `[2001:db8::1]:443`.
 func hostAndPort(_ host: ServerName, _ port: UInt16) -> String {
     if case .ipv6 = host.kind { "[\(host)]:\(port)" } else { "\(host):\(port)" }
 }

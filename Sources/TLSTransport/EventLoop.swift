@@ -1,18 +1,18 @@
 import CertificateTrust
 import Synchronization
 
-/// One thread that waits for sockets and timers, and runs the actors that are bound to it.
+/// A thread that waits for sockets and timers, and runs the actors bound to it.
 ///
-/// It is a task executor too, for waits alone: see ``Connection``. Nobody else's code is to run here.
+/// It is also a task executor, but only for waits: see ``Connection``. No other code may run on it.
 ///
-/// Every call is safe from any thread; what they hand over runs on the loop's thread, one thing at a time. The thread
-/// starts with the first call and ends with the process, which it does not keep alive. Work is kept while it cannot be
-/// started; ``start()`` says why.
+/// Every method can be called from any thread. The closures passed to them run on the loop's thread, one at a time. The
+/// thread starts with the first call and doesn't keep the process alive. If it can't be started, work is kept, and
+/// ``start()`` throws the reason.
 final class EventLoop: SerialExecutor, TaskExecutor {
-    /// The process's loop.
+    /// The event loop of the process.
     static let shared = EventLoop()
 
-    /// Names a watched socket.
+    /// The identifier of a watched socket.
     typealias Token = UInt64
     typealias Watcher = @Sendable (Token, Readiness) -> Void
 
@@ -26,13 +26,13 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         var timers = TimerQueue()
         var watchers: [Token: (isBrief: Bool, call: Watcher)] = [:]
         var lastToken: Token = 0
-        /// Whether the thread waits, or is about to, and has to be woken for new work.
+        /// Whether the thread is waiting, or about to wait, and has to be woken for new work.
         var isAsleep = false
-        /// Nil before the start.
+        /// The poller, or nil before the start.
         var poller: SharedPoller?
     }
 
-    /// A class, since an optional of what cannot be copied cannot be lent.
+    /// A class, since the payload of an optional noncopyable value can't be borrowed.
     private final class SharedPoller: Sendable {
         let poller: Poller
         init() throws(SystemError) { poller = try Poller() }
@@ -41,7 +41,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     private let state = Locked(State())
     private let thread = Atomic<UInt>(0)
 
-    /// Starts the thread, unless it runs; the next call tries again what failed.
+    /// Starts the thread, unless it is running. The next call retries a failed start.
     func start() throws(SystemError) {
         try state.withLock { state throws(SystemError) in
             guard state.poller == nil else { return }
@@ -58,7 +58,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         change { $0.work.append(.job(job)) }
     }
 
-    /// For `assumeIsolated` in what the loop calls outside of any task.
+    /// Supports `assumeIsolated` in closures that the loop calls outside any task.
     func isIsolatingCurrentContext() -> Bool? {
         thread.load(ordering: .relaxed) == currentThread()
     }
@@ -76,13 +76,13 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         change { $0.timers.add(at: deadline, body) }
     }
 
-    /// Forgets a timer. One that is due at this moment may still be called.
+    /// Removes a timer. A timer that is already due may still be called.
     func cancel(_ timer: TimerQueue.Identifier) {
         state.withLock { $0.timers.remove(timer) }
     }
 
-    /// Calls `watcher` on the loop's thread whenever the socket becomes ready, until ``unwatch(_:)``. One for which
-    /// little follows, like a connection that is made, is called ahead of those that have bytes to work through.
+    /// Calls `watcher` on the loop's thread whenever the socket becomes ready, until ``unwatch(_:)``. A brief watcher
+    /// does little work, such as finishing a connect, and is called before those that have bytes to process.
     func watch(_ socket: borrowing Socket, isBrief: Bool, _ watcher: @escaping Watcher) throws(SystemError) -> Token {
         let token = state.withLock { state in
             state.lastToken += 1
@@ -99,12 +99,12 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         return token
     }
 
-    /// Gives a watched socket another watcher, for all that comes; it has to look for itself what is ready at this moment.
+    /// Replaces the watcher of a watched socket. The new one must check the current readiness itself.
     func rewatch(_ token: Token, _ watcher: @escaping Watcher) {
         state.withLock { $0.watchers[token] = (false, watcher) }
     }
 
-    /// Stops watching; closing the socket is up to its owner.
+    /// Stops watching a socket. The owner closes it.
     func unwatch(_ token: Token) {
         _ = state.withLock { $0.watchers.removeValue(forKey: token) }
     }
@@ -122,9 +122,9 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         return result
     }
 
-    /// Sockets that are ready wait in line, and what one turn of them leads to comes before the next turn: the next
-    /// connection of whoever waited, and the round trip that it begins, does not wait for a bunch of handshakes. A turn
-    /// is one socket where that takes long, and more where it takes little.
+    /// Runs the loop. Ready sockets wait in line, and the work caused by one turn is done before the next turn. A
+    /// client that got its answer can therefore start its next connection without waiting for a batch of handshakes. A
+    /// turn serves one socket if that takes long, and more if it takes little time.
     private func run(_ shared: SharedPoller) {
         thread.store(currentThread(), ordering: .relaxed)
         var patience = Patience()
@@ -145,22 +145,22 @@ final class EventLoop: SerialExecutor, TaskExecutor {
             if work.isEmpty, line.isEmpty, events.isEmpty { events = idle(shared, &patience) }
             let isAlone = line.isEmpty && events.count == 1
             for event in events where isAlone || !callIfBrief(event) { line.append(event.token, event.readiness) }
-            // A long line moves on in any case: connections that always have work are not to hold it up.
+            // A long line moves on in any case, so that connections with constant work don't hold it up.
             let size = max(turn.size, line.count / 8)
             turn.begin(.now, isCut: line.count > size)
             for event in line.take(size) { watcher(of: event)?.call(event.token, event.readiness) }
         }
     }
 
-    /// How many sockets have their turn together.
+    /// The number of sockets served together in one turn.
     private struct Turn {
-        /// What a turn takes at the most, unless it is that of a single socket.
+        /// The longest a turn may take, unless it serves a single socket.
         private static let limit = Duration.microseconds(200)
         private static let sizeLimit = 64
 
         private(set) var size = 1
         private var start = ContinuousClock.now
-        /// Whether more were ready than had their turn.
+        /// Whether more sockets were ready than the turn served.
         private var isCut = false
 
         func isLong(at now: ContinuousClock.Instant) -> Bool { now - start >= Self.limit }
@@ -182,14 +182,14 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         state.withLock { $0.watchers[event.token] }
     }
 
-    /// Calls a watcher that need not wait in line; false for all others.
+    /// Calls a brief watcher at once. Returns false for all others, which wait in line.
     private func callIfBrief(_ event: Event) -> Bool {
         guard let watcher = watcher(of: event), watcher.isBrief else { return false }
         watcher.call(event.token, event.readiness)
         return true
     }
 
-    /// Waits for events or work: for a moment awake, where the last waits were as short as that, then asleep.
+    /// Waits for events or work. If recent waits were short, it polls for a moment before it sleeps.
     private func idle(_ shared: SharedPoller, _ patience: inout Patience) -> [Event] {
         let start = ContinuousClock.now
         var now = start
@@ -208,12 +208,12 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         return events
     }
 
-    /// Whether to stay awake for what comes next: to fall asleep and be woken takes longer than a server nearby, or a
-    /// program that asks one question after the other.
+    /// A heuristic for polling instead of sleeping. Going to sleep and being woken takes longer than a nearby
+    /// server, or a program that makes one request after another.
     private struct Patience {
-        /// The longest that is waited awake.
+        /// The longest time to poll.
         static let limit = Duration.microseconds(200)
-        /// How many short waits in a row a long one outweighs.
+        /// The credit from short waits in a row, which long waits reduce.
         private var credit = 0
 
         var isPaying: Bool { credit > 0 }
@@ -231,14 +231,14 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         }
     }
 
-    /// How long to wait, in milliseconds: 0 when work has come meanwhile, -1 without a timer.
+    /// Returns how long to wait, in milliseconds: 0 if work has arrived meanwhile, -1 without a timer.
     private func sleep() -> CInt {
         state.withLock { state in
             guard state.work.isEmpty else { return 0 }
             state.isAsleep = true
             guard let next = state.timers.next else { return -1 }
             let pause = ContinuousClock.now.duration(to: next).components
-            // Rounded up: waking early would find nothing due.
+            // Round up, since no timer would be due after waking early.
             let rest = (pause.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
             return CInt(clamping: max(0, pause.seconds * 1000 + rest))
         }

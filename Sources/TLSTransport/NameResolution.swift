@@ -1,12 +1,13 @@
 import CertificateTrust
 
-/// A resolver that calls back from elsewhere, and returns a function that withdraws the question; ``NameLookup/shared``
-/// is the system's.
+/// A resolver that answers in a callback on another thread, and returns a function that withdraws the question.
+/// ``NameLookup/shared`` is the system's resolver.
 typealias LookUp = (
     _ host: ServerName, _ port: UInt16, _ family: DialOptions.AddressFamily, _ answer: @escaping NameLookup.Answer
 ) throws(SystemError) -> @Sendable () -> Void
 
-/// The addresses of a host, in the order in which to try them. An IP address is its own; a name is looked up.
+/// Returns the addresses of a host in the order in which to try them. An IP address stands for itself. A name is looked
+/// up.
 func resolve(
     _ host: ServerName, port: UInt16, family: DialOptions.AddressFamily, until deadline: Deadline, on loop: EventLoop,
     lookUp: LookUp = NameLookup.shared.lookUp
@@ -32,7 +33,7 @@ func resolve(
     return interleaved(try await answer.value())
 }
 
-/// Alternates the address families, beginning with the first address's (RFC 8305, section 4).
+/// Alternates the address families, beginning with that of the first address (RFC 8305, section 4).
 func interleaved(_ addresses: [SocketAddress]) -> [SocketAddress] {
     guard let first = addresses.first else { return [] }
     let preferred = addresses.filter { $0.isIPv6 == first.isIPv6 }

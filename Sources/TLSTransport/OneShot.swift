@@ -1,6 +1,6 @@
 import CertificateTrust
 
-/// A result that several may give and the first one does; one caller waits for it.
+/// A result that several parties may give. Only the first one counts. One caller waits for it.
 final class OneShot<Value: Sendable>: Sendable {
     private enum State {
         case empty
@@ -10,7 +10,7 @@ final class OneShot<Value: Sendable>: Sendable {
 
     private let state = Locked(State.empty)
 
-    /// Gives the result; without effect when there is one.
+    /// Gives the result. Has no effect if there already is one.
     func give(_ result: Result<Value, TransportError>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<Value, TransportError>, Never>? in
             switch state {
@@ -27,7 +27,7 @@ final class OneShot<Value: Sendable>: Sendable {
         waiting?.resume(returning: result)
     }
 
-    /// Waits for the result, which is ``TransportError/cancelled`` if the task is cancelled first. To be called once.
+    /// Waits for the result. Throws ``TransportError/cancelled`` if the task is cancelled first. Call it only once.
     func value() async throws(TransportError) -> Value {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,27 +1,27 @@
 package import CertificateTrust
 import OpenSSLBridge
 
-/// A TLS handshake that stands still at the server's certificate until somebody answers.
+/// A TLS handshake that is suspended at the server's certificate until it gets an answer.
 ///
-/// It cannot send. One answer consumes it: an acceptance or ``refuse()``; dropping it refuses. A refusal sends the
-/// server an alert and closes.
+/// It can't send. One answer consumes it: an acceptance or ``refuse()``. Dropping it refuses the server. A refusal
+/// sends the server an alert, unless a session is being resumed, and closes.
 package struct PendingConnection: ~Copyable, Sendable {
-    /// What the server sent, leaf first; nothing is checked but that it can be read.
+    /// The certificates that the server sent, leaf first. They were parsed but not verified.
     package let presented: PresentedChain
-    /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
+    /// The remote address, `192.0.2.1:443` or `[2001:db8::1]:443`.
     package let remoteAddress: String
-    /// Whether a session is being resumed: then this is what its first handshake presented.
+    /// Whether a session is being resumed. If so, the certificates are those of its first handshake.
     package let isResumed: Bool
     /// The agreed version: `TLSv1.3` or `TLSv1.2` (`SSL_get_version`).
     package let version: String
-    /// The agreed cipher suite's OpenSSL name (`SSL_CIPHER_get_name`).
+    /// The OpenSSL name of the agreed cipher suite (`SSL_CIPHER_get_name`).
     package let cipherSuite: String
 
     private let connection: Connection
     private let name: ServerName
-    /// For the rest of the handshake.
+    /// The time limit for the rest of the handshake.
     private let limit: Duration
-    /// For all there is to do with a server that is only looked at.
+    /// The deadline for everything that is done with a server that is only inspected.
     private let total: Deadline?
     private let context: TLSContext
     private var isAnswered = false
@@ -48,15 +48,16 @@ package struct PendingConnection: ~Copyable, Sendable {
         connection.loop.execute { connection.assumeIsolated { $0.refuse() } }
     }
 
-    /// Chooses the client's identity, nil for none; `issuers` are the DER names that the server says it takes.
+    /// A closure that chooses the client's identity, or nil for none. `issuers` are the DER names of the CAs that the
+    /// server accepts.
     package typealias IdentityChoice = @Sendable (_ issuers: [[UInt8]]) async throws -> ClientIdentity?
 
-    /// Goes on, and returns when the handshake is done.
+    /// Accepts the server, and returns when the handshake is done.
     ///
-    /// A path's leaf must be the presented leaf and its name the endpoint's; any other path refuses the server and
-    /// throws ``TransportError/foreignPath(peer:)``. Without a path it is a delegate's own decision for an unpinned
-    /// host, which the caller logs. When the server asks who the client is, `identity` chooses while the handshake
-    /// waits, and what it throws ends the connection. `approval` is asked for last.
+    /// The leaf of `path` must be the presented leaf and its name the endpoint's. Any other path refuses the server and
+    /// throws ``TransportError/foreignPath(peer:)``. Nil means that a delegate decided for an unpinned host, which the
+    /// caller logs. If the server requests a client certificate, `identity` chooses it while the handshake waits, and
+    /// an error it throws ends the connection. `approval` is called last.
     package consuming func accept(
         _ path: VerifiedPath?, identity: @escaping IdentityChoice = { _ in nil },
         approval: @Sendable () -> Approval
@@ -66,7 +67,7 @@ package struct PendingConnection: ~Copyable, Sendable {
             connection, approval: approval(), path: path, remoteAddress: remoteAddress, negotiated: negotiated)
     }
 
-    /// Goes on with a proxy, for the sake of the tunnel it is to make. No request can be sent to it.
+    /// Accepts a proxy in order to tunnel through it. No request can be sent to it.
     package consuming func acceptProxy(
         _ path: VerifiedPath?, identity: @escaping IdentityChoice = { _ in nil }
     ) async throws -> BareConnection {
@@ -74,27 +75,27 @@ package struct PendingConnection: ~Copyable, Sendable {
         return BareConnection(connection, remoteAddress: remoteAddress, context: context)
     }
 
-    /// The OCSP response that the server was asked for with its certificate, DER (RFC 6066, section 8), and closes; nil
-    /// without one. The server is not accepted for it: it gets no answer.
+    /// Closes the connection and returns the OCSP response that was requested with the certificate, DER (RFC 6066,
+    /// section 8), or nil if there is none. The server isn't accepted.
     package consuming func staple() async throws(TransportError) -> [UInt8]? {
         isAnswered = true
         let staple = try await connection.staple(until: wholeDeadline)
-        // In TLS 1.3 the handshake still stands at the certificate, and can be refused in form.
+        // In TLS 1.3 the handshake is still suspended at the certificate, so it can be refused with an alert.
         if version == "TLSv1.2" { await connection.drop() } else { await connection.refuse() }
         return staple
     }
 
-    /// What a server made of the client's certificate.
+    /// A server's reaction to the client certificate.
     package enum IdentityOutcome: Sendable, Hashable {
-        /// It asked for none.
+        /// The server didn't request a certificate.
         case notAsked
-        /// It went on, or said nothing against it for as long as was waited.
+        /// The server continued, or didn't object while the client waited.
         case taken
         case refused(TransportError)
     }
 
-    /// Shows the client's certificate, to a server that nobody has judged, and closes without a byte of a request: what
-    /// the server learns is who is here. `patience` is how long it may take to say no after the handshake.
+    /// Presents the client certificate to an unverified server, and closes without sending any of a request. The server
+    /// learns only the client's identity. `patience` is how long to wait for a rejection after the handshake.
     package consuming func show(
         _ identity: ClientIdentity, patience: Duration
     ) async throws(TransportError) -> (outcome: IdentityOutcome, staple: [UInt8]?) {
@@ -110,7 +111,7 @@ package struct PendingConnection: ~Copyable, Sendable {
             } catch {
                 switch error {
                 case .timedOut, .cancelled: throw error
-                // Some say it with an alert, and some by closing.
+                // Some servers reject with an alert, others by closing.
                 default: outcome = .refused(error)
                 }
             }
@@ -120,7 +121,7 @@ package struct PendingConnection: ~Copyable, Sendable {
         return (outcome, staple)
     }
 
-    /// Refuses the server, with an alert, and closes.
+    /// Refuses the server and closes. Sends an alert unless a session is being resumed.
     package consuming func refuse() async {
         isAnswered = true
         await connection.refuse()

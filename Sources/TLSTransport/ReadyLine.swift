@@ -1,7 +1,7 @@
-/// Sockets that are ready and wait for their turn, each once: what becomes ready meanwhile is added to where it stands.
+/// The ready sockets that wait for their turn. Each is in line once, and new readiness is merged into its entry.
 ///
-/// The kernel reports a socket for every segment that comes; to line up each report would let a peer that sends bytes
-/// one at a time have as many turns.
+/// The kernel reports a socket for every segment that arrives. With an entry for each report, a peer that sends one
+/// byte at a time would get as many turns.
 struct ReadyLine {
     private var order: ArraySlice<EventLoop.Token> = []
     private var readiness: [EventLoop.Token: Readiness] = [:]
@@ -13,7 +13,7 @@ struct ReadyLine {
         if readiness.updateValue(readiness[token]?.union(ready) ?? ready, forKey: token) == nil { order.append(token) }
     }
 
-    /// Takes the first out, in the order in which they came.
+    /// Removes and returns the first entries, in the order in which they were added.
     mutating func take(_ count: Int) -> [(token: EventLoop.Token, readiness: Readiness)] {
         let first = order.prefix(count)
         order.removeFirst(first.count)

@@ -1,16 +1,17 @@
 import CertificateTrust
 import OpenSSLBridge
 
-/// The kinds of key that servers have side by side, and how each is asked for.
+/// The kinds of key that servers use side by side, and the offers that select each kind.
 package enum ServerKeyKind: String, Sendable, Hashable, CaseIterable {
     case rsa
     case ecdsa
 
-    /// What a server that has both goes by, in TLS 1.3 and mostly in 1.2.
+    /// The signature algorithms to offer. A server with both kinds of key chooses by them in TLS 1.3, and usually in
+    /// TLS 1.2.
     ///
-    /// RSA's old algorithms stand in the list for ECDSA too: they are for the signatures of the chain above, without
-    /// which some servers hold back a leaf under an RSA authority. TLS 1.3 signs no handshake with them, and in TLS 1.2
-    /// ``cipherList`` keeps RSA keys out.
+    /// The ECDSA list also includes RSA's PKCS #1 v1.5 algorithms, for the signatures in the rest of the chain. Without
+    /// them some servers withhold a leaf that was issued by an RSA CA. TLS 1.3 doesn't sign handshakes with them, and
+    /// in TLS 1.2 ``cipherList`` excludes RSA keys.
     var signatureAlgorithms: String {
         let chain = "rsa_pkcs1_sha256:rsa_pkcs1_sha384:rsa_pkcs1_sha512"
         return switch self {
@@ -21,7 +22,7 @@ package enum ServerKeyKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// What other servers go by in TLS 1.2, within what the context offers.
+    /// The cipher suites to offer, within those of the context. In TLS 1.2 other servers choose by them.
     var cipherList: String {
         switch self {
         case .rsa: TLSContext.cipherList + ":!aECDSA"
@@ -29,7 +30,7 @@ package enum ServerKeyKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether a server's leaf has such a key.
+    /// Returns whether a server's leaf has a key of this kind.
     func isKind(of certificate: X509Certificate) -> Bool {
         switch (self, certificate.keyKind) {
         case (.rsa, .rsa), (.rsa, .rsaPSS), (.ecdsa, .ellipticCurve): true

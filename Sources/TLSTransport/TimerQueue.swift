@@ -1,9 +1,9 @@
-/// What is to happen when: calls in the order of their deadlines.
+/// Calls to be made at certain times, ordered by deadline.
 struct TimerQueue {
-    /// Names one entry.
+    /// The identifier of one entry.
     struct Identifier: Hashable, Sendable, Comparable {
         let deadline: ContinuousClock.Instant
-        /// Tells entries of one deadline apart.
+        /// A number that distinguishes entries with the same deadline.
         let number: UInt64
 
         static func < (left: Identifier, right: Identifier) -> Bool {
@@ -13,11 +13,11 @@ struct TimerQueue {
 
     typealias Action = @Sendable () -> Void
 
-    /// Latest first, so that what is due comes off the end.
+    /// The entries, latest first, so that due entries are removed from the end.
     private var entries: [(identifier: Identifier, action: Action)] = []
     private var count: UInt64 = 0
 
-    /// The next deadline; nil when there is none.
+    /// The next deadline, or nil if there is none.
     var next: ContinuousClock.Instant? { entries.last?.identifier.deadline }
 
     mutating func add(at deadline: ContinuousClock.Instant, _ action: @escaping Action) -> Identifier {
@@ -27,14 +27,14 @@ struct TimerQueue {
         return identifier
     }
 
-    /// Forgets an entry; one that was due and taken is gone already.
+    /// Removes an entry, if it hasn't been taken already.
     mutating func remove(_ identifier: Identifier) {
         let position = position(of: identifier)
         guard position < entries.count, entries[position].identifier == identifier else { return }
         entries.remove(at: position)
     }
 
-    /// Takes what is due, earliest first.
+    /// Removes and returns the due actions, earliest first.
     mutating func takeDue(at now: ContinuousClock.Instant) -> [Action] {
         var due: [Action] = []
         while let last = entries.last, last.identifier.deadline <= now {
@@ -44,7 +44,7 @@ struct TimerQueue {
         return due
     }
 
-    /// Where `identifier` is or belongs: behind all later ones.
+    /// Returns the index of `identifier`, or the index to insert it at, after all later entries.
     private func position(of identifier: Identifier) -> Int {
         var range = 0..<entries.count
         while !range.isEmpty {

@@ -1,22 +1,23 @@
 package import CertificateTrust
 import OpenSSLBridge
 
-/// Makes connections: all of them on one event loop, which starts with the first.
+/// A factory for connections. They all run on one event loop, which starts with the first.
 package final class Transport: Sendable {
-    /// The process's transport.
+    /// The transport of the process.
     package static let shared = Transport()
 
     private let context = Locked<TLSContext?>(nil)
 
     private init() {}
 
-    /// Starts what every connection needs, when it does not run; the next call tries again what failed.
+    /// Starts the event loop and the TLS context that every connection needs, unless they exist. The next call retries
+    /// a failed start.
     package func start() throws(TransportError) {
         _ = try startedContext()
     }
 
-    /// Waits on the event loop, or until the task is cancelled: the runtime's own timers open descriptors, and fail
-    /// where there are none left.
+    /// Waits on the event loop, or until the task is cancelled. The Swift runtime's own timers open descriptors, and
+    /// fail if none are left.
     package func pause(for duration: Duration) async {
         guard (try? startedLoop()) != nil else { return }
         let over = OneShot<Bool>()
@@ -25,9 +26,9 @@ package final class Transport: Sendable {
         _ = try? await over.value()
     }
 
-    /// Resolves and connects to a host, by TCP alone.
+    /// Resolves a host and connects to it by TCP, without TLS.
     ///
-    /// Cancelling the task closes what was opened and throws ``TransportError/cancelled``.
+    /// Cancelling the task closes the connection and throws ``TransportError/cancelled``.
     package func connect(
         to host: ServerName, port: UInt16, options: DialOptions = DialOptions()
     ) async throws(TransportError) -> BareConnection {
@@ -35,11 +36,12 @@ package final class Transport: Sendable {
         return try await connect(endpoint, options, total: total(endpoint, options))
     }
 
-    /// Resolves, connects and shakes hands up to the server's certificate, which it returns as a question.
+    /// Resolves, connects, and starts a TLS handshake that stops at the server's certificate. The result asks whether
+    /// to accept it.
     ///
-    /// Nothing but the handshake has been sent by then, and what a proxy and STARTTLS take. `address` is one of
-    /// ``addresses(of:options:since:)``, nil for the first that accepts; `start` is when the total time began. Cancelling
-    /// the task closes what was opened and throws ``TransportError/cancelled``.
+    /// By then only the handshake has been sent, preceded by what a proxy and STARTTLS require. `address` is one of
+    /// ``addresses(of:options:since:)``, or nil for the first that accepts. `start` is the time from which the total
+    /// time limit counts. Cancelling the task closes the connection and throws ``TransportError/cancelled``.
     package func dial(
         _ endpoint: Endpoint, startTLS: StartTLSProtocol? = nil, at address: SocketAddress? = nil,
         through proxy: CleartextProxy? = nil, options: DialOptions = DialOptions(),
@@ -65,7 +67,7 @@ package final class Transport: Sendable {
         return try await bare.secure(as: endpoint.name, engine, options, until: .earlier(deadline, total), total: total)
     }
 
-    /// The addresses of an endpoint, or of its route, in the order in which they are tried.
+    /// Returns the addresses of an endpoint, or of its route, in the order in which they are tried.
     package func addresses(
         of endpoint: Endpoint, options: DialOptions = DialOptions(), since start: ContinuousClock.Instant = .now
     ) async throws(TransportError) -> [SocketAddress] {
@@ -82,7 +84,7 @@ package final class Transport: Sendable {
             family: options.addressFamily, until: .earlier(deadline, total), on: .shared)
     }
 
-    /// A proxy's way to an endpoint, with what it has said already.
+    /// Connects to an endpoint through a proxy. `greeting` receives the bytes that the endpoint has already sent.
     private func connect(
         _ endpoint: Endpoint, through proxy: CleartextProxy, _ options: DialOptions, total: Deadline,
         hostSpeaksFirst: Bool, _ greeting: inout [UInt8]
@@ -98,7 +100,7 @@ package final class Transport: Sendable {
         return bare
     }
 
-    /// `names` are what messages call it: until it is connected, and from then on.
+    /// Connects to an endpoint. `names` are for messages: `way` until it is connected, and `peer` afterwards.
     private func connect(
         _ endpoint: Endpoint, at address: SocketAddress? = nil, as names: (way: String, peer: String)? = nil,
         _ options: DialOptions, total: Deadline

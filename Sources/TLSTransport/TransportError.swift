@@ -1,38 +1,38 @@
 package import CertificateTrust
 package import OpenSSLBridge
 
-/// Why there is no connection, or why one ended. `peer` is `name:port` and, once known, the address.
+/// An error in making or using a connection. `peer` is `name:port` and, once known, the address.
 package enum TransportError: Error, Sendable, Hashable {
-    /// The host has no address, or the resolver said why it cannot tell.
+    /// The host has no address, or the resolver failed for the given reason.
     case unresolvable(host: ServerName, reason: String)
-    /// A phase or the whole took longer than its limit.
+    /// A phase, or everything together, took longer than its limit.
     case timedOut(Phase, peer: String, limit: Duration)
-    /// No address accepted; one entry for each that was tried, in order.
+    /// No address accepted. There is one attempt for each address that was tried, in order.
     case unreachable(peer: String, attempts: [ConnectAttempt])
-    /// The TLS handshake failed, with OpenSSL's reason, which may be the peer's alert.
+    /// The TLS handshake failed. The reason is OpenSSL's and may be the peer's alert.
     case handshakeFailed(peer: String, reason: OpenSSLError)
-    /// The server rejected what was offered, in an alert before its certificate: it has no cipher suite or key exchange
-    /// in common with this client, or another reason that it gives the same alert for.
+    /// The server rejected the client's offer with an alert before its certificate. It has no cipher suite or key
+    /// exchange in common with this client, or uses the same alert for another reason.
     case offerRejected(peer: String, reason: OpenSSLError)
-    /// The server, asked for one kind of key alone, has none of it: it ended the handshake, or showed another.
+    /// The server has no key of the only kind that was requested. It ended the handshake, or presented another kind.
     case otherKey(peer: String, wanted: ServerKeyKind, reason: String)
-    /// The server does not offer to turn to TLS.
+    /// The server doesn't offer STARTTLS.
     case startTLSNotOffered(peer: String, StartTLSProtocol)
-    /// The server was asked to turn to TLS and would not; its own words.
+    /// The server refused STARTTLS. `answer` is the server's own text.
     case startTLSRefused(peer: String, StartTLSProtocol, answer: String)
-    /// What the server said before TLS is not what its protocol says.
+    /// The server violated its protocol before TLS.
     case startTLSUnreadable(peer: String, StartTLSProtocol, reason: String)
     /// The peer closed the connection, or the network lost it, before the handshake was done.
     case lostDuringHandshake(peer: String, reason: String)
-    /// The server sent certificates that cannot be read, so there is nothing to verify.
+    /// The server's certificates can't be parsed, so there is nothing to verify.
     case unreadableCertificates(peer: String, reason: PresentedChainError)
     /// The path given to ``PendingConnection/accept(_:identity:approval:)`` is for another certificate or another name.
     case foreignPath(peer: String)
-    /// A proxy's answer to CONNECT could not be read.
+    /// An HTTP proxy refused a tunnel, its answer couldn't be read, or the CONNECT request couldn't be made.
     case tunnelRefused(peer: String, reason: String)
-    /// A SOCKS proxy did not connect to the host.
+    /// A SOCKS proxy didn't connect to the host.
     case relayRefused(peer: String, reason: SOCKSError)
-    /// The peer ended the stream without a close_notify (RFC 8446, section 6.1): bytes may be missing.
+    /// The peer ended the stream without a close_notify (RFC 8446, section 6.1). Bytes may be missing.
     case truncated(peer: String)
     /// The connection failed after the handshake, in TLS.
     case protocolFailure(peer: String, reason: OpenSSLError)
@@ -40,12 +40,12 @@ package enum TransportError: Error, Sendable, Hashable {
     case lost(peer: String, reason: String)
     /// The connection was closed on this side.
     case closed(peer: String)
-    /// The task was cancelled; the connection is closed.
+    /// The task was cancelled. The connection is closed.
     case cancelled
-    /// The system or OpenSSL refused what every connection needs: a descriptor, a thread, memory.
+    /// The system or OpenSSL couldn't provide a resource that every connection needs: a descriptor, a thread, memory.
     case exhausted(what: String, reason: String)
 
-    /// What a limit was put on.
+    /// The phase that a time limit applies to.
     package enum Phase: String, Sendable, Hashable {
         case resolve = "name resolution"
         case connect = "the connection"
@@ -58,25 +58,25 @@ package enum TransportError: Error, Sendable, Hashable {
 }
 
 extension TransportError {
-    /// What a server says about the client's certificate.
+    /// A server's objection to the client certificate.
     package enum IdentityRefusal: Sendable, Hashable {
-        /// It wants one and got none.
+        /// The server requires a certificate and got none.
         case missing
-        /// It does not take the one it got.
+        /// The server rejected the certificate it got.
         case rejected
     }
 
-    /// The same failure before the server's certificate: whether the server took nothing of what was offered, and so has
-    /// no key of the `wanted` kind, if one kind alone was asked for.
+    /// Returns a more specific error for a handshake that failed before the server's certificate: the server rejected
+    /// the whole offer, or has no key of the `wanted` kind, if only one kind was requested.
     func asRejectedOffer(_ wanted: ServerKeyKind?) -> TransportError {
         guard case .handshakeFailed(let peer, let reason) = self else { return self }
         switch (reason.alert, wanted) {
-        // handshake_failure, insufficient_security: what servers say that share no algorithm.
+        // handshake_failure, insufficient_security: sent by servers that have no algorithm in common with the client.
         case (40, nil), (71, nil): return .offerRejected(peer: peer, reason: reason)
         case (40, let wanted?), (71, let wanted?):
             return .otherKey(
                 peer: peer, wanted: wanted, reason: "\(reason.reason), or it supports only finite-field DHE")
-        // illegal_parameter: others say that.
+        // illegal_parameter: sent by other servers in the same case.
         case (47, let wanted?): return .otherKey(peer: peer, wanted: wanted, reason: reason.reason)
         case (_, let wanted?) where reason.isForeignSignature:
             return .otherKey(peer: peer, wanted: wanted, reason: reason.reason)
@@ -84,8 +84,8 @@ extension TransportError {
         }
     }
 
-    /// Whether the peer's alert is about the client's certificate, which it had asked for (RFC 8446, section 6.2);
-    /// `wasShown` says whether it got one.
+    /// Returns the objection if the peer's alert is about the client certificate that it requested (RFC 8446, section
+    /// 6.2). `wasShown` tells whether the peer got one.
     package func identityRefusal(wasShown: Bool) -> IdentityRefusal? {
         let alert: UInt8? =
             switch self {
@@ -95,7 +95,7 @@ extension TransportError {
         switch alert {
         // certificate_required
         case 116: return .missing
-        // handshake_failure: what TLS 1.2 has for a missing one (RFC 5246, section 7.4.6)
+        // handshake_failure: in TLS 1.2 the alert for a missing certificate (RFC 5246, section 7.4.6)
         case 40: return wasShown ? nil : .missing
         // bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired, certificate_unknown,
         // unknown_ca, access_denied
@@ -105,11 +105,11 @@ extension TransportError {
     }
 }
 
-/// One address that was tried and what came of it.
+/// An address that was tried, and the result.
 package struct ConnectAttempt: Sendable, Hashable {
-    /// `192.0.2.1:443` or `[2001:db8::1]:443`.
+    /// The address, `192.0.2.1:443` or `[2001:db8::1]:443`.
     package let address: String
-    /// The system's words, such as `Connection refused`.
+    /// The system's text for the failure, such as `Connection refused`.
     package let reason: String
 
     package init(address: String, reason: String) {

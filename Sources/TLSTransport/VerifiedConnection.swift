@@ -3,13 +3,13 @@ import OpenSSLBridge
 
 /// A TLS connection whose server was accepted. Dropping it closes it.
 package final class VerifiedConnection: RequestConnection {
-    /// What it was approved under; a request may only use a connection whose approval holds for it.
+    /// The approval of the connection. A request may only use a connection whose approval is valid for it.
     package let approval: Approval
-    /// The accepted path; nil when a delegate accepted the server without one.
+    /// The accepted path, or nil if a delegate accepted the server without one.
     package let path: VerifiedPath?
-    /// The address that was reached, `192.0.2.1:443` or `[2001:db8::1]:443`.
+    /// The remote address, `192.0.2.1:443` or `[2001:db8::1]:443`.
     package let remoteAddress: String
-    /// What both sides agreed on.
+    /// The TLS parameters that were negotiated.
     package let negotiated: NegotiatedTLS
 
     private let connection: Connection
@@ -33,9 +33,9 @@ package final class VerifiedConnection: RequestConnection {
         try await connection.send(bytes)
     }
 
-    /// The next bytes; nil when the peer closed with close_notify.
+    /// Returns the next bytes, or nil after the peer's close_notify.
     ///
-    /// A TCP end without close_notify throws ``TransportError/truncated(peer:)``.
+    /// If TCP ends without close_notify, throws ``TransportError/truncated(peer:)``.
     package func receive() async throws(TransportError) -> [UInt8]? {
         try await connection.receive()
     }
@@ -44,32 +44,32 @@ package final class VerifiedConnection: RequestConnection {
         await connection.hasInput()
     }
 
-    /// Says close_notify and closes.
+    /// Sends close_notify and closes.
     package func close() async {
         await connection.close()
     }
 
-    /// The session for a later connection; nil when there is none, and when the client showed who it is: a session
-    /// would speak for that identity without anybody being asked. `isSameTask` is for another connection of the task
-    /// that was asked.
+    /// Returns the session for a later connection, or nil if there is none. Also returns nil if the server requested a
+    /// client certificate, since a resumed session would reuse that identity without asking. Pass true for `isSameTask`
+    /// if the later connection belongs to the task that was asked.
     package func session(ofSameTask isSameTask: Bool = false) async -> ResumableSession? {
         guard isSameTask || approval.identity == .none else { return nil }
         return await connection.session().map(ResumableSession.init)
     }
 }
 
-/// A TLS session that a later connection to the same server may resume, once (RFC 8446, appendix C.4).
+/// A TLS session that a later connection to the same server may resume once (RFC 8446, appendix C.4).
 package struct ResumableSession: Sendable {
     let session: TLSSession
 }
 
-/// What a TLS handshake settled.
+/// The parameters that a TLS handshake negotiated.
 package struct NegotiatedTLS: Sendable, Hashable {
     /// `TLSv1.3` or `TLSv1.2` (`SSL_get_version`).
     package let version: String
     /// The cipher suite's OpenSSL name (`SSL_CIPHER_get_name`).
     package let cipherSuite: String
-    /// The ALPN name, nil when the server chose none.
+    /// The ALPN name, or nil if the server chose none.
     package let applicationProtocol: String?
     /// Whether a session was resumed (`SSL_session_reused`).
     package let isResumed: Bool

@@ -1,18 +1,18 @@
 public import CertificateTrust
 
-/// What a digest is, found by hashing everything that people hash in place of a key.
+/// An explanation of a digest, found by hashing the bytes that are commonly hashed in place of a key.
 public struct DigestExplanation: Sendable, Hashable {
-    /// What was hashed.
+    /// The bytes that were hashed.
     public let input: DigestInput
-    /// By which digest.
+    /// The digest algorithm.
     public let algorithm: DigestText.Algorithm
-    /// Which of the keys that were given it is of, from 0; nil for what is of none.
+    /// The index of the key that the digest belongs to, from 0, or nil if it belongs to none.
     public let index: Int?
 
-    /// Whether this is what a pin must be: the SHA-256 of a SubjectPublicKeyInfo.
+    /// Whether the digest is a valid pin: the SHA-256 of a SubjectPublicKeyInfo.
     public var isPin: Bool { input == .publicKey && algorithm == .sha256 }
 
-    /// Everything that a digest can be of these keys, the likeliest first; empty when it is none of theirs.
+    /// Returns every explanation of a digest by these keys, the most likely first, or an empty array if there is none.
     public static func all(of digest: DigestText, among keys: [KeyHolder]) -> [DigestExplanation] {
         func matches(_ bytes: [UInt8]) -> Bool { digest.algorithm.hash(bytes) == digest.bytes }
         var found: [DigestExplanation] = []
@@ -32,26 +32,26 @@ public struct DigestExplanation: Sendable, Hashable {
 }
 
 extension DigestExplanation: CustomStringConvertible {
-    /// `SHA-256 of the whole certificate`.
+    /// The algorithm and the input, such as `SHA-256 of the whole certificate`.
     public var description: String {
         input == .placeholder ? "\(input)" : "\(algorithm.rawValue) of \(input)"
     }
 }
 
-/// Something with a public key that a digest may be of.
+/// A public key that a digest may belong to, with its certificate if there is one.
 public struct KeyHolder: Sendable, Hashable {
     /// The key.
     public let key: SubjectPublicKeyInfo
-    /// The certificate it stands in; nil for a bare key or that of a request.
+    /// The certificate that contains the key, or nil for a bare key or a request's.
     public let certificate: X509Certificate?
 
-    /// A certificate's key.
+    /// Creates a holder for a certificate's key.
     public init(_ certificate: X509Certificate) {
         key = certificate.subjectPublicKeyInfo
         self.certificate = certificate
     }
 
-    /// A key without a certificate.
+    /// Creates a holder for a key without a certificate.
     public init(_ key: SubjectPublicKeyInfo) {
         self.key = key
         certificate = nil

@@ -1,16 +1,16 @@
 import CertificateTrust
 
-/// What a digest that somebody calls a pin was made of.
+/// The input of a digest that is used as a pin.
 @nonexhaustive
 public enum DigestInput: String, Sendable, Hashable, CaseIterable {
-    /// The SubjectPublicKeyInfo, DER: by SHA-256 it is the pin of the key.
+    /// The SubjectPublicKeyInfo, DER. Its SHA-256 is the key's pin.
     case publicKey
-    /// The whole certificate, DER: what is called its fingerprint.
+    /// The whole certificate, DER. Its digest is known as the certificate's fingerprint.
     case certificate
     /// The TBSCertificate, DER.
     case signedPart
-    /// The octets inside the BIT STRING of the key: PKCS #1 of an RSA key, the X9.63 point of a curve. What
-    /// `SecKeyCopyExternalRepresentation`, .NET's `GetPublicKey` and `step crypto key fingerprint` hash.
+    /// The octets inside the key's BIT STRING: PKCS #1 for an RSA key, the X9.63 point for an elliptic curve key. They
+    /// are hashed by `SecKeyCopyExternalRepresentation`, .NET's `GetPublicKey` and `step crypto key fingerprint`.
     case keyOctets
     /// The BIT STRING of the key, DER.
     case keyBitString
@@ -18,24 +18,24 @@ public enum DigestInput: String, Sendable, Hashable, CaseIterable {
     case modulus
     /// The line that `openssl x509 -modulus` prints.
     case modulusLine
-    /// The text of a PEM file of the key.
+    /// The text of the key's PEM file.
     case publicKeyPEM
-    /// The text of a PEM file of the certificate.
+    /// The text of the certificate's PEM file.
     case certificatePEM
-    /// The pin of the key as hexadecimal text.
+    /// The key's pin as hexadecimal text.
     case pinText
-    /// The pin of the key: it was hashed twice.
+    /// The key's pin, which was hashed twice.
     case pinDigest
-    /// No bytes at all: the command that made it failed.
+    /// Empty input: the command that should have produced it failed.
     case nothing
-    /// A line end alone: the command in front of it failed.
+    /// Only a line end: the preceding command failed.
     case lineEnd
-    /// Nothing that was hashed: one character over and over, as documents have it in place of a pin.
+    /// A placeholder from documentation: one character over and over. Nothing was hashed.
     case placeholder
 }
 
 extension DigestInput: CustomStringConvertible {
-    /// What it is, as a message calls it: `the whole certificate`.
+    /// The input's name in messages, such as `the whole certificate`.
     public var description: String {
         switch self {
         case .publicKey: "the SubjectPublicKeyInfo"
@@ -57,7 +57,8 @@ extension DigestInput: CustomStringConvertible {
 }
 
 extension DigestInput {
-    /// Every input that a key, and its certificate where there is one, give; a text with and without its last line end.
+    /// Returns every input from a key and its certificate, if any. Texts are included with and without their last line
+    /// end.
     static func all(
         of key: SubjectPublicKeyInfo, in certificate: X509Certificate?
     ) -> [(input: DigestInput, bytes: [UInt8])] {
@@ -65,7 +66,8 @@ extension DigestInput {
         if let certificate { all += [(.certificate, certificate.derBytes), (.signedPart, certificate.signedPart)] }
         let octets = key.keyOctets
         all += [(.keyOctets, octets), (.keyOctets, Array(octets.dropFirst()))]
-        // The BIT STRING closes the SubjectPublicKeyInfo, with one octet for its unused bits; its header has up to four.
+        // The BIT STRING is at the end of the SubjectPublicKeyInfo. It has one octet for the number of unused bits, and
+        // a header of up to four octets more.
         all += (1...6).filter { octets.count + $0 < key.derBytes.count }
             .map { (.keyBitString, key.derBytes.suffix(octets.count + $0)) }
         if let modulus = key.rsaModulus {
@@ -79,10 +81,10 @@ extension DigestInput {
         return all
     }
 
-    /// What gives a digest without any key.
+    /// The inputs that need no key.
     static let constants: [(input: DigestInput, bytes: [UInt8])] = [(.nothing, []), (.lineEnd, [0x0A])]
 
-    /// Recognises what `AAAA…` and `BBBB…` decode to: three bytes over and over.
+    /// Recognizes the bytes that `AAAA…` and `BBBB…` decode to: a repeated sequence of three bytes.
     init?(placeholder digest: [UInt8]) {
         guard digest.count > 3, digest.indices.dropFirst(3).allSatisfy({ digest[$0] == digest[$0 - 3] })
         else { return nil }
@@ -95,7 +97,7 @@ extension DigestInput {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// RFC 7468, in lines of 64 characters, without a line end behind the last.
+    /// Returns PEM (RFC 7468) in lines of 64 characters, without a line end after the last.
     private static func pem(_ label: String, _ der: [UInt8]) -> String {
         let characters = Array(Base64.encode(der.span).utf8)
         let lines = stride(from: 0, to: characters.count, by: 64).map { start in

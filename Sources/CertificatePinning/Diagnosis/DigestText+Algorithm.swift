@@ -1,20 +1,20 @@
 import CertificateTrust
 
 extension DigestText {
-    /// A digest by which people pin.
+    /// A digest algorithm used for pins.
     @nonexhaustive
     public enum Algorithm: String, Sendable, Hashable, CaseIterable {
-        /// 20 bytes; no system takes a pin by it any more.
+        /// SHA-1, 20 bytes. No system accepts it for pins any more.
         case sha1 = "SHA-1"
-        /// 32 bytes.
+        /// SHA-256, 32 bytes.
         case sha256 = "SHA-256"
-        /// 64 bytes.
+        /// SHA-512, 64 bytes.
         case sha512 = "SHA-512"
     }
 }
 
 extension DigestText.Algorithm {
-    /// The one whose digests have `count` bytes; nil for other counts.
+    /// Creates the algorithm whose digests have `count` bytes. Returns nil for other counts.
     package init?(byteCount count: Int) {
         switch count {
         case 20: self = .sha1
@@ -24,7 +24,7 @@ extension DigestText.Algorithm {
         }
     }
 
-    /// The digest; nil where OpenSSL's configuration does not offer it.
+    /// Returns the digest, or nil if OpenSSL's configuration doesn't offer the algorithm.
     package func hash(_ bytes: [UInt8]) -> [UInt8]? {
         switch self {
         case .sha1: sha1Digest(bytes.span)

@@ -1,18 +1,20 @@
 import CertificateTrust
 
-/// A digest as somebody may have written it: base64 (standard or URL-safe, padded or not) or hexadecimal (with colons,
-/// blanks or neither), with any of the marks that pins bear in front of it and quotes around it.
+/// A digest in any usual spelling: base64 (standard or URL-safe, padded or not) or hexadecimal (with colons, blanks or
+/// neither), optionally after any of the usual prefixes and in quotes.
 public struct DigestText: Sendable, Hashable {
     /// The digest, 20, 32 or 64 bytes.
     public let bytes: [UInt8]
-    /// The algorithm that makes as many bytes.
+    /// The algorithm whose digests have that length.
     public let algorithm: Algorithm
 
-    /// Reads a text; nil when it is no digest.
+    /// Parses a text. Returns nil if it isn't a digest.
     public init?(_ text: String) {
-        // No mark and digest are longer than SHA-512 in pairs with colons.
+        // The longest text is a prefix and a SHA-512 digest in hexadecimal pairs with colons, which is shorter than
+        // this.
         guard text.utf8.count <= 256 else { return nil }
-        // Base64 can begin with a slash: behind `sha256//` is curl's digest, or one that takes the second slash along.
+        // Base64 can begin with a slash. After `sha256//` comes curl's digest, or one that begins with the second
+        // slash.
         guard let digest = Self(text, marks: Self.marks) ?? Self(text, marks: Self.marks.filter { !$0.hasSuffix("//") })
         else {
             return nil
@@ -40,14 +42,14 @@ public struct DigestText: Sendable, Hashable {
         self.algorithm = algorithm
     }
 
-    /// A digest of any algorithm; nil when it has the length of none.
+    /// Creates a digest from its bytes. Returns nil if no algorithm has digests of that length.
     init?(bytes: [UInt8]) {
         guard let algorithm = Algorithm(byteCount: bytes.count) else { return nil }
         self.bytes = bytes
         self.algorithm = algorithm
     }
 
-    /// In lower case; one that begins another comes behind it.
+    /// The prefixes in lower case. A longer one comes before any that it begins with.
     private static let marks = [
         "pin-", "cert-", "sha256//", "sha256/", "sha256:", "sha256-", "sha256=", "sha256 fingerprint=", "sha1//",
         "sha1/", "sha1:", "sha1=", "sha1 fingerprint=", "sha512/", "sha512:", "sha512-", "sha512=", "b'",
@@ -64,7 +66,7 @@ public struct DigestText: Sendable, Hashable {
     private static func base64(_ text: [UInt8]) -> [UInt8]? {
         var digits = text.prefix { $0 != UInt8(ascii: "=") }.map(standardDigit)
         guard text[digits.count...].allSatisfy({ $0 == UInt8(ascii: "=") }) else { return nil }
-        // Bits that are cut off are set in made-up digests, BBBB…, and in those that were typed.
+        // Clear the unused bits of the last digit, which may be set in made-up digests such as BBBB… and in typed ones.
         if let last = digits.last, let value = alphabet.firstIndex(of: last) {
             let unused = [0, 0, 0b1111, 0b11][digits.count % 4]
             digits[digits.count - 1] = alphabet[value & ~unused]

@@ -1,18 +1,19 @@
 public import CertificateTrust
 public import FoundationEssentials
 
-/// What is behind a server that was refused, or that the pins said nothing of. It explains and never accepts.
+/// The likely causes of a pin failure, or of pins that didn't apply to a connection. A diagnosis never accepts a
+/// server.
 ///
-/// A policy is asked once more about the same claim; what was presented and not verified is looked at too, so that a
-/// cause is a likelihood and no proof.
+/// It evaluates the policy once more for the same server trust. It also looks at certificates that were presented but
+/// not verified, so a cause is likely but not proven.
 public struct PinDiagnosis: Sendable, Hashable {
-    /// What holds, the likeliest first; empty when there is nothing to say beyond the refusal itself.
+    /// The causes found, the most likely first. Empty if there is nothing to add to the refusal itself.
     public let causes: [PinFailureCause]
 
     /// Looks for causes.
     ///
-    /// With `systemRoots`, a chain that ends at another anchor is told as inspected; leave them out where the caller
-    /// trusts roots of its own. A rule with its own anchors is never held against them.
+    /// With `systemRoots`, a chain that ends at another anchor is reported as intercepted. Omit them if the caller
+    /// trusts roots of its own. A chain for a rule with its own anchors isn't compared with them.
     public init(
         of trust: ServerTrust, port: Int, by policy: PinningPolicy, at time: Date, systemRoots: TrustStore? = nil
     ) {
@@ -22,7 +23,7 @@ public struct PinDiagnosis: Sendable, Hashable {
 }
 
 extension PinDiagnosis {
-    /// Looks for the rule that was meant for a host which none reaches.
+    /// Looks for the rule that was probably intended for a host that no rule covers.
     public init(ofUnlisted host: ServerName, in policy: PinningPolicy) {
         var nearest: (miss: HostMiss, rule: PinningRule)?
         for rule in policy.rules {
@@ -34,11 +35,11 @@ extension PinDiagnosis {
 }
 
 extension PinDiagnosis: CustomStringConvertible {
-    /// A line for each cause.
+    /// The causes, one on each line.
     public var description: String { causes.map(\.description).joined(separator: "\n") }
 }
 
-/// One claim, and what is asked of it.
+/// The examination of one server trust under a policy.
 private struct Examination {
     let trust: ServerTrust
     let port: Int
@@ -46,7 +47,7 @@ private struct Examination {
     let time: Date
     let systemRoots: TrustStore?
 
-    /// Certificates that are looked into; a peer may present any number.
+    /// The most certificates examined, since a peer can present any number.
     private static let limit = 20
     private static let day = 86_400.0
 
@@ -79,7 +80,7 @@ private struct Examination {
     private var presented: [X509Certificate] { Array(trust.presented.certificates.prefix(Self.limit)) }
 }
 
-// MARK: - The chain is trusted, the pins are elsewhere
+// MARK: - Pin mismatches on a trusted chain
 
 extension Examination {
     private func causes(of mismatch: PinMismatch) -> [PinFailureCause] {
@@ -101,12 +102,12 @@ extension Examination {
                 gone.append(pin)
             }
         }
-        // To ship the key of somebody between would be the wrong thing to do.
+        // If the connection is intercepted, don't suggest the interceptor's key.
         guard !isInspected else { return causes }
         return Self.ordered(causes) + rotation(of: gone, on: path)
     }
 
-    /// Why this pin does not match, if it has to do with what is served at all.
+    /// Returns the reason why this pin doesn't match, if its key is related to what the server presented.
     private func cause(of pin: Pin, in mismatch: PinMismatch, _ attempts: [TrustAttempt]) -> PinFailureCause? {
         let path = mismatch.path.certificates
         func holdsPin(_ certificate: X509Certificate) -> Bool {
@@ -121,7 +122,7 @@ extension Examination {
         return wrongBytes(pin, among: path + presented.filter { !path.contains($0) })
     }
 
-    /// Each path that was walked for the claim.
+    /// Returns each path that was tried for the server trust.
     private func attempts(by rule: PinningRule) -> [TrustAttempt] {
         var attempts: [TrustAttempt] = []
         let claim = rule.anchors.map { trust.replacingStore($0) } ?? trust
@@ -129,7 +130,7 @@ extension Examination {
         return attempts
     }
 
-    /// Anchors that may have issued what was presented: a server does not send them.
+    /// Returns anchors that may have issued the presented certificates. Servers don't send these.
     private func anchors(by rule: PinningRule) -> [X509Certificate] {
         let store = rule.anchors ?? trust.store
         return presented.flatMap { store.issuers(of: $0) }
@@ -150,7 +151,7 @@ extension Examination {
         return .wrongBytes(pin, explanation.input, of: certificates[index])
     }
 
-    /// Mistakes in the policy before what has changed outside.
+    /// Returns the causes with mistakes in the policy before external changes.
     private static func ordered(_ causes: [PinFailureCause]) -> [PinFailureCause] {
         func rank(_ cause: PinFailureCause) -> Int {
             switch cause {
@@ -164,7 +165,7 @@ extension Examination {
             .map(\.element)
     }
 
-    /// What changed at the server, by the roles of the pins that are nowhere.
+    /// Returns the changes at the server, judged by the roles of the pins that weren't found.
     private func rotation(of gone: [Pin], on path: VerifiedPath) -> [PinFailureCause] {
         var causes: [PinFailureCause] = []
         let roles = Set(gone.map(\.role))
@@ -174,7 +175,7 @@ extension Examination {
             causes.append(.intermediateChanged(to: path.certificates[1]))
         }
         if !roles.isDisjoint(with: [.leaf, .any]) { causes.append(.leafRekeyed(path.leaf)) }
-        // A pin without a role may be anybody's.
+        // A pin without a role may be for any position.
         if roles == [.any], path.certificates.count > 1 {
             causes.append(.authorityChanged(from: [], to: path.anchor))
         }
@@ -183,7 +184,7 @@ extension Examination {
 }
 
 extension TrustAttempt {
-    /// Why the path came to nothing at this certificate, or right below it.
+    /// Returns the reason why the path failed, if it failed at this certificate or directly below it.
     fileprivate func failure(at certificate: X509Certificate) -> TrustFinding? {
         guard case .untrusted(let finding) = outcome, let last = certificates.last,
             certificates.contains(certificate) || last.issuer == certificate.subject
@@ -192,7 +193,7 @@ extension TrustAttempt {
     }
 }
 
-// MARK: - The chain is not trusted
+// MARK: - Untrusted chains
 
 extension Examination {
     private func causes(of finding: TrustFinding) -> [PinFailureCause] {
@@ -206,7 +207,8 @@ extension Examination {
         }
     }
 
-    /// One certificate that is over was forgotten; all of them, or one for a long time, and it is the clock.
+    /// Returns a clock cause if several certificates have all expired, or a single one more than 90 days ago. A single
+    /// certificate that expired recently was probably just not renewed.
     private func clockAhead() -> [PinFailureCause] {
         let certificates = presented
         guard certificates.allSatisfy({ $0.notAfter < time }),
@@ -224,19 +226,19 @@ extension Examination {
         guard let last = finding.certificate ?? presented.last else { return [] }
         let isAlone = presented.count == 1 && !last.isSelfIssued
         let missing: [PinFailureCause] = isAlone || pinned && !last.isSelfIssued ? [.issuerMissing(last.issuer)] : []
-        // With a pinned key in it the chain is the owner's. A leaf alone is a forgotten intermediate most of the time, and
-        // what boxes in between send.
+        // If it has a pinned key, the chain is the owner's. A leaf alone usually means a missing intermediate, but
+        // TLS-intercepting proxies also send only a leaf.
         return missing + (pinned ? [] : [.inspected(by: last.issuer)])
     }
 }
 
-// MARK: - No rule reaches the host
+// MARK: - Hosts without a rule
 
 extension HostMiss {
-    /// By what a rule that does not reach a host misses it; nil when it is not near.
+    /// Determines how closely a rule misses a host. Returns nil if the rule isn't related to the host.
     fileprivate init?(_ host: ServerName, _ rule: PinningRule) {
         let (wanted, given) = (host.labels, rule.host.labels)
-        // Below a single label everybody is a neighbour.
+        // Names below a single label, such as a top-level domain, aren't related.
         let parent = wanted.dropFirst()
         if rule.host == host || rule.includesSubdomains && host.isSubdomain(of: rule.host) {
             self = .port
@@ -253,7 +255,7 @@ extension HostMiss {
         }
     }
 
-    /// The nearest first.
+    /// The rank, which is lower for a nearer miss.
     fileprivate var rank: Int {
         switch self {
         case .port: 0

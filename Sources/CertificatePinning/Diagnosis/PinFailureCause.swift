@@ -1,61 +1,62 @@
 public import CertificateTrust
 import FoundationEssentials
 
-/// Why pins did not do what their owner meant.
+/// The cause of a pin failure, or of pins that didn't have their intended effect.
 @nonexhaustive
 public enum PinFailureCause: Sendable, Hashable {
-    /// The clock shows a time before the server's certificates begin: the first of them begins here.
+    /// The client's clock is behind: it shows a time before this certificate, the last to become valid.
     case clockBehind(X509Certificate)
-    /// The clock shows a time at which all of the server's certificates are long over; this one ends last.
+    /// The client's clock is ahead: all of the server's certificates have expired. This one expires last.
     case clockAhead(X509Certificate)
-    /// Somebody between client and server signs certificates of his own: an inspecting proxy, an antivirus program, an
-    /// attacker. The chain leads to this name, which is none of the system's roots.
+    /// The connection is intercepted: a TLS-intercepting proxy, an antivirus program or an attacker issues its own
+    /// certificates. The chain leads to this name, which isn't one of the system roots.
     case inspected(by: X509Name)
-    /// The server does not send the certificate of its issuer.
+    /// The server doesn't send the certificate of its issuer.
     case issuerMissing(X509Name)
-    /// The pinned key is on the verified path, but in this role, which is not the pin's.
+    /// The pinned key is on the verified path, but in this role instead of the pin's.
     case wrongPosition(Pin, PinRole)
-    /// The pin is a digest of other bytes than it says of this certificate.
+    /// The pin is a digest of the wrong bytes of this certificate.
     case wrongBytes(Pin, DigestInput, of: X509Certificate)
-    /// The pinned key is served, in this certificate, but on no valid path; the finding says why, where one was tried.
+    /// The pinned key is in this certificate, which the server sent or which is an anchor, but not on a valid path. The
+    /// finding is the reason, if a path with it was tried.
     case offPath(Pin, X509Certificate, TrustFinding?)
-    /// The server's certificate is issued under another authority than those of these pins: this anchor.
+    /// The server's certificate was issued under this anchor, not under the CAs of these pins.
     case authorityChanged(from: [Pin], to: X509Certificate)
-    /// Intermediates alone are pinned, and this one issues now.
+    /// Only intermediates are pinned, and the certificate now comes from this one.
     case intermediateChanged(to: X509Certificate)
-    /// The server has another key than the pinned ones; this is its certificate.
+    /// The server has a new key, which isn't pinned. This is its certificate.
     case leafRekeyed(X509Certificate)
-    /// The rule's time is over.
+    /// The rule has expired.
     case ruleEnded(PinningRule.Identity, PinningExpiry)
-    /// The server's path holds a denied pin.
+    /// The server's path contains a denied pin.
     case denied(Pin)
-    /// No rule reaches the host, and the one that was meant stands here.
+    /// No rule covers the host. This is the rule that was probably intended.
     case hostMissed(ServerName, HostMiss, PinningRule.Identity)
-    /// The pins hold, but on backups alone: the key that was in use is gone.
+    /// Only backup pins match: the key that was in use is gone.
     case onlyBackup([Pin])
 }
 
-/// By what a rule misses a host.
+/// The way in which a rule misses a host.
 @nonexhaustive
 public enum HostMiss: String, Sendable, Hashable {
-    /// It reaches other ports.
+    /// The rule covers other ports.
     case port
-    /// It is for a parent, without the names below it.
+    /// The rule covers a parent domain, but not the names below it.
     case parent
-    /// It is for a name below the host.
+    /// The rule covers a name below the host.
     case child
-    /// It is for another name below the same parent.
+    /// The rule covers another name below the same parent.
     case sibling
-    /// Its host is the same but for dots.
+    /// The rule's host differs only in its dots.
     case dot
 }
 
 extension PinningRule {
-    /// What tells a rule from others, for messages.
+    /// The host and location that identify a rule in messages.
     public struct Identity: Sendable, Hashable {
-        /// The host.
+        /// The host of the rule.
         public let host: ServerName
-        /// Where the rule stands in a file.
+        /// The location of the rule in a file, if it has one.
         public let location: PolicyLocation?
     }
 
@@ -63,7 +64,7 @@ extension PinningRule {
 }
 
 extension PinFailureCause {
-    /// A word that stays the same across versions: `authority-changed`.
+    /// An identifier that stays the same across versions, such as `authority-changed`.
     public var identifier: String {
         switch self {
         case .clockBehind: "clock-behind"
@@ -83,11 +84,11 @@ extension PinFailureCause {
         }
     }
 
-    /// How to find out whether a served key is the server's own: a connection shows the key of whoever intercepts it.
+    /// A way to confirm that a served key is the server's own. An intercepted connection shows the interceptor's key.
     package static let confirmation =
         "confirm it on the server itself, where pinctl hash of the certificate file prints the served leaf pin"
 
-    /// What to do about it, in one line. What leads towards a served key begins with how to confirm that key.
+    /// The remedy, in one line. If it involves a served key, it begins with how to confirm that key.
     public var remedy: String {
         switch self {
         case .clockBehind, .clockAhead: "set the clock, and look at who serves the time"
@@ -134,7 +135,7 @@ extension PinFailureCause {
         "if this change is yours (\(confirmation)), \(action); if not, pin nothing that is served here"
     }
 
-    /// What is the case, in one line.
+    /// The diagnosis, in one line.
     public var finding: String {
         switch self {
         case .clockBehind(let first): "the clock is behind: the server's certificates begin on \(first.notBefore.day)"
@@ -167,7 +168,7 @@ extension PinFailureCause {
         }
     }
 
-    /// What people called the pins that are gone; nil where they called them nothing.
+    /// Returns the names or notes of the pins that are gone, or nil if they have none.
     private static func former(_ pins: [Pin]) -> String? {
         let titles = pins.compactMap { $0.name ?? $0.note }
         return titles.isEmpty ? nil : titles.joined(separator: ", ")
@@ -179,7 +180,7 @@ extension PinFailureCause {
 }
 
 extension PinFailureCause: CustomStringConvertible {
-    /// What is the case, then what to do, in one line that is safe to print.
+    /// The diagnosis and the remedy, in one line that is safe to print.
     public var description: String { visibleText("\(finding): \(remedy)") }
 }
 
@@ -196,6 +197,6 @@ extension HostMiss {
 }
 
 extension Pin {
-    /// Its name, or itself.
+    /// The pin's name, or the pin itself.
     var title: String { name ?? object.description }
 }

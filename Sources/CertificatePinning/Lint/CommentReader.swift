@@ -1,5 +1,5 @@
-/// Finds the comments of a file: `<!-- -->` in XML; elsewhere `//`, `/* */`, and `#` or `;` to the end of the line. What is
-/// in a string is no comment.
+/// A reader that finds the comments of a file: `<!-- -->` in XML, and elsewhere `//`, `/* */`, and `#` or `;` up to the
+/// end of the line. Text in strings isn't a comment.
 struct CommentReader {
     private let bytes: [UInt8]
     private let isMarkup: Bool
@@ -7,12 +7,12 @@ struct CommentReader {
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
-        // A file may begin with a byte order mark.
+        // Skip a byte order mark.
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         isMarkup = bytes[start...].first { $0 > 0x20 } == UInt8(ascii: "<")
     }
 
-    /// Where the text of the next comment is, without what begins and ends it; `nil` at the end of the file.
+    /// Returns the range of the next comment's text, without its delimiters, or nil at the end of the file.
     mutating func next() -> Range<Int>? {
         while index < bytes.count {
             if isMarkup {
@@ -21,7 +21,7 @@ struct CommentReader {
             } else if take("//") || take("#") {
                 return line()
             } else if take(";") {
-                // In code it ends a statement, and what follows can be a string.
+                // In code a semicolon ends a statement, and a string can follow.
                 if bytes[index...].drop(while: { $0 == 0x20 || $0 == 0x09 }).starts(with: LintAllowance.marker) {
                     return line()
                 }
@@ -48,7 +48,7 @@ extension CommentReader {
         return true
     }
 
-    /// What is in front of an end mark, or the rest of the file.
+    /// Returns the range up to an end mark, or the rest of the file.
     private mutating func text(before end: String) -> Range<Int> {
         let start = index
         while index < bytes.count {
@@ -59,14 +59,14 @@ extension CommentReader {
         return start..<index
     }
 
-    /// What is in front of the end of the line.
+    /// Returns the range up to the end of the line.
     private mutating func line() -> Range<Int> {
         let start = index
         index = bytes[index...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
         return start..<index
     }
 
-    /// Skips a string, which ends with its line at the latest.
+    /// Skips a string. It ends at the end of the line at the latest.
     private mutating func skipString() {
         while index < bytes.count, bytes[index] != UInt8(ascii: "\n") {
             let byte = bytes[index]

@@ -1,19 +1,20 @@
 import CertificateTrust
 
-/// A comment that allows findings: `pinctl-allow P011, P016: reason`, on their line or the one above.
+/// A comment that allows findings on its own line or the next: `pinctl-allow P011, P016: reason`.
 package struct LintAllowance: Sendable, Hashable {
-    /// From 1.
+    /// The line of the comment, from 1.
     package let line: Int
     /// The column of the comment's first word, from 1.
     package let column: Int
-    /// What it names, rules or not.
+    /// The names in the comment. They need not be names of rules.
     package let names: [String]
-    /// Without one nothing is allowed.
+    /// The reason. A comment without a reason allows nothing.
     package let reason: String
 
     static let marker = Array("pinctl-allow".utf8)
 
-    /// Those of a file in any dialect, one a line: the marker at the beginning of a comment, or of a line in one.
+    /// Returns the allowances in a file of any dialect, at most one for each line. The marker must be at the beginning
+    /// of a comment, or of a line in one.
     package static func all(in bytes: [UInt8]) -> [LintAllowance] {
         var all: [LintAllowance] = []
         var comments = CommentReader(bytes)
@@ -21,7 +22,7 @@ package struct LintAllowance: Sendable, Hashable {
         var lineStart = 0
         var counted = 0
         while let comment = comments.next() {
-            // Comments of several lines are taken line by line, from left to right.
+            // Comments of several lines are read line by line, from left to right.
             for part in bytes[comment].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
                 guard let index = part.firstRange(of: marker)?.lowerBound, isBeginning(part[..<index]) else { continue }
                 while let end = bytes[counted..<index].firstIndex(of: UInt8(ascii: "\n")) {
@@ -45,15 +46,15 @@ package struct LintAllowance: Sendable, Hashable {
         self.reason = reason.contains { !$0.isWhitespace } ? String(reason) : ""
     }
 
-    /// Whether nothing but the marks of a comment is in front of the marker.
+    /// Returns whether only comment delimiters precede the marker.
     private static func isBeginning(_ before: ArraySlice<UInt8>) -> Bool {
         before.allSatisfy { $0 <= 0x20 || "/*#;!".utf8.contains($0) }
     }
 
-    /// Whether findings of a rule are allowed where it reaches.
+    /// Returns whether this allows findings of a rule.
     func allows(_ rule: LintRule) -> Bool { !reason.isEmpty && names.contains(rule.rawValue) }
 
-    /// What is wrong with the comment itself.
+    /// Returns a finding about the comment itself, if it is malformed.
     func finding(in path: String) -> LintFinding? {
         let location = PolicyLocation(path: path, line: line, column: column)
         if let stranger = names.first(where: { LintRule(rawValue: $0) == nil }) {

@@ -1,17 +1,17 @@
 import CertificateTrust
 
-/// The keys of the file that a pin is said to come from.
+/// The keys in the file that a pin claims to come from.
 package struct LintEvidence: Sendable {
-    /// The file, as it was named.
+    /// The path of the file as written in the policy.
     package let file: String
-    /// Its keys, in order; of a file with any number, the first ones.
+    /// The keys in the file, in order, up to a limit of 64.
     package let keys: [KeyHolder]
-    /// Why there are none.
+    /// The reason why there are no keys, if there are none.
     package let failure: String?
 
     private static let limit = 64
 
-    /// Reads a file.
+    /// Reads the keys in a file.
     package init(file: String) {
         var keys: [KeyHolder] = []
         var failure: String?
@@ -39,7 +39,7 @@ package struct LintEvidence: Sendable {
 }
 
 extension KeyHolder {
-    /// What a file holds; nil when its certificate is malformed.
+    /// Creates a key holder from the content of a file. Returns nil if its certificate is malformed.
     init?(_ material: KeyMaterial) {
         switch material.certificate {
         case .success(let certificate): self.init(certificate)

@@ -1,23 +1,23 @@
 import CertificateTrust
 
-/// Something in a valid policy that will cost its owner dear.
+/// A problem in a policy that is valid but likely to cause an outage or to weaken security.
 public struct LintFinding: Sendable, Hashable {
-    /// How grave it is.
+    /// The severity of a finding.
     @nonexhaustive
     public enum Severity: String, Sendable, Hashable, CaseIterable {
-        /// Worth a thought; the policy can ship.
+        /// The policy can ship, but needs a second look.
         case warning
         /// The policy must not ship.
         case error
     }
 
-    /// What was looked for.
+    /// The rule that the policy violates.
     public let rule: LintRule
-    /// How grave it is.
+    /// The severity of the finding.
     public let severity: Severity
-    /// Where it stands.
+    /// The position of the problem in the policy.
     public let location: PolicyLocation
-    /// What was found, and what to do.
+    /// The problem and the remedy.
     public let message: String
 
     package init(_ rule: LintRule, _ severity: Severity? = nil, at location: PolicyLocation, _ message: String) {
@@ -29,7 +29,7 @@ public struct LintFinding: Sendable, Hashable {
 }
 
 extension LintFinding: CustomStringConvertible {
-    /// `pins/pins.jsonc:31:5: warning[P003] …`, one line.
+    /// The finding on one line, such as `pins/pins.jsonc:31:5: warning[P003] …`.
     public var description: String {
         "\(location): \(severity.rawValue)[\(rule.rawValue)] \(visibleText(message))"
     }

@@ -1,72 +1,72 @@
-/// What lint looks for, by an identifier that stays the same across versions.
+/// A lint rule, with an identifier that stays the same across versions.
 @nonexhaustive
 public enum LintRule: String, Sendable, Hashable, CaseIterable {
-    /// A pin that is no digest of its length, or not in canonical base64.
+    /// A pin that isn't a digest of the right length, or isn't canonical base64.
     case malformedPin = "P001"
-    /// The digest of nothing, or a placeholder.
+    /// The digest of empty input, or a placeholder.
     case placeholderPin = "P002"
-    /// A rule, or a required role, with one pin or without one that is marked as backup.
+    /// A rule, or a required role, with only one pin or with no pin marked as a backup.
     case noBackup = "P003"
-    /// A backup whose key is served already.
+    /// A backup whose key is already in use.
     case servedBackup = "P004"
-    /// A pin, a key of JSON or a host that stands twice, or a key that nobody knows.
+    /// A duplicate pin, JSON key or host, or an unknown key.
     case duplicate = "P005"
-    /// A rule that has ended, or does within 30 days.
+    /// A rule that has expired, or expires within 30 days.
     case expiry = "P006"
-    /// A rule whose end turns pinning off.
+    /// A rule that turns pinning off when it expires.
     case silentExpiry = "P007"
-    /// A host that no connection has: a URL, a port, capitals, a trailing dot, a U-label, a stray wildcard.
+    /// A malformed host: a URL, or a host with a port, capitals, a trailing dot, a U-label or a misplaced wildcard.
     case malformedHost = "P008"
-    /// A rule that takes hosts from another, or stands in its way.
+    /// A rule that overlaps, weakens or repeats another one.
     case shadowedRule = "P009"
-    /// All names below a public suffix.
+    /// A rule for all names below a public suffix.
     case publicSuffix = "P010"
-    /// Pins of servers' keys alone, for certificates that live under 100 days.
+    /// Only pins of server keys, for certificates that are valid for less than 100 days.
     case shortLivedLeaf = "P011"
-    /// Pins of intermediates alone.
+    /// Only pins of intermediates.
     case onlyIntermediates = "P012"
-    /// A pin that is of no key in its `from` file, or a file that cannot be read.
+    /// A pin that matches no key in its `from` file, or a file that can't be read.
     case otherKey = "P013"
-    /// A pin that is a digest of other bytes of its `from` file than its key.
+    /// A pin that is a digest of other bytes in its `from` file than its key.
     case wrongBytes = "P014"
-    /// A pin by SHA-1.
+    /// A SHA-1 pin.
     case sha1 = "P015"
-    /// A pinned certificate or an anchor that has expired, or will before clients can be changed.
+    /// A pinned certificate or an anchor that has expired, or will expire before clients can be updated.
     case certificateExpiry = "P016"
-    /// A pinned key that is weak.
+    /// A weak key in a `from` file.
     case weakKey = "P017"
-    /// An exported file that says something else than the policy.
+    /// An exported file that differs from the policy.
     case exportDrift = "P018"
-    /// A rule that has only reported for over 90 days.
+    /// A rule in report mode for over 90 days, or for an unknown time.
     case oldReportMode = "P019"
-    /// A slot for a backup key that is still to be made.
+    /// A slot for a backup key that hasn't been made yet.
     case emptyBackupSlot = "P020"
-    /// Pins of public roots alone.
+    /// Only pins of public roots.
     case onlyRoots = "P021"
     /// A pin of a whole certificate.
     case certificatePin = "P022"
-    /// A comment that allows a finding, without a reason or of no rule.
+    /// A comment that allows a finding without a reason, or names no known rule.
     case unreasonedAllowance = "P023"
-    /// A file, a host or a setting that pins nothing.
+    /// A file, host or setting that pins nothing.
     case pinsNothing = "P024"
     /// A rule that refuses every server.
     case refusesEverything = "P025"
-    /// A key, an element or a value that its own system ignores, although it looks like one that the system knows.
+    /// A key, element or value that looks familiar but is ignored by the system it is for.
     case ignoredSetting = "P026"
     /// A setting that accepts some connections without a pin.
     case bypassedPins = "P027"
-    /// A setting that its own system reads differently from how it looks.
+    /// A setting that has another effect on its system than it appears to have.
     case misreadSetting = "P028"
-    /// A pin of a rule that the policy denies.
+    /// A pin in a rule that the policy also denies.
     case deniedPin = "P029"
-    /// A pinned root that is not among the rule's anchors.
+    /// A pinned root that isn't among the rule's anchors.
     case unanchoredRoot = "P030"
-    /// A pin whose `from` certificate cannot have the pin's role.
+    /// A pin whose `from` certificate can't have the pin's role.
     case impossibleRole = "P031"
 }
 
 extension LintRule {
-    /// How grave it is, unless told otherwise.
+    /// The default severity.
     public var severity: LintFinding.Severity {
         switch self {
         case .noBackup, .servedBackup, .duplicate, .silentExpiry, .shadowedRule, .oldReportMode, .onlyRoots,
@@ -76,7 +76,7 @@ extension LintRule {
         }
     }
 
-    /// What is looked for, in a few words.
+    /// A short description of the problem.
     public var summary: String {
         switch self {
         case .malformedPin: "a pin of the wrong length, or not in canonical base64"
@@ -116,7 +116,7 @@ extension LintRule {
 }
 
 extension PinTextError {
-    /// What lint calls it.
+    /// The lint rule that covers the error.
     package var lintRule: LintRule {
         switch reason {
         case .digestOf: .placeholderPin
@@ -127,7 +127,7 @@ extension PinTextError {
 }
 
 extension PolicyError {
-    /// What lint calls it; nil for what is only wrong in a policy.
+    /// The lint rule that covers the error, or nil for an error that only a policy can have.
     var lintRule: LintRule? {
         switch self {
         case .overlap: .shadowedRule

@@ -1,10 +1,10 @@
 import CertificateTrust
 import FoundationEssentials
 
-// What is wrong with the pins that a policy denies, and with a rule's own anchors.
+// Findings about pins that a policy denies, and about a rule's own anchors.
 
 extension LintedPolicy.Rule {
-    /// The pins among which one match is required: all of them, or those of each required role.
+    /// The groups of pins that each need a match: all pins together, or those of each required role.
     var groups: [(role: PinRole?, pins: [LintedPolicy.Pin])] {
         guard case .eachOf(let roles) = requirement else { return [(nil, pins)] }
         return PinRole.allCases.filter(roles.contains).map { role in
@@ -43,7 +43,7 @@ extension LintedPolicy {
     func anchorFindings(_ rule: Rule, at time: Date) -> [LintFinding] {
         guard !rule.anchors.isEmpty else { return [] }
         let ending = rule.anchors.filter { $0.notAfter < time.adding(days: Self.anchorNotice) }
-        // As long as another anchor is valid, servers can have a certificate below it.
+        // While another anchor is valid, servers can have a certificate below it.
         let isLast = ending.count == rule.anchors.count && !rule.trustsSystem
         var findings = ending.prefix(Self.anchorLimit).map { anchor in
             LintFinding(

@@ -1,10 +1,10 @@
 import CertificateTrust
 import FoundationEssentials
 
-// What is wrong with one pin.
+// Findings about a single pin.
 
 extension LintedPolicy.Pin {
-    /// The object of its file that it is of; nil without a file, or when it is of none.
+    /// The key in the pin's file that the pin matches, or nil without a file or a match.
     var holder: KeyHolder? {
         evidence?.keys.first { holder in
             let bytes = isOfCertificate ? holder.certificate?.derBytes : holder.key.derBytes
@@ -12,7 +12,7 @@ extension LintedPolicy.Pin {
         }
     }
 
-    /// Its role, or the one that its certificate has; nil when nothing tells.
+    /// The pin's role, or the one that its certificate has, or nil if neither is known.
     var knownRole: PinRole? {
         guard role == .any else { return role }
         guard let certificate = holder?.certificate else { return nil }
@@ -22,7 +22,7 @@ extension LintedPolicy.Pin {
 }
 
 extension LintedPolicy {
-    /// An app's next version needs this long to reach its users.
+    /// The notice for CA certificates, in days: the time that an app's next version needs to reach its users.
     private static let authorityNotice = 180.0
     private static let leafNotice = 30.0
 
@@ -70,7 +70,7 @@ extension LintedPolicy {
             .map { "the digest of \($0.input), the command that made it failed" }
     }
 
-    /// What a pin is that is of no key in its file.
+    /// Returns a finding about a pin that matches no key in its file.
     private static func mistake(_ pin: Pin, _ evidence: LintEvidence, _ file: String) -> LintFinding {
         let right: DigestInput = pin.isOfCertificate ? .certificate : .publicKey
         let found = DigestText(bytes: pin.value)
@@ -86,7 +86,8 @@ extension LintedPolicy {
             "\(pin.title) is not what \(file) holds, which is \(keys): correct one of them")
     }
 
-    /// Why no certificate with the pinned key can have the pin's role; nil when one can, or none is known.
+    /// Returns the reason why no certificate with the pinned key can have the pin's role. Returns nil if one can, or if
+    /// no certificate is known.
     private static func impossibleRole(_ pin: Pin, _ evidence: LintEvidence) -> String? {
         let certificates = evidence.keys.compactMap(\.certificate).filter { certificate in
             let bytes = pin.isOfCertificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
@@ -96,11 +97,12 @@ extension LintedPolicy {
         switch pin.role {
         case .any: return nil
         case .leaf:
-            // A server can have a certificate of its own that says it is a CA's: self-signed, with the server's name.
+            // A server's own certificate can claim to be a CA certificate, if it is self-signed and has the server's
+            // name.
             guard certificates.allSatisfy({ $0.isCertificateAuthority && !$0.namesServers }) else { return nil }
             return "is a CA certificate: give the pin the role of its position, intermediate, root or ca"
         default:
-            // A root of version 1 has no extension that could say so.
+            // A version 1 root has no extension that could mark it as a CA certificate.
             guard certificates.allSatisfy({ !$0.isCertificateAuthority && !($0.isSelfIssued && $0.version < 3) }) else {
                 return nil
             }
@@ -129,7 +131,7 @@ extension LintedPolicy {
 }
 
 extension X509Certificate {
-    /// Whether it has a DNS name or an address among its names.
+    /// Whether the certificate has a DNS name or an IP address among its names.
     fileprivate var namesServers: Bool {
         subjectAlternativeNames.contains { name in
             switch name {
@@ -141,7 +143,7 @@ extension X509Certificate {
 }
 
 extension PublicKeyKind {
-    /// What is weak about a key; nil for one that servers may have.
+    /// A description of a weak key, or nil if the key is strong enough for servers.
     fileprivate var weakness: String? {
         switch self {
         case .rsa(let bits) where bits < 2048, .rsaPSS(let bits) where bits < 2048: description

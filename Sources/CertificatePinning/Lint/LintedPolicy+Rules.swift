@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 
-// What is wrong with the pins of a rule together, with its hosts, and with its end.
+// Findings about a rule's pins as a whole, its hosts and its expiry.
 
 extension LintedPolicy {
     private static let shortLife = 100.0
@@ -49,7 +49,8 @@ extension LintedPolicy {
         return findings
     }
 
-    /// A backup is missing where one match is enough, or in one of the roles that each need a match.
+    /// Returns a finding for each group of pins without a backup. A group is all pins of a rule, or those of one
+    /// required role.
     private func missingBackups(_ rule: Rule) -> [LintFinding] {
         let groups = rule.groups
         return groups.compactMap { group in
@@ -72,7 +73,7 @@ extension LintedPolicy {
         let isBackup: Bool
     }
 
-    /// The file that each key of these pins' files is in.
+    /// Returns the file of each key in the files of these pins.
     private static func filesByPin(_ pins: [Pin]) -> [[UInt8]: String] {
         var files: [[UInt8]: String] = [:]
         var seen: Set<String> = []
@@ -102,7 +103,7 @@ extension LintedPolicy {
                         + "or fraud too: pin a key of yours besides, and require both")
             ]
         }
-        // Both ends are part of the validity (RFC 5280, section 4.1.2.5).
+        // Both ends are part of the validity period (RFC 5280, section 4.1.2.5).
         let shortest = primary.compactMap(\.holder?.certificate)
             .map { Double($0.validity.upperBound - $0.validity.lowerBound + 1) / 86_400 }.min()
         if roles.allSatisfy({ $0 == .leaf }), let shortest, shortest < Self.shortLife {

@@ -1,6 +1,6 @@
 import CertificateTrust
 
-// Rules that stand in each other's way.
+// Findings about rules that conflict with each other.
 
 extension LintedPolicy {
     private struct Entry {
@@ -35,10 +35,10 @@ extension LintedPolicy {
         return findings
     }
 
-    /// Rules for one host that are compared with one another: there may be one for each port.
+    /// The most rules for one host that are compared, since there can be one for each port.
     private static let limit = 10
 
-    /// Whether it names hosts, and no more text than a host has.
+    /// Returns whether the host is a name: not empty, and not longer than a hostname can be.
     private static func isName(_ host: Host) -> Bool { (1...253).contains(host.text.utf8.count) }
 
     private func overlap(_ left: Rule, _ right: Rule) -> Bool {
@@ -46,7 +46,7 @@ extension LintedPolicy {
         return !first.isDisjoint(with: second)
     }
 
-    /// The longest parent whose rule includes subdomains.
+    /// Returns the longest parent whose rule includes subdomains.
     private func parent(of host: String, _ entries: [String: [Entry]]) -> Entry? {
         var rest = host[...]
         while let dot = rest.firstIndex(of: ".") {
@@ -56,7 +56,7 @@ extension LintedPolicy {
         return nil
     }
 
-    /// What a rule does to that of a parent, where its owner may mean something else.
+    /// Returns a message about the effect of a rule on a parent's rule, if it may not be what the owner intended.
     private func conflict(_ rule: Rule, _ host: Host, _ parent: Rule, _ name: Host) -> String? {
         let place = "the rule for \(name.text) at \(parent.location)"
         if combination == .union {

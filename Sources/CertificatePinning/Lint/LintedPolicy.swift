@@ -1,10 +1,10 @@
 package import CertificateTrust
 package import FoundationEssentials
 
-/// What lint looks at: a policy of any dialect, its parts with their places.
+/// A policy of any dialect in the form that lint checks, with the locations of its parts.
 package struct LintedPolicy: Sendable {
     package struct Host: Sendable {
-        /// As the file has it; empty for every host.
+        /// The host as written in the file. Empty means every host.
         package var text: String
         package var includesSubdomains: Bool
 
@@ -15,17 +15,17 @@ package struct LintedPolicy: Sendable {
     }
 
     package struct Pin: Sendable {
-        /// Nil for what is pinned as it is.
+        /// The digest algorithm, or nil if the bytes themselves are pinned.
         package var algorithm: DigestText.Algorithm?
         package var isOfCertificate: Bool
         package var value: [UInt8]
         package var role: PinRole
         package var isBackup: Bool
-        /// Its name, or itself.
+        /// The pin's name, or the pin itself.
         package var title: String
         package var location: PolicyLocation
         package var evidence: LintEvidence?
-        /// Whether the policy denies it, wherever the pin can match.
+        /// Whether the policy denies the pin at every position where it can match.
         package var isDenied: Bool
 
         package init(
@@ -46,25 +46,25 @@ package struct LintedPolicy: Sendable {
 
     package struct Rule: Sendable {
         package var hosts: [Host]
-        /// Whether a private public suffix among the hosts is the owner's own.
+        /// Whether private public suffixes among the hosts belong to the owner.
         package var ownsPublicSuffix: Bool
         package var ports: Set<Int>?
         package var pins: [Pin]
         package var requirement: PinRequirement
         package var mode: PinningMode
-        /// The first instant that is too late; nil for never, or when it depends on the client.
+        /// The first instant after the rule's end, or nil if the rule has no end or it depends on the client.
         package var end: Date?
-        /// Whether pinning is off from its end on.
+        /// Whether pinning is off after the end.
         package var endsSilently: Bool
-        /// Since when mode report is on; nil when nothing says.
+        /// The time since which report mode is on, or nil if unknown.
         package var reportsSince: Date?
-        /// Whether a slot stands for the backup, which is told by itself.
+        /// Whether there is a slot for the backup, which has its own finding.
         package var hasBackupSlot: Bool
-        /// Pins of other rules that count for every host of this one.
+        /// Pins of other rules that also count for every host of this one.
         package var unitedPins: [Pin]
         /// The certificates in the files of the rule's own anchors.
         package var anchors: [X509Certificate]
-        /// Whether the operating system's anchors count too.
+        /// Whether the operating system's anchors are trusted too.
         package var trustsSystem: Bool
         package var location: PolicyLocation
 
@@ -91,14 +91,14 @@ package struct LintedPolicy: Sendable {
             self.location = location
         }
 
-        /// What messages call it.
+        /// The name of the rule in messages.
         var title: String {
             let name = hosts.first.map { $0.text.isEmpty ? "every host" : $0.text } ?? "no host"
             return hosts.count > 1 ? "\(name) and \(hosts.count - 1) more" : name
         }
     }
 
-    /// Which of several rules that reach a host hold.
+    /// The way in which several rules that cover the same host are combined.
     package enum Combination: Sendable {
         case closest
         case union
@@ -111,10 +111,10 @@ package struct LintedPolicy: Sendable {
     }
 
     package var rules: [Rule]
-    /// Pins that are looked at although no rule has them.
+    /// Pins to check although no rule uses them.
     package var namedPins: [Pin] = []
     package var combination: Combination
-    /// Whether backups can be told from other pins.
+    /// Whether backups can be distinguished from other pins.
     package var marksBackups: Bool
 
     package init(rules: [Rule], combination: Combination, marksBackups: Bool) {
@@ -123,7 +123,7 @@ package struct LintedPolicy: Sendable {
         self.marksBackups = marksBackups
     }
 
-    /// Every finding, in the order of the file, as the settings and the file's own comments have it.
+    /// Returns every finding in file order, adjusted by the settings and by the allowances in the file's comments.
     package func findings(
         at time: Date, in path: String, allowances: [LintAllowance], settings: LintSettings,
         publicSuffixes: PublicSuffixes, besides others: [LintFinding] = []
@@ -136,12 +136,12 @@ package struct LintedPolicy: Sendable {
         for rule in rules {
             findings += hostFindings(rule, publicSuffixes) + endFindings(rule, at: time) + setFindings(rule, at: time)
             findings += deniedFindings(rule) + anchorFindings(rule, at: time)
-            // A pin with a name is looked at once, in however many rules it stands.
+            // A named pin is checked once, even if several rules use it.
             for pin in rule.pins where seen.insert(["\(pin.location)", pin.title, pin.role.rawValue]).inserted {
                 findings += pinFindings(pin, at: time)
             }
         }
-        // What a reader notes is often what a rule finds too.
+        // Findings of the reader often repeat those of a rule.
         let places = Set(findings.map { Place(rule: $0.rule, location: $0.location) })
         findings += others.filter { !places.contains(Place(rule: $0.rule, location: $0.location)) }
         let allowed = Dictionary(grouping: allowances, by: \.line)
@@ -158,6 +158,6 @@ package struct LintedPolicy: Sendable {
 }
 
 extension Date {
-    /// As many days later.
+    /// Returns the date this many days later.
     func adding(days: Double) -> Date { addingTimeInterval(days * 86_400) }
 }

@@ -2,17 +2,17 @@ public import CertificateTrust
 public import FoundationEssentials
 
 extension PolicyFile {
-    /// Everything that lint finds as of `time`, in the order of the file.
+    /// Returns everything that lint finds at `time`, in file order.
     ///
-    /// Files that pins are said to come from (`from`, `file`) are read, relative to the policy's folder. A comment
-    /// `// pinctl-allow P011: reason` takes back findings of its line and the next.
+    /// Reads the files that pins claim to come from (`from`, `file`), relative to the policy's directory. A comment
+    /// `// pinctl-allow P011: reason` suppresses findings on its line and the next.
     public func lint(
         at time: Date, settings: LintSettings = LintSettings(), publicSuffixes: PublicSuffixes = .system
     ) -> [LintFinding] {
         lint(at: time, settings: settings, publicSuffixes: publicSuffixes, besides: [])
     }
 
-    /// The same with findings that somebody else made, under the same settings and comments.
+    /// Returns the findings together with `others`, to which the same settings and comments apply.
     package func lint(
         at time: Date, settings: LintSettings, publicSuffixes: PublicSuffixes = .system, besides others: [LintFinding]
     ) -> [LintFinding] {
@@ -43,7 +43,7 @@ extension PolicyFile {
             besides: emptySlots(in: root) + unpinned(rules) + others)
     }
 
-    /// The certificates in the files of a rule's anchors, which the policy was read with.
+    /// Returns the certificates in the files of a rule's anchors, which the policy was read with.
     private func anchors(of rule: JSONValue, _ known: inout [String: [X509Certificate]]) -> [X509Certificate] {
         (rule["anchors"]?["files"]?.elements ?? []).compactMap(\.string).flatMap { name in
             let file = resolvedPath(name, besides: path)
@@ -54,7 +54,7 @@ extension PolicyFile {
         }
     }
 
-    /// What pins nothing although it is a valid policy.
+    /// Returns findings about a policy that is valid but pins nothing.
     private func unpinned(_ linted: [LintedPolicy.Rule]) -> [LintFinding] {
         if let first = linted.first, linted.allSatisfy({ $0.mode == .off }), policy.deny.isEmpty,
             policy.unlisted == .trust
@@ -76,7 +76,7 @@ extension PolicyFile {
         }
     }
 
-    /// A pin of a rule, with the place where it is written out and the file it comes from.
+    /// Returns a pin of a rule with the location of its definition and the file it comes from.
     private func linted(
         _ pin: Pin, _ element: JSONValue, _ evidence: inout [String: LintEvidence]
     ) -> LintedPolicy.Pin {
@@ -108,7 +108,8 @@ extension PolicyFile {
 }
 
 extension Pin {
-    /// Whether another pin names the same object, and this one counts at every position where that can match.
+    /// Returns whether this pin names the same object as another one, and counts at every position where that one can
+    /// match.
     fileprivate func denies(_ pin: Pin) -> Bool {
         object == pin.object
             && (0..<3).allSatisfy { !pin.role.covers(index: $0, of: 3) || role.covers(index: $0, of: 3) }

@@ -1,27 +1,27 @@
 import CertificateTrust
 import SystemGSSAPI
 
-/// A login by NTLM or Negotiate on one connection: the server takes the connection for the user's from then on, or until
-/// the next message.
+/// A login by NTLM or Negotiate on one connection. The server associates the connection with the user from then on, or
+/// until the next message.
 ///
-/// A connection that has one serves requests that would log in the same way, and no others (HA11).
+/// A connection with a login serves only requests that would log in the same way (HA11).
 final class ConnectionLogin: Sendable {
-    /// How one logs in.
+    /// The authentication mechanism.
     enum Mechanism: String, Sendable {
-        /// MS-NLMP, version 2.
+        /// NTLM (MS-NLMP) version 2.
         case ntlm = "NTLM"
         /// SPNEGO (RFC 4559).
         case negotiate = "Negotiate"
 
-        /// The scheme, in small letters, of challenges.
+        /// The scheme of challenges, in lower case.
         var scheme: String { self == .ntlm ? "ntlm" : "negotiate" }
     }
 
-    /// Where a login stands behind a message of the client's.
+    /// The state of a login after a message from the client.
     struct Progress: Sendable, Hashable {
-        /// The server has what it needs to know the user.
+        /// Whether the server has what it needs to authenticate the user.
         var hasProvenUser = false
-        /// Another token of the server's is expected, or can be.
+        /// Whether another token from the server is expected or possible.
         var takesToken = true
     }
 
@@ -36,8 +36,8 @@ final class ConnectionLogin: Sendable {
     private let state: State
     private let current = Locked(Progress())
 
-    /// Blocks while a key distribution centre is asked for a ticket. `serverEndPoint` is that of the connection's TLS
-    /// server; nil without TLS.
+    /// Starts a login. Blocks while it requests a ticket from a key distribution center. `serverEndPoint` is that of
+    /// the connection's TLS server, or nil without TLS.
     init(
         _ mechanism: Mechanism, _ credential: URLCredential, for space: URLProtectionSpace, serverEndPoint: [UInt8]?
     ) throws(ConnectionLoginError) {
@@ -67,7 +67,8 @@ final class ConnectionLogin: Sendable {
 
     var progress: Progress { current.withLock { $0 } }
 
-    /// The next message, after the server's, which is nil at first; nil when there is none. Blocks like the initialiser.
+    /// Returns the client's next message, or nil if there is none. `token` is the server's message, nil at first. Can
+    /// block like the initializer.
     func message(after token: [UInt8]?) throws(ConnectionLoginError) -> [UInt8]? {
         switch state {
         case .negotiate(let context):
@@ -93,18 +94,18 @@ final class ConnectionLogin: Sendable {
 
     private static func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255) } }
 
-    /// Now, in units of 100 ns since 1601 (MS-DTYP, section 2.3.3).
+    /// Returns the current time in units of 100 ns since 1601 (MS-DTYP, section 2.3.3).
     private static func windowsTime() -> UInt64 {
         UInt64(max(0, Date().timeIntervalSince1970 + 11_644_473_600) * 10_000_000)
     }
 }
 
 extension URLCredential {
-    /// An empty user and password stand for the Kerberos tickets that the user of the program has.
+    /// Whether the user and password are empty, which stands for the user's own Kerberos tickets.
     var standsForTickets: Bool { user == "" && password == "" }
 }
 
-/// Why a login by NTLM or Negotiate does not go on. The next scheme that the server offers is tried then.
+/// An error in a login by NTLM or Negotiate. The client then tries the next scheme that the server offers.
 enum ConnectionLoginError: Error, Hashable {
     case ntlm(NTLMError)
     case negotiate(GSSError)

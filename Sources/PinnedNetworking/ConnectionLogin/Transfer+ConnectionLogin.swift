@@ -2,20 +2,20 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-// How a transfer logs its connections in, by NTLM and Negotiate.
+// Logins of a transfer's connections by NTLM and Negotiate.
 
 extension Transfer {
-    /// What goes with a request for the sake of its connection's login.
+    /// The field to send with a request for its connection's login.
     enum LoginMessage: Sendable {
         case none
-        /// And the login that it belongs to, which is the connection's from then on.
+        /// A field, and the login it belongs to, which the connection keeps.
         case field(HTTPField, ConnectionLogin)
-        /// The login cannot go on, and another way was found, or none.
+        /// The login failed. Another way was found, or there is none.
         case impossible
     }
 
-    /// Whether the connection is logged in already, so that the request needs to say nothing. Negotiate says something
-    /// with each request: servers that take it once for the connection take it again.
+    /// Returns whether the connection is already logged in, so that the request needs no field. This applies only to
+    /// NTLM. Negotiate sends a field with each request, and servers that authenticate whole connections accept that.
     func ridesAlong(_ way: Login, on connection: PooledConnection) -> Bool {
         guard let (known, token) = self[keyPath: way]?.sentLogin, token == nil, let login = connection.login else {
             return false
@@ -23,8 +23,9 @@ extension Transfer {
         return known.prepared.connectionMechanism == .ntlm && login.progress.hasProvenUser && connection.holds(known)
     }
 
-    /// The next message of a login on a connection. `begun` is the one under way there: a login goes on only where it was
-    /// begun, and begins anew on another connection. `certificate` is that of the connection's TLS, for the binding.
+    /// Returns the next message of a login on a connection. `begun` is the login in progress there. A login continues
+    /// only on the connection where it began, and starts again on another. `certificate` is that of the connection's
+    /// TLS server, for channel binding.
     func message(
         of way: Login, begun: ConnectionLogin?, certificate: X509Certificate?
     ) async throws -> LoginMessage {
@@ -34,14 +35,14 @@ extension Transfer {
         let begun = token == nil ? nil : begun
         task.limit.progress(to: .login)
         let result: Result<(ConnectionLogin, [UInt8]?), ConnectionLoginError>? = await BlockingWork.run {
-            // A key distribution centre that is gone takes its client a minute to give up.
+            // If a key distribution center doesn't respond, its client takes a minute to give up.
             do throws(ConnectionLoginError) {
                 if let begun { return .success((begun, try begun.message(after: token))) }
                 let new = try ConnectionLogin(
                     mechanism, known.credential, for: known.space, serverEndPoint: certificate?.serverEndPoint)
                 return .success((new, try new.message(after: nil)))
             } catch {
-                // Here, since whoever reads the log may be slow.
+                // Log on this thread, since writing to the log can be slow.
                 let (method, host) = (known.space.authenticationMethod, known.space.host)
                 NSLog("%@", "PinnedNetworking: no login by \(method) at \(host): \(error)")
                 return .failure(error)
@@ -61,12 +62,12 @@ extension Transfer {
         }
     }
 
-    /// Looks at what a server says by Negotiate when it has taken a login: it proves who it is (RFC 4559, section 5).
+    /// Checks the Negotiate token with which a server that accepted a login authenticates itself (RFC 4559, section 5).
     func check(_ login: ConnectionLogin, _ request: AuthenticationRequest, _ head: HTTPResponseHead) async throws {
         guard login.mechanism == .negotiate, login.progress.takesToken else { return }
         let values = head.fields.filter { $0.isNamed(request.place.challengeField) }.map(\.bytes)
         let challenge = HTTPChallenge.parse(values).first { $0.scheme == login.mechanism.scheme }
-        // A server that says nothing has proven itself by TLS alone.
+        // A server that sends no token has authenticated only by TLS.
         guard let token = challenge?.token68 else { return }
         guard let bytes = Base64.decodeCanonical(Array(token.utf8)) else {
             throw AuthenticationError.unprovenServer(login.space)

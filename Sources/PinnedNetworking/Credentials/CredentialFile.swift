@@ -1,23 +1,23 @@
 import CertificateTrust
 
-/// A file of credentials and what it held when it was looked at last. Other processes may change it at any time.
+/// A file of credentials and its contents when it was last read. Other processes may change the file at any time.
 struct CredentialFile: Sendable {
-    /// Nil when there is no place for one.
+    /// The directory of the file, or nil if there is none.
     let folder: String?
-    /// What the file holds; nothing as long as it cannot be used.
+    /// The contents of the file, empty while it can't be used.
     private(set) var saved = SavedCredentials()
-    /// Why the file could not be read or written when that was tried last.
+    /// The reason why the last attempt to read or write the file failed, if it did.
     private(set) var error: CredentialStorageError?
     private var version: PrivateFolder.Version?
 
     static let name = "credentials"
 
-    /// A file in this folder.
+    /// Creates a reference to the file in a directory. Reads nothing.
     init(in folder: String?) { self.folder = folder }
 
     private var path: String? { folder.map { $0 + "/" + Self.name } }
 
-    /// Reads the file if it has changed. Without a file there is nothing, which is no error.
+    /// Reads the file if it has changed. A missing file counts as empty and isn't an error.
     mutating func refresh() {
         guard let folder else { return }
         do throws(PrivateFolderError) {
@@ -28,7 +28,7 @@ struct CredentialFile: Sendable {
             saved = SavedCredentials()
             version = nil
             if case .failed("open", 2) = error.reason, error.path == folder {
-                // ENOENT: nothing has been kept yet.
+                // ENOENT: no credential has been stored yet.
                 self.error = nil
             } else {
                 note(.folder(error))
@@ -36,8 +36,8 @@ struct CredentialFile: Sendable {
         }
     }
 
-    /// Changes what the file holds; false when it cannot be written, and ``error`` says why. Waits until the deadline for
-    /// another process that changes it.
+    /// Changes the contents of the file. If it can't be written, returns false and sets ``error``. Waits until the
+    /// deadline for another process that is changing the file.
     mutating func change(
         until deadline: ContinuousClock.Instant, _ body: (inout SavedCredentials) -> Void
     ) -> Bool {
@@ -49,7 +49,7 @@ struct CredentialFile: Sendable {
             let opened = try PrivateFolder(path: folder, creates: true)
             return try opened.change(until: deadline) { () throws(PrivateFolderError) in
                 try read(opened)
-                // What cannot be read is not written over.
+                // A file that can't be read isn't overwritten.
                 guard error == nil else { return false }
                 var changed = saved
                 body(&changed)
@@ -103,7 +103,8 @@ struct CredentialFile: Sendable {
         error = new
     }
 
-    /// Where the credentials of this program are, by the XDG Base Directory Specification; nil without a home.
+    /// Returns the directory for a program's credentials according to the XDG Base Directory Specification. Returns nil
+    /// without a home directory, or if the program's name can't be a directory.
     static func standardFolder(environment: [String: String], program: String) -> String? {
         guard !["", ".", ".."].contains(program), !program.contains("/") else { return nil }
         let home = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }

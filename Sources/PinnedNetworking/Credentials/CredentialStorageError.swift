@@ -1,28 +1,29 @@
 import CertificateTrust
 
-/// Why credentials are not kept in a file, or not read from it.
+/// An error in reading credentials from a file or storing them in it.
 ///
-/// What was to be kept lasts for the session then. Nothing that somebody else may have read or written is used.
+/// Credentials that can't be stored are kept in memory as long as the storage exists. A file that another user could
+/// have read or written isn't used.
 public struct CredentialStorageError: Error, Hashable, Sendable {
     enum Reason: Error, Hashable, Sendable {
-        /// The environment names no folder for data, and no home.
+        /// The environment sets neither a data directory nor a home directory.
         case homeless
         case folder(PrivateFolderError)
-        /// Not a file of credentials, or one of a later version.
+        /// The file isn't a credentials file, or is from a later version.
         case otherVersion
-        /// In this line, from 1, the title's.
+        /// This line is malformed. The title is line 1.
         case malformed(line: Int)
         /// The file would be larger than this many bytes.
         case full(limit: Int)
     }
 
     let reason: Reason
-    /// The file; nil when there is no place for it.
+    /// The path of the file, or nil if there is no directory for it.
     public let path: String?
 }
 
 extension CredentialStorageError: CustomStringConvertible, LocalizedError {
-    /// Names the file, what is wrong with it, and what to do; never what is in it.
+    /// The file, the problem, and the remedy. Never contains credentials.
     public var description: String {
         let file = path ?? "the file of credentials"
         let text =
@@ -38,6 +39,6 @@ extension CredentialStorageError: CustomStringConvertible, LocalizedError {
         return visibleText(text)
     }
 
-    /// The same as ``description``.
+    /// The same text as ``description``.
     public var errorDescription: String? { description }
 }

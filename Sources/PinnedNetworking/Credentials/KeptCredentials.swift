@@ -1,16 +1,16 @@
-/// What a ``URLCredentialStorage`` keeps at one time, in memory and in its file.
+/// The credentials that a ``URLCredentialStorage`` holds at one point in time, in memory and in its file.
 struct KeptCredentials: Sendable {
-    /// What is kept in memory; a user here hides the one of the same name in the file.
+    /// The credentials in memory. A user here hides the user of the same name in the file.
     fileprivate(set) var spaces: [URLProtectionSpace: Entry] = [:]
-    /// Users who were removed and are still in the file, since it could not be written.
+    /// Users who were removed but are still in the file, since it couldn't be written.
     private var removed: [URLProtectionSpace: Set<String>] = [:]
     var file: CredentialFile?
-    /// Counts the changes made through the storage.
+    /// The number of changes made through the storage.
     var changeCount = 0
 
     init(file: CredentialFile?) { self.file = file }
 
-    /// What is in memory over what is in the file.
+    /// Returns the credentials in memory, combined with those in the file. Memory takes precedence.
     func entry(for space: URLProtectionSpace) -> Entry {
         var entry = spaces[space] ?? Entry()
         guard let saved = file?.saved.spaces[space] else { return entry }
@@ -19,8 +19,8 @@ struct KeptCredentials: Sendable {
         return entry
     }
 
-    /// Puts a space's passwords that are to last into the file, and all else, or what the file does not take, into
-    /// memory. Only what is another than before is touched in the file, which others change too.
+    /// Stores the permanent passwords of a space in the file and the rest in memory. If the file can't be written,
+    /// memory also holds the passwords. Only changed entries are written, because other processes change the file too.
     mutating func keep(_ entry: Entry, for space: URLProtectionSpace, until deadline: ContinuousClock.Instant) {
         var kept = entry
         var hidden: Set<String> = []
@@ -45,7 +45,7 @@ struct KeptCredentials: Sendable {
 }
 
 extension SavedCredentials.Space {
-    /// What the file is to hold where it holds `now`, when this is to take the place of `before`; nil for nothing.
+    /// Returns the new contents for a file that holds `now`, if `self` replaces `before`, or nil if nothing remains.
     fileprivate func replacing(_ before: Self, in now: Self?) -> Self? {
         var result = now ?? Self()
         for user in Set(users.keys).union(before.users.keys) where users[user] != before.users[user] {
@@ -58,11 +58,11 @@ extension SavedCredentials.Space {
 }
 
 extension KeptCredentials {
-    /// What is kept of one space.
+    /// The credentials of one space.
     struct Entry: Equatable, Sendable {
         private enum Default: Equatable, Sendable {
             case user(String)
-            /// One without a user name.
+            /// A credential without a user name.
             case unnamed(URLCredential)
         }
 
@@ -87,7 +87,7 @@ extension KeptCredentials {
             }
         }
 
-        /// What a session tries before it asks: the default, or else the only one there is.
+        /// The credential that a session tries before it asks: the default, or the only one there is.
         var bestCredential: URLCredential? {
             defaultCredential ?? (names.count == 1 ? names.first.flatMap { self[$0] } : nil)
         }
@@ -107,25 +107,25 @@ extension KeptCredentials {
             if chosen == .unnamed(credential) { chosen = nil }
         }
 
-        /// Removes users, and the choice of one that is removed.
+        /// Removes users. If the default user is among them, there is no default afterwards.
         mutating func forget(where isForgotten: (String) -> Bool) {
             users = users.filter { !isForgotten($0.key) }
             if case .user(let name) = chosen, users[name] == nil { chosen = nil }
         }
 
-        /// Adds what a file holds, below what is here.
+        /// Adds the contents of a file. Existing entries take precedence.
         mutating func add(_ saved: [String: SavedCredentials.Credential], defaultUser: String?) {
             users.merge(saved.mapValues { .saved($0) }) { own, _ in own }
             if chosen == nil, let defaultUser, users[defaultUser] != nil { chosen = .user(defaultUser) }
         }
 
-        /// The part that belongs into a file which held `before`.
+        /// Returns the part to store in a file that held `before`.
         func saved(after before: SavedCredentials.Space) -> SavedCredentials.Space {
             var saved = SavedCredentials.Space(users: users.compactMapValues(\.saved))
             if case .user(let name) = chosen, saved.users[name] != nil {
                 saved.defaultUser = name
             } else if let name = before.defaultUser, saved.users[name] != nil {
-                // A choice for this session changes nothing about those to come.
+                // A default that lasts only for this session doesn't change the stored one.
                 saved.defaultUser = name
             }
             return saved
@@ -133,7 +133,7 @@ extension KeptCredentials {
     }
 }
 
-/// A credential with a user name. One from a file becomes a text when it is asked for.
+/// A credential with a user name. The password of one from a file becomes a `String` only on request.
 private enum KeptCredential: Equatable, Sendable {
     case given(URLCredential)
     case saved(SavedCredentials.Credential)
@@ -145,7 +145,7 @@ private enum KeptCredential: Equatable, Sendable {
         }
     }
 
-    /// What a file is to hold of it; nil for nothing.
+    /// The form to store in a file, or nil if it isn't stored.
     var saved: SavedCredentials.Credential? {
         switch self {
         case .saved(let saved): return saved

@@ -1,8 +1,9 @@
-/// The credentials that a ``URLCredentialStorage`` keeps in a file: user names and passwords, by their spaces.
+/// The credentials that a ``URLCredentialStorage`` keeps in a file: user names and passwords, grouped by protection
+/// space.
 ///
-/// The file is a line of what it is, then a line for each credential of eleven fields: `5:value,`, the length in bytes in
-/// front, or `-,` for none. It is no JSON, since a reader of JSON makes texts of all passwords that nobody can overwrite;
-/// here a password stays in ``SecretBytes`` until it is asked for.
+/// The file has a title line, then one line of eleven fields for each credential. A field is its length in bytes and
+/// its value, as in `5:value,`, or `-,` for none. The format isn't JSON, because a JSON parser would turn all passwords
+/// into strings that can't be overwritten. Here a password stays in ``SecretBytes`` until it is requested.
 struct SavedCredentials: Equatable, Sendable {
     struct Credential: Equatable, Sendable {
         let password: SecretBytes
@@ -16,7 +17,7 @@ struct SavedCredentials: Equatable, Sendable {
 
         var persistence: URLCredential.Persistence { isSynchronizable ? .synchronizable : .permanent }
 
-        /// Compared without making a text of the password.
+        /// Compares without making a `String` of the stored password.
         func isEqual(to other: URLCredential) -> Bool {
             guard other.persistence == persistence, let text = other.password else { return false }
             return password.withBytes { text.utf8.elementsEqual($0) }
@@ -30,7 +31,7 @@ struct SavedCredentials: Equatable, Sendable {
 
     var spaces: [URLProtectionSpace: Space] = [:]
 
-    /// Bytes of a file.
+    /// The largest file, in bytes.
     static let sizeLimit = 1 << 20
 
     private static let title = Array("PinnedNetworking credentials 1\n".utf8)
@@ -41,7 +42,7 @@ struct SavedCredentials: Equatable, Sendable {
 // MARK: Reading
 
 extension SavedCredentials {
-    /// Reads a file. Nothing in it is passed over: what is not exactly what this type writes is an error.
+    /// Parses a file. Nothing is ignored: any deviation from the format that this type writes is an error.
     init(_ file: SecretBytes) throws(CredentialStorageError.Reason) {
         spaces = try file.withBytes { bytes throws(CredentialStorageError.Reason) in
             guard bytes.starts(with: Self.title) else { throw .otherVersion }
@@ -78,11 +79,11 @@ extension SavedCredentials {
                 proxyHost: host, port: number, type: proxyType, realm: realm, authenticationMethod: method)
             : URLProtectionSpace(
                 host: host, port: number, protocol: scheme, realm: realm, authenticationMethod: method)
-        // Hosts are compared as names, and a space is written in one spelling.
+        // Hosts compare as DNS names, but a space must always be written in the same spelling.
         guard spaces.index(forKey: place).map({ spaces.keys[$0].host == place.host }) ?? true else {
             throw reader.malformed
         }
-        // Taken out, since what stays there too is copied with each user.
+        // Remove the space first. Otherwise its users would be copied for each added user.
         var space = spaces.removeValue(forKey: place) ?? Space()
         guard space.users[user] == nil, !(isDefault && space.defaultUser != nil) else { throw reader.malformed }
         space.users[user] = Credential(password: password, isSynchronizable: isSynchronizable)
@@ -90,7 +91,7 @@ extension SavedCredentials {
         spaces[place] = space
     }
 
-    /// Without making a text of it.
+    /// Returns whether the bytes are UTF-8, without making a `String` of them.
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {
         var parser = Unicode.UTF8.ForwardParser()
         var rest = bytes.makeIterator()
@@ -114,7 +115,7 @@ extension SavedCredentials {
                 rest = rest.dropFirst(2)
                 return nil
             }
-            // Seven digits are more than a file may have bytes.
+            // No field in a file within the size limit needs more than seven digits.
             let digits = rest.prefix(8).prefix { $0 != UInt8(ascii: ":") }
             let text = String(decoding: digits, as: UTF8.self)
             guard let count = Int(text), count >= 0, String(count) == text else { throw malformed }
@@ -156,9 +157,10 @@ extension SavedCredentials {
 // MARK: Writing
 
 extension SavedCredentials {
-    /// The file, always the same for the same credentials.
+    /// Returns the file's contents. The same credentials always produce the same file.
     func file() throws(CredentialStorageError.Reason) -> SecretBytes {
-        // Grown arrays leave what they held before behind: all of it is reserved, and what would not fit is refused.
+        // A growing array leaves copies of its contents behind in freed memory, so the full capacity is reserved here.
+        // A file over the size limit is refused.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)
         bytes += Self.title
@@ -187,14 +189,14 @@ extension SavedCredentials {
         return file
     }
 
-    /// Bytes of the file at the most.
+    /// An upper bound for the file's size, in bytes.
     private var size: Int {
         spaces.reduce(Self.title.count) { total, entry in
             let (space, kept) = entry
             let place = [space.host, space.protocol, space.realm, space.authenticationMethod, space.proxyType]
                 .reduce(0) { $0 + ($1?.utf8.count ?? 0) }
             return kept.users.reduce(total) { total, entry in
-                // Lengths, marks and the number of the port.
+                // The lengths, separators, flags and port number.
                 total + place + entry.key.utf8.count + entry.value.password.withBytes { $0.count } + 256
             }
         }

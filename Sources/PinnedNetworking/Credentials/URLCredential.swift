@@ -1,45 +1,47 @@
-/// An answer to a challenge: a user name and password, a client's identity, or a server's trust that is accepted.
+/// An answer to a challenge: a user name and password, a client identity, or a server trust to accept.
 public final class URLCredential: Sendable {
-    /// How long a ``URLCredentialStorage`` keeps a credential.
+    /// The time for which a ``URLCredentialStorage`` keeps a credential.
     public enum Persistence: UInt, Sendable {
-        /// Not at all: it is for one task.
+        /// The credential is for one task and isn't kept.
         case none
-        /// As long as the storage lives.
+        /// The credential is kept as long as the storage exists.
         case forSession
-        /// For every later run: a password is kept in the storage's file, if it has one.
+        /// The credential is kept for later runs. A password is kept in the storage's file, if it has one.
         case permanent
-        /// For every later run, on all of a user's devices; there is nothing here that carries it to another, so it
-        /// stays on this one, like ``permanent``, and is removed only with ``NSURLCredentialStorageRemoveSynchronizableCredentials``.
+        /// The credential is kept for later runs on all of a user's devices. Nothing here transfers it to other
+        /// devices, so it stays on this one, like ``permanent``. It is removed only with
+        /// ``NSURLCredentialStorageRemoveSynchronizableCredentials``.
         case synchronizable
     }
 
     enum Kind: Sendable, Hashable {
-        /// A nil password proposes the user name alone.
+        /// A nil password proposes only the user name.
         case password(user: String, password: String?)
         case identity(SecIdentity, [SecCertificate])
         case trust(SecTrust)
-        /// What the default implementations of delegate methods answer with; see ``ChallengeRouting``.
+        /// The answer of the default implementations of delegate methods. See ``ChallengeRouting``.
         case unimplemented
     }
 
     let kind: Kind
-    /// How long the credential is to be kept.
+    /// The time for which the credential is kept.
     public let persistence: Persistence
 
-    /// A user name and password, for Basic, Digest and the like.
+    /// Creates a credential with a user name and password, for Basic, Digest and similar methods.
     public convenience init(user: String, password: String, persistence: Persistence) {
         self.init(kind: .password(user: user, password: password), persistence: persistence)
     }
 
-    /// A client certificate. `certificates` are sent behind it, in this order; nil or none sends those that the identity
-    /// was read with.
+    /// Creates a credential with a client certificate. `certificates` are sent after it, in this order. If nil or
+    /// empty, the certificates that the identity was read with are sent.
     ///
-    /// Never kept beyond ``Persistence/forSession``.
+    /// An identity is never kept longer than ``Persistence/forSession``.
     public convenience init(identity: SecIdentity, certificates: [SecCertificate]?, persistence: Persistence) {
         self.init(kind: .identity(identity, certificates ?? []), persistence: persistence)
     }
 
-    /// Accepts the server whose challenge holds this trust; for another challenge it counts as a refusal.
+    /// Creates a credential that accepts the server whose challenge has this trust. For another challenge it is a
+    /// refusal.
     public convenience init(trust: SecTrust) {
         self.init(kind: .trust(trust), persistence: .forSession)
     }
@@ -49,12 +51,12 @@ public final class URLCredential: Sendable {
         self.persistence = persistence
     }
 
-    /// The user name; nil for an identity and a trust.
+    /// The user name, or nil for an identity or a trust.
     public var user: String? {
         if case .password(let user, _) = kind { user } else { nil }
     }
 
-    /// The password; nil for an identity, for a trust, and where a user name alone is proposed.
+    /// The password. It is nil for an identity, for a trust, and if only a user name is proposed.
     public var password: String? {
         if case .password(_, let password) = kind { password } else { nil }
     }
@@ -62,30 +64,30 @@ public final class URLCredential: Sendable {
     /// Whether there is a password.
     public var hasPassword: Bool { password != nil }
 
-    /// The client certificate and its key; nil but for an identity.
+    /// The client certificate and its key, or nil if the credential isn't an identity.
     public var identity: SecIdentity? {
         if case .identity(let identity, _) = kind { identity } else { nil }
     }
 
-    /// The certificates that were given to be sent behind the client certificate.
+    /// The given certificates that are sent after the client certificate.
     public var certificates: [SecCertificate] {
         if case .identity(_, let certificates) = kind { certificates } else { [] }
     }
 
-    /// The identity as it is shown to a server: with the certificates that were given instead of its own; nil for other
-    /// kinds.
+    /// Returns the identity as it is presented to a server, with the given certificates in place of its own. Returns
+    /// nil for other kinds of credential.
     func shownIdentity() throws(ClientIdentityError) -> ClientIdentity? {
         try identity?.presenting(certificates)
     }
 }
 
-/// A client certificate with its private key, under the name that Apple's platforms use.
+/// A client certificate with its private key, under its name on Apple's platforms.
 public typealias SecIdentity = ClientIdentity
-/// A certificate, under the name that Apple's platforms use.
+/// A certificate, under its name on Apple's platforms.
 public typealias SecCertificate = X509Certificate
 
 extension URLCredential: Hashable {
-    /// Equal in kind, contents and persistence. A trust is equal to itself alone.
+    /// Compares kind, contents and persistence. A trust equals only itself.
     public static func == (left: URLCredential, right: URLCredential) -> Bool {
         left.kind == right.kind && left.persistence == right.persistence
     }
@@ -97,7 +99,7 @@ extension URLCredential: Hashable {
 }
 
 extension URLCredential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Names the kind, and what is public of it; user and password stay out of logs.
+    /// The kind and its public parts. The user and password are left out, so that they don't get into logs.
     public var description: String {
         switch kind {
         case .password: "URLCredential(password)"
@@ -107,10 +109,10 @@ extension URLCredential: CustomStringConvertible, CustomDebugStringConvertible, 
         }
     }
 
-    /// The same as ``description``.
+    /// The same text as ``description``.
     public var debugDescription: String { description }
 
-    /// Shows what ``description`` does and no more: `dump` must not print a password.
+    /// A mirror without children, so that `dump` can't print a password.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 

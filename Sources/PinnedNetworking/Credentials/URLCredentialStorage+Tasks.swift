@@ -1,6 +1,6 @@
-// Apple's spellings for tasks; which task asks changes nothing.
+// Apple's variants with a task. The task makes no difference.
 extension URLCredentialStorage {
-    /// Calls the handler with ``credentials(for:)`` before it returns.
+    /// Calls the handler with the result of ``credentials(for:)`` before it returns.
     public func getCredentials(
         for protectionSpace: URLProtectionSpace, task: URLSessionTask,
         completionHandler: ([String: URLCredential]?) -> Void
@@ -8,19 +8,19 @@ extension URLCredentialStorage {
         completionHandler(credentials(for: protectionSpace))
     }
 
-    /// ``credentials(for:)``
+    /// Returns the same as ``credentials(for:)``.
     public func credentials(
         for protectionSpace: URLProtectionSpace, task: URLSessionTask
     ) async -> [String: URLCredential]? {
         await snapshot().entry(for: protectionSpace).userCredentials
     }
 
-    /// ``set(_:for:)``
+    /// Does the same as ``set(_:for:)``.
     public func set(_ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask) {
         set(credential, for: protectionSpace)
     }
 
-    /// ``remove(_:for:options:)``
+    /// Does the same as ``remove(_:for:options:)``.
     public func remove(
         _ credential: URLCredential, for protectionSpace: URLProtectionSpace, options: [String: Any]? = [:],
         task: URLSessionTask
@@ -28,19 +28,19 @@ extension URLCredentialStorage {
         remove(credential, for: protectionSpace, options: options)
     }
 
-    /// Calls the handler with ``defaultCredential(for:)`` before it returns.
+    /// Calls the handler with the result of ``defaultCredential(for:)`` before it returns.
     public func getDefaultCredential(
         for space: URLProtectionSpace, task: URLSessionTask, completionHandler: (URLCredential?) -> Void
     ) {
         completionHandler(defaultCredential(for: space))
     }
 
-    /// ``defaultCredential(for:)``
+    /// Returns the same as ``defaultCredential(for:)``.
     public func defaultCredential(for space: URLProtectionSpace, task: URLSessionTask) async -> URLCredential? {
         await snapshot().entry(for: space).defaultCredential
     }
 
-    /// ``setDefaultCredential(_:for:)``
+    /// Does the same as ``setDefaultCredential(_:for:)``.
     public func setDefaultCredential(
         _ credential: URLCredential, for protectionSpace: URLProtectionSpace, task: URLSessionTask
     ) {

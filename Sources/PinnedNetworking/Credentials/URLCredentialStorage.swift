@@ -1,25 +1,25 @@
 import CertificateTrust
 
-/// Keeps credentials for protection spaces, and says which is a space's default.
+/// A store of credentials for protection spaces and of the default credential for each space.
 ///
-/// Passwords of ``URLCredential/Persistence/permanent`` and ``URLCredential/Persistence/synchronizable`` are kept in a
-/// file, which only this user can read, by ``shared`` and by a storage with a directory. All else lasts as long as the
-/// storage, identities among them. A credential of ``URLCredential/Persistence/none`` is not kept, nor is a trust, which
-/// answers one challenge. See <doc:StoredCredentials>.
+/// ``shared`` and storages with a directory keep the passwords of ``URLCredential/Persistence/permanent`` and
+/// ``URLCredential/Persistence/synchronizable`` in a file that only this user can read. All other credentials,
+/// including identities, last as long as the storage. A credential of ``URLCredential/Persistence/none`` isn't kept. A
+/// trust isn't kept either, since it answers only one challenge. See <doc:StoredCredentials>.
 public final class URLCredentialStorage: Sendable {
-    /// The storage of the process. Its file is made when the first credential is to be kept in it:
-    /// `$XDG_DATA_HOME/PinnedNetworking/PROGRAM/credentials`, below `~/.local/share` where that is not set.
+    /// The storage of the process. Its file is created when the first credential has to be stored:
+    /// `$XDG_DATA_HOME/PinnedNetworking/PROGRAM/credentials`. If the variable isn't set, it is below `~/.local/share`.
     public static let shared = URLCredentialStorage(
         file: CredentialFile(
             in: CredentialFile.standardFolder(
                 environment: ProcessInfo.processInfo.environment, program: ProcessInfo.processInfo.processName)))
 
-    /// Held for moments only, never while a file is read or written.
+    /// A lock held only briefly, never while a file is read or written.
     private let state: Locked<KeptCredentials>
-    /// Held by whoever changes the storage, which can take as long as a disk or another process.
+    /// A lock for changes. It can be held as long as a disk or another process takes.
     private let changing = Locked(())
     private let patience: Duration
-    // One thread each, however many wait: those who only look wait for nobody who changes.
+    // One thread each, regardless of the number of waiting calls. Reads don't wait for changes.
     private let reads = DispatchQueue(label: "PinnedNetworking.credentials.reads")
     private let changes = DispatchQueue(label: "PinnedNetworking.credentials.changes")
 
@@ -28,31 +28,32 @@ public final class URLCredentialStorage: Sendable {
         self.patience = patience
     }
 
-    /// A storage of its own, such as an ephemeral session has: empty, without a file, and forgotten with the last
-    /// reference to it.
+    /// Creates an empty storage without a file, like that of an ephemeral session. It is gone with the last reference
+    /// to it.
     public convenience init() { self.init(file: nil) }
 
-    /// A storage with a file in this directory, which is made where it is missing. Several processes may use one.
+    /// Creates a storage with a file in this directory, which is created if missing. Several processes can share it.
     ///
-    /// Throws when it cannot be used: when others have rights to the directory or the file, when they belong to another
-    /// user, when another user could replace the directory, or when the file is not as it was written.
+    /// Throws if the directory can't be used: other users have access to the directory or the file or own one of them,
+    /// another user could replace the directory, or the file is damaged.
     public convenience init(directory: URL) throws(CredentialStorageError) {
         try self.init(directory: directory, patience: PrivateFolder.patience)
     }
 
-    /// `patience` is how long a change waits for another process.
+    /// Creates a storage. `patience` is how long a change waits for another process.
     convenience init(directory: URL, patience: Duration) throws(CredentialStorageError) {
-        // A path from elsewhere than this machine's files is none.
+        // A URL other than a file URL gives no path.
         var file = CredentialFile(in: directory.isFileURL ? directory.standardizedFileURL.path : "")
         _ = file.change(until: .now + patience) { _ in }
         if let error = file.error { throw error }
         self.init(file: file, patience: patience)
     }
 
-    /// Why the file cannot be read or written; nil while it can. What was to be kept in it lasts as long as the storage.
+    /// The reason why the file can't be read or written, or nil. While there is an error, credentials are kept only as
+    /// long as the storage exists.
     public var storageError: CredentialStorageError? { currentSnapshot().file?.error }
 
-    /// The credentials of a space by their user names; nil when there are none.
+    /// Returns the credentials of a space by user name, or nil if there are none.
     public func credentials(for space: URLProtectionSpace) -> [String: URLCredential]? {
         currentSnapshot().entry(for: space).userCredentials
     }
@@ -65,16 +66,17 @@ public final class URLCredentialStorage: Sendable {
             .compactMapValues(\.userCredentials)
     }
 
-    /// Keeps a credential in place of the one with the same user name. The first of a space becomes its default, until
-    /// ``setDefaultCredential(_:for:)`` names another; one without a user name can be nothing else.
+    /// Stores a credential and replaces the one with the same user name. The first credential of a space is its default
+    /// until ``setDefaultCredential(_:for:)`` sets another. A credential without a user name is kept only as the
+    /// default.
     public func set(_ credential: URLCredential, for space: URLProtectionSpace) {
         set(credential, for: space, asDefault: false)
     }
 
-    /// Removes a credential of a space that is equal to this one.
+    /// Removes the credential of a space that equals this one.
     ///
-    /// One of ``URLCredential/Persistence/synchronizable`` is removed only if the options hold true for
-    /// ``NSURLCredentialStorageRemoveSynchronizableCredentials``.
+    /// A credential of ``URLCredential/Persistence/synchronizable`` is removed only if the options contain
+    /// ``NSURLCredentialStorageRemoveSynchronizableCredentials`` with the value true.
     public func remove(
         _ credential: URLCredential, for space: URLProtectionSpace, options: [String: Any]? = [:]
     ) {
@@ -84,32 +86,33 @@ public final class URLCredentialStorage: Sendable {
         change(space) { $0.remove(credential) }
     }
 
-    /// The credential that is tried in a space without asking; nil when there is none.
+    /// Returns the credential to try in a space without asking, or nil if there is none.
     public func defaultCredential(for space: URLProtectionSpace) -> URLCredential? {
         currentSnapshot().entry(for: space).defaultCredential
     }
 
-    /// Keeps a credential, as ``set(_:for:)`` does, and makes it the default.
+    /// Stores a credential, as ``set(_:for:)`` does, and makes it the default.
     public func setDefaultCredential(_ credential: URLCredential, for space: URLProtectionSpace) {
         set(credential, for: space, asDefault: true)
     }
 }
 
 extension URLCredentialStorage: CustomStringConvertible, CustomReflectable {
-    /// The type alone: who has credentials where stays out of logs.
+    /// The name of the type. Hosts and users are left out, so that they don't get into logs.
     public var description: String { "URLCredentialStorage" }
 
-    /// Shows what ``description`` does and no more.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-// MARK: For a session
+// MARK: Use by a session
 
 extension URLCredentialStorage {
-    /// What was kept when the file was looked at last; waits for nothing.
+    /// The credentials as of the last read of the file. Returns at once.
     var lastSnapshot: KeptCredentials { state.withLock { $0 } }
 
-    /// What is kept, with the file as it is now. Blocks like its file system, and never for another process's lock.
+    /// Returns the current credentials, after reading a changed file. Blocks for file access, but never for the lock of
+    /// another process.
     func currentSnapshot() -> KeptCredentials {
         while true {
             var kept = lastSnapshot
@@ -117,7 +120,7 @@ extension URLCredentialStorage {
             file.refresh()
             kept.file = file
             let isCurrent = state.withLock { state in
-                // What was read before a change of this process's says nothing behind it.
+                // A read from before a change in this process is out of date.
                 guard state.changeCount == kept.changeCount else { return false }
                 state.file = file
                 return true
@@ -126,14 +129,14 @@ extension URLCredentialStorage {
         }
     }
 
-    /// The same off the thread that asks; what was kept before when the task is cancelled.
+    /// Returns the current credentials, read on another thread, or the last known ones if the task is cancelled.
     func snapshot() async -> KeptCredentials {
         let last = lastSnapshot
         guard last.file != nil else { return last }
         return await BlockingWork.run(on: reads) { self.currentSnapshot() } ?? last
     }
 
-    /// Keeps a credential and makes it the default, off the thread that asks: whoever hears of the change is called too.
+    /// Stores a credential and makes it the default, on another thread. Observers of the change are called there too.
     func keep(_ credential: URLCredential, for space: URLProtectionSpace) async {
         let deadline = ContinuousClock.now + patience
         await BlockingWork.run(on: changes) {
@@ -141,12 +144,12 @@ extension URLCredentialStorage {
         }
     }
 
-    /// Forgets every credential, of a storage without a file.
+    /// Removes all credentials of a storage without a file.
     func removeAll() {
         for space in lastSnapshot.spaces.keys { change(space) { $0 = KeptCredentials.Entry() } }
     }
 
-    /// Keeps a credential unless it is not to be kept.
+    /// Stores a credential unless its kind or persistence excludes that.
     private func set(
         _ credential: URLCredential, for space: URLProtectionSpace, asDefault isDefault: Bool,
         until deadline: ContinuousClock.Instant? = nil
@@ -159,8 +162,9 @@ extension URLCredentialStorage {
         }
     }
 
-    /// Changes what is kept of a space, and tells of it if it is another than before. All who wait for one process give
-    /// up when they have waited long enough, not one after the other.
+    /// Changes the credentials of a space, and posts a notification if they differ from before. The deadline is set
+    /// before the lock is taken, so several changes that wait for the same process give up together, not one after the
+    /// other.
     private func change(
         _ space: URLProtectionSpace, until deadline: ContinuousClock.Instant? = nil,
         _ body: (inout KeptCredentials.Entry) -> Void
@@ -184,12 +188,13 @@ extension URLCredentialStorage {
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
 extension NSNotification.Name {
-    /// Posted by a ``URLCredentialStorage``, its object, on the thread that changed it, when what it keeps has changed.
+    /// A notification that the contents of a ``URLCredentialStorage``, its object, have changed. It is posted on the
+    /// thread that made the change.
     public static let NSURLCredentialStorageChanged = NSNotification.Name("NSURLCredentialStorageChangedNotification")
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The key of an option that lets ``URLCredentialStorage/remove(_:for:options:)`` remove synchronizable credentials: its
-/// value is true.
+/// An option key. With the value true, ``URLCredentialStorage/remove(_:for:options:)`` also removes synchronizable
+/// credentials.
 public let NSURLCredentialStorageRemoveSynchronizableCredentials =
     "NSURLCredentialStorageRemoveSynchronizableCredentials"

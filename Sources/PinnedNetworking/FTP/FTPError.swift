@@ -1,28 +1,28 @@
 import CertificateTrust
 
-/// Why a file does not come by FTP.
+/// An error in an FTP download.
 enum FTPError: Error, Hashable {
-    /// Plain FTP to a host whose pins could not be looked at.
+    /// Plain FTP to a pinned host, which has no certificate to check the pins against.
     case pinnedCleartext(ServerName)
-    /// A proxy reaches the host that cannot carry FTP.
+    /// The host is reached through a proxy that can't carry FTP.
     case noProxy
-    /// What the server says cannot be read, or nothing more comes.
+    /// The server's reply can't be parsed, or the server closed the connection.
     case malformedReply(String)
-    /// A reply that the command does not have; the server's words.
+    /// A reply that isn't allowed for the command. The text is the server's.
     case unexpectedReply(String)
-    /// There is no such file, or nobody may read it; the server's words.
+    /// The file doesn't exist or can't be read. The text is the server's.
     case noFile(String)
-    /// The server named an address for the file that is not the one it was reached at (CVE-2020-8284).
+    /// The server named another address for the file than the one it was reached at (CVE-2020-8284).
     case otherAddress(named: String, reached: String)
-    /// Nobody had a login that the server takes.
+    /// No login that the server accepts is available.
     case loginRefused
     /// A delegate cancelled the challenge.
     case cancelled
-    /// A user or password has a control character.
+    /// The user is empty, or the user or password has a control character.
     case unusableLogin
-    /// The server will not have the file's connection in TLS; its words.
+    /// The server refuses TLS for the file's connection. The text is the server's.
     case unprotectedData(String)
-    /// Fewer bytes came than the file has, or more, or the server says that the transfer failed.
+    /// Fewer or more bytes arrived than the file has, or the server reported that the transfer failed.
     case truncated(String)
 }
 

@@ -1,22 +1,21 @@
 import TLSTransport
 
-/// One download's words with an FTP server (RFC 959, RFC 2428, RFC 4217): what is sent for which reply. A pure state
-/// machine; whoever drives it has the connections.
+/// The FTP commands and replies of one download (RFC 959, RFC 2428, RFC 4217). A pure state machine: the caller owns
+/// the connections.
 struct FTPExchange: Sendable {
     enum Action: Sendable, Hashable {
-        /// Send this command, and take the reply to it.
+        /// Send this command, and read the reply to it.
         case send([UInt8])
-        /// Take the next reply.
+        /// Read the next reply.
         case wait
-        /// Find a login; answered with ``FTPExchange/logIn(user:password:)``.
+        /// Find a login, then call ``FTPExchange/logIn(user:password:)``.
         case needLogin
-        /// Connect to this port of the server that the control connection leads to; answered with
-        /// ``FTPExchange/connected()``. `address` is the one that the server named beside the port, if it named one:
-        /// it is to be the control connection's.
+        /// Connect to this port at the address of the control connection, then call ``FTPExchange/connected()``.
+        /// `address` is the address that the server named with the port, if any. It must be the same one.
         case connect(port: UInt16, address: String?)
-        /// Read the file to the end of its connection; answered with ``FTPExchange/fileEnded()``.
+        /// Read the file to the end of its connection, then call ``FTPExchange/fileEnded()``.
         case readFile(size: Int64?)
-        /// The server says that all of it was sent.
+        /// The server has confirmed that the transfer is complete.
         case done
     }
 
@@ -44,18 +43,18 @@ struct FTPExchange: Sendable {
     private var secret = ""
     private var size: Int64?
 
-    /// `isProtected` says that the connection is one of TLS, so that the file's is to be too. `isGreeted` says that the
-    /// server's greeting was read before TLS began.
+    /// Creates an exchange. `isProtected` means that the control connection uses TLS, so the file's connection must
+    /// too. `isGreeted` means that the server's greeting was read before TLS began.
     init(path: String, isProtected: Bool, isGreeted: Bool) {
         self.path = path
         self.isProtected = isProtected
         state = isGreeted ? .login : .greeting
     }
 
-    /// What to do first.
+    /// Returns the first action.
     mutating func begin() -> Action { state == .greeting ? .wait : afterGreeting() }
 
-    /// Logs in; both without control characters.
+    /// Logs in. Neither `user` nor `password` may contain control characters.
     mutating func logIn(user: String, password: String) -> Action {
         state = .user
         secret = password
@@ -75,7 +74,7 @@ struct FTPExchange: Sendable {
     mutating func received(_ reply: NumberedReply) throws(FTPError) -> Action {
         let words = String(decoding: reply.words.prefix(200), as: UTF8.self)
         let code = reply.code
-        // It says goodbye whatever it was asked (RFC 959, section 4.2.1).
+        // 421 can be the reply to any command, and closes the connection (RFC 959, section 4.2.1).
         if code == 421 { throw .unexpectedReply(words) }
         switch (state, code) {
         case (.greeting, 120): return .wait
@@ -96,7 +95,7 @@ struct FTPExchange: Sendable {
             size = Self.number(reply.lines.last.map { Array($0) } ?? [])
             return openPassive()
         case (.size, 550): throw .noFile(words)
-        // Not every server knows SIZE.
+        // Not every server supports SIZE.
         case (.size, 400...): return openPassive()
         case (.extendedPassive, 229):
             guard let port = Self.extendedPort(words) else { throw .malformedReply("its reply to EPSV has no port") }
@@ -145,14 +144,14 @@ struct FTPExchange: Sendable {
 
     // MARK: Replies
 
-    /// A number of decimal digits, all of the text but blanks around it.
+    /// Parses a decimal number. Apart from spaces, nothing else may be in the text.
     private static func number(_ text: [UInt8]) -> Int64? {
         let digits = text.filter { $0 != 0x20 }
         guard 1...18 ~= digits.count, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(String(decoding: digits, as: UTF8.self))
     }
 
-    /// `229 Entering Extended Passive Mode (|||6446|)` (RFC 2428, section 3).
+    /// Parses the port in `229 Entering Extended Passive Mode (|||6446|)` (RFC 2428, section 3).
     static func extendedPort(_ words: String) -> UInt16? {
         guard let open = words.utf8.firstIndex(of: UInt8(ascii: "(")) else { return nil }
         let inside = Array(words.utf8[words.utf8.index(after: open)...].prefix { $0 != UInt8(ascii: ")") })
@@ -166,10 +165,10 @@ struct FTPExchange: Sendable {
         return port
     }
 
-    /// `227 Entering Passive Mode (127,0,0,1,4,1)` (RFC 959, section 4.1.2).
+    /// Parses the address and port in `227 Entering Passive Mode (127,0,0,1,4,1)` (RFC 959, section 4.1.2).
     ///
-    /// A server that names another host would have the client knock there (CVE-2020-8284): whoever dials compares the
-    /// address with the one that was reached.
+    /// A server could make the client connect to another host (CVE-2020-8284), so the caller compares the address with
+    /// the one it reached.
     static func place(_ words: String) -> (address: String, port: UInt16)? {
         let fields = words.utf8.dropFirst(4).split(whereSeparator: { !((0x30...0x39).contains($0) || $0 == 0x2C) })
             .map { $0.split(separator: 0x2C, omittingEmptySubsequences: false) }

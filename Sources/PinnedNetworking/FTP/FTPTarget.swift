@@ -1,15 +1,15 @@
 import CertificateTrust
 import HTTPMessages
 
-/// Where a file lies that is fetched by FTP, taken from its URL (RFC 1738, section 3.2).
+/// The location of a file to download by FTP, from its URL (RFC 1738, section 3.2).
 struct FTPTarget: Sendable {
-    /// How the connection comes by TLS.
+    /// The way in which the connection gets TLS.
     enum Security: Sendable, Hashable {
-        /// Not at all: `ftp`.
+        /// No TLS: `ftp`.
         case none
-        /// From its first byte: `ftps`.
+        /// TLS from the first byte: `ftps`.
         case implicit
-        /// When the server was asked (AUTH TLS; RFC 4217): `ftpes`.
+        /// TLS after a request to the server (AUTH TLS; RFC 4217): `ftpes`.
         case explicit
 
         init?(scheme: String) {
@@ -23,8 +23,8 @@ struct FTPTarget: Sendable {
 
         var defaultPort: UInt16 { self == .implicit ? 990 : 21 }
 
-        /// Of the protection spaces: what is given to a server over TLS is not what it gets in the clear, which `ftp`
-        /// and `ftpes` on one port would be.
+        /// The protocol of the protection space. It keeps credentials for TLS apart from those sent in cleartext,
+        /// because `ftp` and `ftpes` can use the same port.
         var spaceProtocol: String { self == .none ? NSURLProtectionSpaceFTP : URLProtectionSpace.ftps }
     }
 
@@ -32,12 +32,13 @@ struct FTPTarget: Sendable {
     let security: Security
     let name: ServerName
     let port: UInt16
-    /// What RETR is given: relative to where a login leads, unless it begins with a slash (`ftp://host/%2Fetc/motd`).
+    /// The argument of RETR. It is relative to the login directory unless it begins with a slash
+    /// (`ftp://host/%2Fetc/motd`).
     let path: String
     let user: String?
     let password: String?
 
-    /// Nil for a URL of another scheme.
+    /// Parses the URL of a request. Returns nil for a URL with another scheme.
     init?(_ request: URLRequest) throws(RequestTargetError) {
         guard let url = request.url?.absoluteURL,
             let security = Security(scheme: HTTPField.foldedName(url.scheme ?? ""))
@@ -59,7 +60,8 @@ struct FTPTarget: Sendable {
         self.port = port
     }
 
-    /// A line break in it would be another command for the server, and is refused (HA18).
+    /// Returns the path of a URL. A path with control characters is refused, because a line break would start another
+    /// command (HA18).
     private static func path(of url: URL) throws(RequestTargetError) -> String {
         var encoded = url.path(percentEncoded: true).dropFirst()
         if let mark = encoded.range(of: ";type=", options: [.caseInsensitive]) {

@@ -2,7 +2,7 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-/// One task's download by FTP, from the greeting to the last byte. Lives on the event loop.
+/// One task's FTP download, from the greeting to the last byte. It runs on the event loop.
 @TransportActor
 final class FTPTransfer: TaskTransfer {
     nonisolated let session: URLSession
@@ -21,7 +21,7 @@ final class FTPTransfer: TaskTransfer {
     private var isAnonymousTried = false
     private var given: URLCredential?
 
-    /// How often a login is tried.
+    /// The number of refused logins after which the transfer fails.
     private static let loginLimit = 4
 
     nonisolated init(_ target: FTPTarget, _ task: URLSessionTask, of session: URLSession) throws {
@@ -39,7 +39,7 @@ final class FTPTransfer: TaskTransfer {
 
     // MARK: Response
 
-    /// Logs in and asks for the file; returns when its bytes begin.
+    /// Logs in and requests the file. Returns when its data begins.
     func begin() async throws -> URLResponse {
         do {
             if let request = task.currentRequest { task.beginTransaction(request) }
@@ -84,7 +84,8 @@ final class FTPTransfer: TaskTransfer {
         }
     }
 
-    /// The next piece of the file; nil at its end, when the server has said that this was all.
+    /// Returns the next part of the file, or nil at its end, after the server has confirmed that the transfer is
+    /// complete.
     func nextPart() async throws -> ArraySlice<UInt8>? {
         do {
             guard let file else { return nil }
@@ -112,7 +113,7 @@ final class FTPTransfer: TaskTransfer {
         }
     }
 
-    /// The rest of the file, all of it.
+    /// Returns the rest of the file.
     func collectBody(limit: Int) async throws -> Data {
         var limit = HTTPBodyLimit(limit)
         var body = Data()
@@ -132,7 +133,7 @@ final class FTPTransfer: TaskTransfer {
         do throws(TransportError) {
             return try await file.receive()
         } catch {
-            // Many servers end the file's connection without a close_notify: its size says as much.
+            // Many servers end the file's connection without close_notify. The size shows that the file is complete.
             if case .truncated = error, let size, received == size { return nil }
             throw error
         }
@@ -164,9 +165,9 @@ final class FTPTransfer: TaskTransfer {
 
     // MARK: Connections
 
-    /// The way to the file, until it is known whether there is one.
+    /// The connection for the file, until the server has confirmed that it sends the file.
     private var bare: BareConnection?
-    /// The address that the control connection leads to, with its port.
+    /// The address and port that the control connection reached.
     private var reached = ""
 
     private var options: DialOptions {
@@ -197,8 +198,8 @@ final class FTPTransfer: TaskTransfer {
         return connection
     }
 
-    /// The file comes from the address that the control connection leads to, and from no other: not from one that the
-    /// server names, which could be anybody's.
+    /// Connects to the port of the file. Only the address that the control connection reached is used, since one that
+    /// the server names could belong to another host.
     private func dial(_ port: UInt16, _ named: String?) async throws -> BareConnection {
         task.limit.progress(to: .connection)
         let host = reached.prefix { $0 != "]" }.drop { $0 == "[" }
@@ -207,15 +208,15 @@ final class FTPTransfer: TaskTransfer {
         return try await Transport.shared.connect(to: try ServerName(address), port: port, options: options)
     }
 
-    /// Servers begin TLS when they have said that the file comes, and many take it from the client of the control
-    /// connection alone, which they know by its session (vsftpd's `require_ssl_reuse`). The session is the one of the
-    /// last words: TLS 1.3 sends it behind the handshake.
+    /// Turns the connection for the file into one that can be read, with TLS if required. Servers start TLS after they
+    /// have announced the file. Many accept only the client of the control connection and recognize it by its session
+    /// (vsftpd's `require_ssl_reuse`). The session is fetched only now, because TLS 1.3 sends it after the handshake.
     private func openFile() async throws -> any RequestConnection {
         guard let way = bare.take() else { throw FTPError.malformedReply("it sends a file nobody asked for") }
         return try await protect(way, resuming: await (control as? VerifiedConnection)?.session(ofSameTask: true))
     }
 
-    /// TLS on a connection, judged as any other server of this name would be.
+    /// Starts TLS on a connection. The server is judged like any other with this name.
     private func protect(
         _ bare: consuming BareConnection, resuming stored: ResumableSession? = nil
     ) async throws -> any RequestConnection {
@@ -240,7 +241,8 @@ final class FTPTransfer: TaskTransfer {
             authenticationMethod: NSURLAuthenticationMethodDefault)
     }
 
-    /// What the URL says, else what is stored, else nobody in particular; and whoever was refused is asked for.
+    /// Logs in with the user and password from the URL, else with a stored credential, else anonymously unless the URL
+    /// has a user. If none applies, or a login was refused, sends a challenge to the delegate.
     private func logIn() async throws -> FTPExchange.Action {
         if !isAnonymousTried {
             isAnonymousTried = true
@@ -284,7 +286,7 @@ final class FTPTransfer: TaskTransfer {
         return exchange.logIn(user: user, password: password)
     }
 
-    /// What a delegate gave, and the server took, is kept as its persistence says.
+    /// Stores the credential from the delegate that the server accepted, according to its persistence.
     private func noteLogin() async {
         if let given { await session.keep(given, for: space) }
     }

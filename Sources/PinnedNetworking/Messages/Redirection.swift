@@ -1,16 +1,17 @@
 import HTTPMessages
 
-/// What follows from a redirect (RFC 9110, section 15.4).
+/// The rules for following a redirect (RFC 9110, section 15.4).
 enum Redirection {
-    /// The most redirects in a row; curl allows 30, Apple and browsers 20.
+    /// The most redirects in a row. curl allows 30, Apple and browsers 20.
     static let limit = 20
-    /// The most bytes of a Location; browsers allow more, servers write less.
+    /// The longest Location, in bytes. Browsers allow more, but servers send less.
     static let locationLimit = 16 * 1024
 
-    /// The request that a response asks for, or nil when it is no redirect and stands as the answer.
+    /// Returns the request that a redirect leads to, or nil if the response isn't a redirect and is the final answer.
     ///
-    /// `request` is the one that was answered, at `target`, and never an earlier one: what it lost on its way to another
-    /// origin does not come back when a later redirect returns. `count` redirects were followed before.
+    /// `request` is the one that was answered, at `target`, and not an earlier one. Fields that were removed for
+    /// another origin therefore don't return if a later redirect leads back. `count` is the number of redirects
+    /// followed before.
     static func request(
         after request: URLRequest, to target: RequestTarget, answer head: HTTPResponseHead, count: Int
     ) throws(RedirectionError) -> URLRequest? {
@@ -33,16 +34,16 @@ enum Redirection {
         guard origin.scheme == .https || target.origin.scheme == .http else { throw .downgrade(HTTPExcerpt(location)) }
         let staysWithin = origin == target.origin
         if !staysWithin {
-            // Whoever was asked first would decide who else reads it.
+            // Otherwise the first server would decide who else receives the body.
             guard next.content == nil else { throw .bodyToOtherOrigin(HTTPExcerpt(origin.description)) }
             next.removeFields { field in credentialNames.contains { field.isNamed($0) } }
         }
         next.url = next.url.flatMap { url in
             var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
-            // A login in a Location is the server's word, and no credential.
+            // A login in a Location comes from the server and isn't used as a credential.
             components?.percentEncodedUser = staysWithin ? target.url.user() : nil
             components?.percentEncodedPassword = staysWithin ? target.url.password() : nil
-            // RFC 9110, section 10.2.2.
+            // The fragment is inherited (RFC 9110, section 10.2.2).
             if url.fragment() == nil { components?.percentEncodedFragment = target.url.fragment() }
             return components?.url
         }
@@ -52,13 +53,13 @@ enum Redirection {
 
     private static let credentialNames = ["Authorization", "Cookie", "Proxy-Authorization"]
 
-    /// Fields that say something about a body (RFC 9110, section 15.4, where methods change).
+    /// Returns whether a field describes a body (RFC 9110, section 15.4, on changing the method).
     private static func describesContent(_ field: HTTPField) -> Bool {
         HTTPField.foldedName(field.name).hasPrefix("content-") || field.isNamed("Digest")
             || field.isNamed("Last-Modified")
     }
 
-    /// The one Location; nil when there is none, or an empty one.
+    /// Returns the value of Location, or nil if it is missing or empty. Throws if several fields differ.
     private static func location(in head: HTTPResponseHead) throws(RedirectionError) -> String? {
         let values = head.fields.filter { $0.isNamed("Location") }.map(\.value)
         guard let location = values.first else { return nil }
@@ -66,8 +67,8 @@ enum Redirection {
         guard values.allSatisfy({ $0.utf8.elementsEqual(location.utf8) }) else {
             throw .differingLocations(values.count)
         }
-        // Some readers take a backslash for a slash, and a tab for nothing. Spaces and letters beyond ASCII have one
-        // reading: they are percent-encoded.
+        // Some parsers treat a backslash as a slash, and ignore a tab. Spaces and letters beyond ASCII have only one
+        // interpretation and are percent-encoded.
         guard location.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }) else {
             throw .malformedLocation(HTTPExcerpt(location))
         }
@@ -85,22 +86,22 @@ enum Redirection {
     }
 }
 
-/// Why a redirect is not followed.
+/// The reason why a redirect isn't followed.
 enum RedirectionError: Error, Hashable {
-    /// More in a row than this.
+    /// More than this many redirects in a row.
     case tooMany(limit: Int)
-    /// From `https` to `http`.
+    /// A redirect from `https` to `http`.
     case downgrade(HTTPExcerpt)
     case unsupportedScheme(HTTPExcerpt)
     case malformedLocation(HTTPExcerpt)
-    /// More bytes than this.
+    /// A Location with more than this many bytes.
     case longLocation(limit: Int)
-    /// This many Location fields, and not all the same.
+    /// This many Location fields, which aren't all the same.
     case differingLocations(Int)
-    /// The request's body would go to another server than the one it was meant for.
+    /// The request's body would go to another server than the intended one.
     case bodyToOtherOrigin(HTTPExcerpt)
 
-    /// The code of the `URLError` that the request ends with.
+    /// The code of the `URLError` that ends the request.
     var code: URLError.Code {
         switch self {
         case .tooMany: .httpTooManyRedirects

@@ -1,12 +1,12 @@
-/// What a request sends.
+/// The body of a request.
 enum RequestBody: Hashable, Sendable {
     case data(Data)
-    /// A file, opened when it is sent, each time.
+    /// A file, opened each time it is sent.
     case file(URL)
-    /// A stream, which can be sent once; nil when the delegate is to be asked for the first one too.
+    /// A stream, which can be sent once. Nil means that the delegate is asked for the first stream too.
     case stream(BodyStream?)
 
-    /// The most that is sent with the header, and that is taken at a time, in bytes.
+    /// The most bytes that are sent along with the header, and that are read at a time.
     static let part = 64 * 1024
 
     var data: Data? { if case .data(let data) = self { data } else { nil } }
@@ -14,7 +14,7 @@ enum RequestBody: Hashable, Sendable {
     var isStream: Bool { if case .stream = self { true } else { false } }
 }
 
-/// Brings a body piece by piece. One for each time that it is sent.
+/// A reader that returns a body in parts. Each sending of a body uses its own reader.
 final class RequestBodyReader: Sendable {
     private enum Source: Sendable {
         case data(Data)
@@ -22,7 +22,7 @@ final class RequestBodyReader: Sendable {
         case stream(BodyStream)
     }
 
-    /// Bytes in all; nil when that shows at the end.
+    /// The number of bytes in total, or nil if it isn't known before the end.
     let length: Int?
     private let source: Source
     private let position = Locked(0)
@@ -36,7 +36,7 @@ final class RequestBodyReader: Sendable {
         (source, length, path) = (.stream(stream), nil, "")
     }
 
-    /// Opens a file, which blocks like its file system. What is no regular file has no length to announce.
+    /// Opens a file, which can block. Only regular files are accepted, since others have no length to announce.
     init(file url: URL) throws(RequestBodyError) {
         path = url.path
         guard url.isFileURL,
@@ -50,7 +50,7 @@ final class RequestBodyReader: Sendable {
 
     deinit { if case .file(let handle) = source { try? handle.close() } }
 
-    /// The next bytes; none at the end. A file that changes its length meanwhile is an error.
+    /// Returns the next bytes, empty at the end. Throws if the file becomes shorter while it is read.
     func next() async throws -> [UInt8] {
         switch source {
         case .data(let data):
@@ -81,7 +81,7 @@ final class RequestBodyReader: Sendable {
     }
 }
 
-/// Why a request's body cannot be sent.
+/// The reason why a request's body can't be sent.
 enum RequestBodyError: Error, Hashable {
     case noFile(String)
     case unreadable(String)
@@ -91,7 +91,7 @@ enum RequestBodyError: Error, Hashable {
     case stream
     /// The stream had been opened before.
     case used
-    /// The body is wanted, or wanted again, and the delegate has no stream for it.
+    /// The body has to be sent, or sent again, and the delegate has no stream for it.
     case noStream
 
     var code: URLError.Code {

@@ -3,34 +3,34 @@ import HTTPMessages
 
 /// A request for a URL.
 ///
-/// Whatever it holds is checked when it is sent; a request that cannot be sent as it stands is a `URLError` that says
-/// what to change. There is no `cachePolicy` and no `httpShouldHandleCookies`: this client keeps neither a cache nor
+/// A request is checked when it is sent. If it can't be sent unchanged, the task fails with a `URLError` that says what
+/// to change. There is no `cachePolicy` and no `httpShouldHandleCookies`, because this client keeps neither a cache nor
 /// cookies.
 public struct URLRequest: Sendable, Hashable {
-    /// What is requested, over `https` or `http`.
+    /// The URL to request, over `https` or `http`, or over FTP (`ftp`, `ftps`, `ftpes`).
     public var url: URL?
-    /// What is sent, whatever it comes from.
+    /// The body to send, from any source.
     var content: RequestBody?
 
     private var method = "GET"
     private(set) var fields: [HTTPField] = []
     private(set) var ownTimeoutInterval: TimeInterval?
 
-    /// A GET of this URL.
+    /// Creates a GET request for a URL.
     public init(url: URL) {
         self.url = url
     }
 
-    /// A GET of this URL that waits this many seconds; see ``timeoutInterval``.
+    /// Creates a GET request for a URL with a time limit in seconds. See ``timeoutInterval``.
     public init(url: URL, timeoutInterval: TimeInterval) {
         self.url = url
         ownTimeoutInterval = timeoutInterval
     }
 
-    /// Any method; setting nil sets `GET`.
+    /// The HTTP method. Any method is allowed, and nil sets `GET`.
     ///
-    /// The case of a method counts (RFC 9110, section 9.1). As on Apple's systems the commonest are put into capitals:
-    /// GET, HEAD, POST, PUT, DELETE and CONNECT.
+    /// Methods are case-sensitive (RFC 9110, section 9.1). As on Apple's platforms, the most common ones are converted
+    /// to upper case: GET, HEAD, POST, PUT, DELETE and CONNECT.
     public var httpMethod: String? {
         get { method }
         set {
@@ -40,31 +40,32 @@ public struct URLRequest: Sendable, Hashable {
         }
     }
 
-    /// The body; nil for none, and for one that comes from a stream. One takes the place of the other.
+    /// The body. Nil if there is none or if it is a stream. Setting it replaces a stream.
     public var httpBody: Data? {
         get { content?.data }
         set { content = newValue.map { .data($0) } }
     }
 
-    /// The body as a stream that has not been opened; nil for none. It is the request's from then on, and can be sent
-    /// once: a delegate is asked for another (``URLSessionTaskDelegate/urlSession(_:needNewBodyStreamForTask:)``).
+    /// The body as an unopened stream, or nil. The request takes ownership of the stream, which can be sent once. For
+    /// another attempt the delegate is asked for a new one
+    /// (``URLSessionTaskDelegate/urlSession(_:needNewBodyStreamForTask:)``).
     public var httpBodyStream: InputStream? {
         get { if case .stream(let body?) = content { body.stream } else { nil } }
         set { content = newValue.map { .stream(BodyStream($0)) } }
     }
 
-    /// Seconds without progress after which the request fails; 60 unless set.
+    /// The number of seconds without progress after which the request fails, 60 by default.
     ///
-    /// Where it is set it takes the place of ``URLSessionConfiguration/timeoutIntervalForRequest``.
+    /// If set, it replaces ``URLSessionConfiguration/timeoutIntervalForRequest``.
     public var timeoutInterval: TimeInterval {
         get { ownTimeoutInterval ?? 60 }
         set { ownTimeoutInterval = newValue }
     }
 
-    /// All header fields of the request; nil when there is none.
+    /// All header fields of the request, or nil if there are none.
     ///
-    /// `Host`, `Connection`, `Content-Length` and the other fields that follow from the request and the connection are
-    /// written by the client. A request that holds one is refused when it is sent.
+    /// The client itself writes `Host`, `Connection`, `Content-Length` and the other fields that follow from the
+    /// request and the connection. A request that contains one of them is refused when it is sent.
     public var allHTTPHeaderFields: [String: String]? {
         get { fields.isEmpty ? nil : Dictionary(fields.map { ($0.name, $0.value) }) { $1 } }
         set {
@@ -75,31 +76,32 @@ public struct URLRequest: Sendable, Hashable {
         }
     }
 
-    /// The value of a field, whatever the case of its name; nil when it is not there.
+    /// Returns the value of a field, ignoring the case of its name, or nil if it isn't set.
     public func value(forHTTPHeaderField field: String) -> String? {
         fields.value(named: field)
     }
 
-    /// Sets a field in place of one with this name, or removes it when `value` is nil.
+    /// Sets a field and replaces any with the same name. Removes the field if `value` is nil.
     public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
         fields.removeAll { $0.isNamed(field) }
         if let value { fields.append(HTTPField(name: field, value: value)) }
     }
 
-    /// Adds a value to a field, behind a comma when the field is there already (RFC 9110, section 5.3).
+    /// Adds a value to a field. If the field is already set, the value is appended after a comma (RFC 9110, section
+    /// 5.3).
     public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {
         let values = [self.value(forHTTPHeaderField: field), value].compactMap(\.self)
         setValue(values.joined(separator: ","), forHTTPHeaderField: field)
     }
 
-    /// The same with this body, or without one.
+    /// Returns the request with this body, or with none.
     func with(body: RequestBody?) -> URLRequest {
         var request = self
         request.content = body
         return request
     }
 
-    /// The same with fields that it does not set itself.
+    /// Returns the request with additional fields, except those that it already sets.
     func adding(_ fields: [HTTPField]?) -> URLRequest {
         guard let fields else { return self }
         var request = self
@@ -107,23 +109,23 @@ public struct URLRequest: Sendable, Hashable {
         return request
     }
 
-    /// Removes the fields that `isUnwanted` picks.
+    /// Removes the fields for which `isUnwanted` returns true.
     mutating func removeFields(where isUnwanted: (HTTPField) -> Bool) {
         fields.removeAll(where: isUnwanted)
     }
 }
 
 extension URLRequest: CustomStringConvertible, CustomReflectable {
-    /// Method, scheme, host and path; what may be secret stays out of logs: user, query, header fields and body.
+    /// The method, scheme, host and path. The user, query, header fields and body may be secret and are left out.
     public var description: String {
         visibleText("\(method) \(url?.withoutSecrets ?? "no URL")")
     }
 
-    /// Shows what ``description`` does and no more, `dump` included.
+    /// A mirror without children, so that `dump` prints no more than ``description``.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension URL {
-    /// Scheme, host and path; nil without a host.
+    /// The scheme, host and path, or nil without a host.
     var withoutSecrets: String? { host.map { "\(scheme ?? "")://\($0)\(path)" } }
 }

@@ -1,7 +1,7 @@
 import HTTPMessages
 
-/// What a server answered, without the body.
-// @unchecked because a class with a subclass cannot be checked. It holds since every stored property, here and in the
+/// A server's response without its body.
+// @unchecked because a class with a subclass can't be checked. It is safe since every stored property, here and in the
 // subclass, is a `let` of a Sendable type.
 public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
     /// The URL that was requested.
@@ -11,7 +11,7 @@ public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomRe
     private let ownContentLength: Int64
     private let ownTextEncodingName: String?
 
-    /// A response made by hand; -1 as the length says that it is not known.
+    /// Creates a response by hand. A length of -1 means unknown.
     public init(url: URL, mimeType: String?, expectedContentLength length: Int, textEncodingName name: String?) {
         self.url = url
         ownMIMEType = mimeType
@@ -19,36 +19,35 @@ public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomRe
         ownTextEncodingName = name
     }
 
-    /// The media type, without parameters; nil when the server states none. Nothing is guessed from the bytes.
+    /// The media type without parameters, or nil if the server sends none. It is never guessed from the body.
     public var mimeType: String? { ownMIMEType }
 
-    /// Bytes of the body as the server states them, or -1 (`NSURLResponseUnknownLength`).
+    /// The body's length in bytes according to the server, or -1 (`NSURLResponseUnknownLength`).
     public var expectedContentLength: Int64 { ownContentLength }
 
-    /// The character set of the body as the server states it, like `utf-8`; nil when it does not.
+    /// The body's character set according to the server, such as `utf-8`, or nil.
     public var textEncodingName: String? { ownTextEncodingName }
 
-    /// A name for a file that is to hold the body, never one with a slash: the last part of the URL's path, or
-    /// `Unknown`.
+    /// A file name for the body, never with a slash: the last component of the URL's path, or `Unknown`.
     public var suggestedFilename: String? {
         url.flatMap { fileName($0.lastPathComponent) } ?? "Unknown"
     }
 
-    /// Scheme, host and path of the URL; what may be secret stays out of logs: user, query and header fields.
+    /// The scheme, host and path of the URL. The user, query and header fields may be secret and are left out.
     public var description: String { visibleText(url?.withoutSecrets ?? "no URL") }
 
-    /// Shows what ``description`` does and no more, `dump` included.
+    /// A mirror without children, so that `dump` prints no more than ``description``.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// An answer over HTTP: its status code and header fields.
+/// An HTTP response: its status code and header fields.
 public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
-    /// 200 or more; interim responses do not show.
+    /// The status code. The server's is always 200 or more, since interim responses aren't reported.
     public let statusCode: Int
 
     private let fields: [HTTPField]
 
-    /// A response made by hand, for a program's own tests; never nil. `httpVersion` changes nothing.
+    /// Creates a response by hand, for use in tests. Never returns nil. `httpVersion` has no effect.
     public convenience init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
         let fields = (headerFields ?? [:]).sorted { $0.key < $1.key }.map { HTTPField(name: $0.key, value: $0.value) }
         self.init(url: url, statusCode: statusCode, fields: fields)
@@ -60,8 +59,8 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
-    /// All header fields: `String` to `String`, a name as the server wrote it first, repeats joined by a comma and a
-    /// space (RFC 9110, section 5.3).
+    /// All header fields, as a dictionary from `String` to `String`. A name is spelled as in its first occurrence.
+    /// Values of repeated fields are joined by a comma and a space (RFC 9110, section 5.3).
     public var allHeaderFields: [AnyHashable: Any] {
         var names: [String: String] = [:]
         var values: [AnyHashable: String] = [:]
@@ -77,29 +76,29 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
         return values
     }
 
-    /// The value of a field, whatever the case of its name; nil when it is not there.
+    /// Returns the value of a field, ignoring the case of its name, or nil if it isn't present.
     public func value(forHTTPHeaderField field: String) -> String? {
         fields.value(named: field)
     }
 
-    /// The media type in small letters, without parameters; nil when the server states none.
+    /// The media type in lower case without parameters, or nil if the server sends none.
     public override var mimeType: String? {
         let type = contentType?.value.prefix { $0 != "," }.trimmingCharacters(in: .whitespaces).lowercased()
         return type == "" ? nil : type
     }
 
-    /// What Content-Length says, or -1 (`NSURLResponseUnknownLength`).
+    /// The value of Content-Length, or -1 (`NSURLResponseUnknownLength`).
     public override var expectedContentLength: Int64 {
         fields.value(named: "Content-Length").flatMap { Int64($0) } ?? -1
     }
 
-    /// The `charset` of Content-Type in small letters, or nil.
+    /// The `charset` of Content-Type in lower case, or nil.
     public override var textEncodingName: String? {
         contentType?["charset"]?.lowercased()
     }
 
-    /// A name for a file that is to hold the body, never one with a slash: what Content-Disposition says, else the last
-    /// part of the URL's path, else `Unknown`.
+    /// A file name for the body, never with a slash: the name in Content-Disposition, else the last component of the
+    /// URL's path, else `Unknown`.
     public override var suggestedFilename: String? {
         let stated = fields.value(named: "Content-Disposition").flatMap { HTTPParameters($0)["filename"] }
         return stated.flatMap(fileName) ?? super.suggestedFilename
@@ -109,10 +108,10 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
         fields.value(named: "Content-Type").map { HTTPParameters($0) }
     }
 
-    /// Status code, scheme, host and path; what may be secret stays out of logs: user, query and header fields.
+    /// The status code, scheme, host and path. The user, query and header fields may be secret and are left out.
     public override var description: String { "\(statusCode) \(super.description)" }
 
-    /// What a status code means, in small letters and in English: `not found`.
+    /// Returns the meaning of a status code, in English and in lower case, such as `not found`.
     public class func localizedString(forStatusCode statusCode: Int) -> String {
         if let meaning = statusMeanings[statusCode] { return meaning }
         return switch statusCode {
@@ -125,7 +124,8 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 }
 
-/// `text` as the name of one file: without control characters, its folders joined by `_`; nil when nothing is left.
+/// Returns `text` as the name of one file, without control characters and with slashes replaced by `_`. Returns nil if
+/// nothing usable is left.
 private func fileName(_ text: String) -> String? {
     let visible = String(
         String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }))
@@ -133,7 +133,7 @@ private func fileName(_ text: String) -> String? {
     return ["", ".", ".."].contains(name) ? nil : name
 }
 
-/// The meanings of RFC 9110, section 15, and those registered since.
+/// The meanings of the status codes in RFC 9110, section 15, and of those registered since.
 private let statusMeanings = [
     100: "continue", 101: "switching protocols", 102: "processing", 103: "early hints",
     200: "no error", 201: "created", 202: "accepted", 203: "non-authoritative information", 204: "no content",

@@ -1,6 +1,7 @@
-/// MD4 (RFC 1320), 16 bytes: what an NT password is kept as, and nothing rests on its strength.
+/// Returns the MD4 digest (RFC 1320), 16 bytes. NTLM derives its key from the MD4 digest of the password. No security
+/// depends on MD4's strength.
 ///
-/// OpenSSL 3 has it in its legacy provider alone, which is not loaded.
+/// OpenSSL 3 has MD4 only in its legacy provider, which isn't loaded.
 func md4(_ message: [UInt8]) -> [UInt8] {
     var padded = message + [0x80]
     padded += [UInt8](repeating: 0, count: (120 - padded.count % 64) % 64)
@@ -12,7 +13,7 @@ func md4(_ message: [UInt8]) -> [UInt8] {
     return [state.0, state.1, state.2, state.3].flatMap { littleEndian($0) }
 }
 
-/// One block of 64 bytes: three rounds of sixteen steps (section 3.4).
+/// Processes one block of 64 bytes: three rounds of sixteen steps (section 3.4).
 private func mix(_ block: ArraySlice<UInt8>, into state: inout (UInt32, UInt32, UInt32, UInt32)) {
     let words = (0..<16).map { word in
         (0..<4).reduce(UInt32(0)) { $0 | UInt32(block[block.startIndex + word * 4 + $1]) << UInt32($1 * 8) }
@@ -31,7 +32,7 @@ private func mix(_ block: ArraySlice<UInt8>, into state: inout (UInt32, UInt32, 
     state = (state.0 &+ a, state.1 &+ b, state.2 &+ c, state.3 &+ d)
 }
 
-/// The bytes of a number, least first.
+/// Returns the bytes of a number, least significant first.
 func littleEndian<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
     (0..<Number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
 }

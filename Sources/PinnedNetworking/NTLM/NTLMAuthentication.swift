@@ -1,16 +1,17 @@
 import CertificateTrust
 
-/// AUTHENTICATE_MESSAGE with an NTLMv2 response (MS-NLMP, sections 2.2.1.3 and 3.3.2). There is no other kind: neither
-/// LM nor NTLMv1 is ever sent, whatever the server asks for.
+/// An AUTHENTICATE_MESSAGE with an NTLMv2 response (MS-NLMP, sections 2.2.1.3 and 3.3.2). LM and NTLMv1 responses are
+/// never sent, even if the server asks for them.
 struct NTLMAuthentication: Sendable {
     let user: NTLMUser
     let password: String
-    /// What the server is known as, `HTTP/www.example.org`.
+    /// The server's service name, such as `HTTP/www.example.org`.
     let targetName: String
-    /// The digest of the TLS server's certificate (RFC 5929, section 4.1); nil without TLS.
+    /// The digest of the TLS server's certificate (RFC 5929, section 4.1), or nil without TLS.
     let serverEndPoint: [UInt8]?
 
-    /// The answer to a challenge. `time` is in units of 100 ns since 1601, and used when the server says none.
+    /// Returns the answer to a challenge. `time` is in units of 100 ns since 1601, and is used if the server sends
+    /// none.
     func message(
         answering challenge: NTLMChallenge, clientChallenge: [UInt8], time: UInt64
     ) throws(NTLMError) -> [UInt8] {
@@ -20,7 +21,7 @@ struct NTLMAuthentication: Sendable {
         }
         let hasMIC = challenge.timestamp != nil
         if hasMIC {
-            // That there is a MIC, so that nobody takes it off.
+            // Announces the MIC, so that an attacker can't remove it.
             attributes.append(NTLMAttribute(kind: .flags, value: [2, 0, 0, 0]))
         }
         attributes.append(NTLMAttribute(kind: .channelBindings, value: try channelBindings()))
@@ -34,26 +35,27 @@ struct NTLMAuthentication: Sendable {
                 challenge.flags.contains(.unicode) ? [.client, .targetInfo] : [.client, .targetInfo, .oem]),
             response: proof + proven, user: user)
         guard hasMIC else { return message }
-        // Without an exchange of keys, the session's base key is the exported one (sections 3.3.2 and 3.1.5.1.2).
+        // Without a key exchange, the session's base key is also the exported key (sections 3.3.2 and 3.1.5.1.2).
         let sessionKey = try Self.hmac(proof, key: key)
         let mic = try Self.hmac(NTLMMessage.negotiate + challenge.bytes + message, key: sessionKey)
         message.replaceSubrange(NTLMMessage.micRange, with: mic)
         return message
     }
 
-    /// NTOWFv2: what a user's password is worth in one domain.
+    /// Returns NTOWFv2, the key derived from the password, the user and the domain.
     func responseKey() throws(NTLMError) -> [UInt8] {
         try Self.hmac(
             Self.utf16(user.name.simplyUppercased + user.domain), key: md4(Self.utf16(password)))
     }
 
-    /// NTLMv2_CLIENT_CHALLENGE (section 2.2.2.7), with the four zeros that follow it in what is proven.
+    /// Returns NTLMv2_CLIENT_CHALLENGE (section 2.2.2.7), followed by four zeros, which the proof also covers.
     static func proven(time: [UInt8], clientChallenge: [UInt8], targetInfo: [UInt8]) -> [UInt8] {
         let zeros = [UInt8](repeating: 0, count: 4)
         return [1, 1, 0, 0] + zeros + time + clientChallenge + zeros + targetInfo + zeros
     }
 
-    /// MD5 of the channel's `gss_channel_bindings_struct` (RFC 2744, section 3.11), zeros without a channel.
+    /// Returns the MD5 digest of the channel's `gss_channel_bindings_struct` (RFC 2744, section 3.11), or zeros without
+    /// TLS.
     private func channelBindings() throws(NTLMError) -> [UInt8] {
         guard let serverEndPoint else { return [UInt8](repeating: 0, count: 16) }
         let data = Array("tls-server-end-point:".utf8) + serverEndPoint
@@ -69,7 +71,7 @@ struct NTLMAuthentication: Sendable {
         guard isUnicode || (user.domain + user.name).utf8.allSatisfy({ $0 < 0x80 }) else { throw .notASCII }
         let domain = isUnicode ? utf16(user.domain) : Array(user.domain.utf8)
         let name = isUnicode ? utf16(user.name) : Array(user.name.utf8)
-        // LM's is 24 zeros, as section 3.3.2 wants it beside a timestamp, and here always.
+        // The LM response is always 24 zeros. Section 3.3.2 requires this if there is a timestamp.
         let payloads = [[UInt8](repeating: 0, count: 24), response, domain, name, [], []]
         var header = NTLMMessage.signature + littleEndian(UInt32(3))
         var payload: [UInt8] = []
@@ -80,7 +82,7 @@ struct NTLMAuthentication: Sendable {
             payload += part
         }
         header += littleEndian(flags.rawValue)
-        // The version, which nobody asked for, and room for the MIC.
+        // The version, which wasn't negotiated, and room for the MIC.
         header += [UInt8](repeating: 0, count: NTLMMessage.authenticateHeaderCount - header.count)
         return header + payload
     }
@@ -93,7 +95,7 @@ struct NTLMAuthentication: Sendable {
     static func utf16(_ text: String) -> [UInt8] { text.utf16.flatMap { littleEndian($0) } }
 }
 
-/// A user as NTLM names one: `DOMAIN\user`, or `user@domain` whole and without a domain, which the server takes apart.
+/// A user in NTLM's form: `DOMAIN\user`, or `user@domain` as a whole without a domain, which the server splits.
 struct NTLMUser: Sendable, Hashable {
     let domain: String
     let name: String
@@ -113,7 +115,8 @@ struct NTLMUser: Sendable, Hashable {
 }
 
 extension String {
-    /// Capitals character by character, as Windows makes them: a sharp s stays one character, and so itself.
+    /// The string in upper case, mapped one character at a time as Windows does. A sharp s stays unchanged, because its
+    /// capital form has two characters.
     fileprivate var simplyUppercased: String {
         var text = String.UnicodeScalarView()
         for scalar in unicodeScalars {

@@ -2,12 +2,12 @@
 enum NTLMMessage {
     static let signature: [UInt8] = Array("NTLMSSP".utf8) + [0]
 
-    /// What both sides can do (section 2.2.2.5).
+    /// The capabilities of both sides (section 2.2.2.5).
     struct Flags: OptionSet, Sendable, Hashable {
         let rawValue: UInt32
 
         static let unicode = Flags(rawValue: 0x0000_0001)
-        /// Names in the server's own 8-bit characters: of ours, ASCII alone.
+        /// Names in the server's 8-bit character set. The client sends only ASCII in it.
         static let oem = Flags(rawValue: 0x0000_0002)
         static let requestTarget = Flags(rawValue: 0x0000_0004)
         static let ntlm = Flags(rawValue: 0x0000_0200)
@@ -15,31 +15,32 @@ enum NTLMMessage {
         static let extendedSessionSecurity = Flags(rawValue: 0x0008_0000)
         static let targetInfo = Flags(rawValue: 0x0080_0000)
 
-        /// What this client does. No keys are exchanged and nothing is signed or sealed: TLS does that.
+        /// The client's capabilities. No keys are exchanged and nothing is signed or encrypted, because TLS does that.
         static let client: Flags = [.unicode, .requestTarget, .ntlm, .alwaysSign, .extendedSessionSecurity]
     }
 
-    /// NEGOTIATE_MESSAGE, without a domain or a workstation: who the user is follows when the server has answered.
+    /// NEGOTIATE_MESSAGE, without a domain or a workstation. The user is sent after the server's answer.
     static let negotiate: [UInt8] =
         signature + littleEndian(UInt32(1)) + littleEndian(Flags.client.rawValue) + [UInt8](repeating: 0, count: 16)
 
-    /// The places of domain, user and responses in AUTHENTICATE_MESSAGE: behind 88 bytes, the MIC among them.
+    /// The size of AUTHENTICATE_MESSAGE up to its payload (domain, user and responses), including the MIC.
     static let authenticateHeaderCount = 88
-    /// Where the MIC stands in it.
+    /// The position of the MIC in AUTHENTICATE_MESSAGE.
     static let micRange = 72..<88
 }
 
-/// CHALLENGE_MESSAGE (MS-NLMP, section 2.2.1.2): read without a step outside of it (CVE-2018-16890, CVE-2019-3822).
+/// A CHALLENGE_MESSAGE (MS-NLMP, section 2.2.1.2), parsed without reading beyond its end (CVE-2018-16890,
+/// CVE-2019-3822).
 struct NTLMChallenge: Sendable, Hashable {
     let flags: NTLMMessage.Flags
-    /// 8 bytes.
+    /// The server's challenge, 8 bytes.
     let serverChallenge: [UInt8]
-    /// In the server's order, without the end.
+    /// The attributes in the server's order, without the end marker.
     let targetInfo: [NTLMAttribute]
-    /// The message as it came, which the MIC covers.
+    /// The message as received, which the MIC covers.
     let bytes: [UInt8]
 
-    /// A message is never longer, nor is anything in it.
+    /// The largest message. No part of it can be larger either.
     static let sizeLimit = 32 * 1024
     static let attributeLimit = 64
 
@@ -64,16 +65,16 @@ struct NTLMChallenge: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// The server's time, 8 bytes; nil for a server that says none (Windows before Vista).
+    /// The server's time, 8 bytes, or nil if the server sends none (Windows before Vista).
     var timestamp: [UInt8]? { targetInfo.first { $0.kind == .timestamp && $0.value.count == 8 }?.value }
 
-    /// The little-endian number of up to four bytes; the caller has looked that they are there.
+    /// Returns a little-endian number of up to four bytes. The caller has checked that they exist.
     private static func number(_ bytes: [UInt8], at start: Int, count: Int) -> UInt32 {
         bytes[start..<start + count].reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 }
 
-/// An AV_PAIR (MS-NLMP, section 2.2.2.1): something that the server or the client says of itself.
+/// An AV_PAIR (MS-NLMP, section 2.2.2.1): an attribute of the server or the client.
 struct NTLMAttribute: Sendable, Hashable {
     struct Kind: RawRepresentable, Sendable, Hashable {
         let rawValue: UInt16
@@ -90,10 +91,10 @@ struct NTLMAttribute: Sendable, Hashable {
 
     var bytes: [UInt8] { littleEndian(kind.rawValue) + littleEndian(UInt16(truncatingIfNeeded: value.count)) + value }
 
-    /// The end of a list.
+    /// The end marker of a list.
     static let end = NTLMAttribute(kind: .end, value: [])
 
-    /// A list with its end; what stands behind that is nothing.
+    /// Parses a list up to its end marker. Bytes after the end marker are ignored.
     static func list(_ bytes: ArraySlice<UInt8>) throws(NTLMError) -> [NTLMAttribute] {
         var rest = bytes
         var list: [NTLMAttribute] = []
@@ -113,14 +114,14 @@ struct NTLMAttribute: Sendable, Hashable {
     }
 }
 
-/// Why a login by NTLM does not go on.
+/// An error in an NTLM login.
 enum NTLMError: Error, Hashable {
     case malformedChallenge(String)
-    /// User, domain, password or target name are too long for the message's 16-bit lengths.
+    /// The user, domain, password or target name is too long for the message's 16-bit lengths.
     case tooLong
-    /// The server reads ASCII alone, and the user or domain has other characters.
+    /// The server supports only ASCII, and the user or domain has other characters.
     case notASCII
-    /// OpenSSL's configuration offers no MD5.
+    /// OpenSSL's configuration doesn't offer MD5.
     case noDigest
 }
 

@@ -1,23 +1,26 @@
 import CertificateTrust
 import TLSTransport
 
-/// Keeps reports of pin failures in a directory and sends them from there, beside the requests that failed.
+/// A spool that keeps reports of pin failures in a directory and sends them independently of the failed requests.
 ///
-/// Set it as ``URLSessionConfiguration/pinReportSink``. A rule's `reports` say where to. Of one host, chain and day there
-/// is one report, whatever fails how often; at most ``limit`` wait, each of at most 64 KiB. They go by POST, over a
-/// session of their own: to `https` with a chain that verifies, never to an address, to a name of this machine or to a
-/// host that the rule reaches, never under the policy that they report on, without logins, and redirects are not
-/// followed. What cannot be delivered is tried five times, over a day. See <doc:PinFailureReports>.
+/// Set it as ``URLSessionConfiguration/pinReportSink``. The `reports` of a rule list the collectors. There is one
+/// report for each host, port, chain and day, no matter how often a connection fails. At most ``limit`` reports wait,
+/// each of at most 64 KiB.
+///
+/// Reports are sent by POST in a separate session without logins. They go only to `https` collectors with a chain that
+/// verifies. A collector can't be an IP address, a local name or a host that the rule covers. The policy that the
+/// report is about isn't applied, and redirects aren't followed. A report is tried up to five times within about ten
+/// hours. See <doc:PinFailureReports>.
 public final class PinReportSpool: PinReportSink {
-    /// What is sent.
+    /// The format of the reports.
     public enum Format: Sendable {
-        /// The JSON of RFC 7469, section 3.
+        /// The JSON format of RFC 7469, section 3.
         case rfc7469
-        /// The JSON that TrustKit's collectors read.
+        /// The JSON format that TrustKit's collectors accept.
         case trustKit(ReportingApp)
     }
 
-    /// Reports that wait at the most; what comes beyond is dropped.
+    /// The most reports that wait. Further ones are dropped.
     public static let limit = 100
 
     private let format: Format
@@ -27,17 +30,18 @@ public final class PinReportSpool: PinReportSink {
     private let state: Locked<State>
 
     private struct State: Sendable {
-        /// The reports of today, sent or not.
+        /// The names of known reports, sent or not. Those of earlier days may be missing.
         var known: Set<String> = []
-        /// What is not in the folder yet.
+        /// Reports that aren't in the directory yet.
         var new: [QueuedReport] = []
         var worker: Task<Void, Never>?
     }
 
-    /// A spool in this directory, which is made where it is missing, and must be this user's alone.
+    /// Creates a spool in this directory, which is created if missing. Only this user may have access to it.
     ///
-    /// `configuration` is that of the session which delivers: its trust store, its proxies and time limits count. Its
-    /// pins, storage, header fields, observer and report sink do not.
+    /// `configuration` is for the session that delivers the reports. Its trust store, proxies and time limits apply,
+    /// with at most 30 seconds for a request and 60 for a delivery. Its pins, credential storage, header fields,
+    /// observer and report sink are ignored.
     public init(
         directory: URL, format: Format = .rfc7469, configuration: URLSessionConfiguration = .ephemeral
     ) throws {
@@ -60,7 +64,7 @@ public final class PinReportSpool: PinReportSink {
 
     deinit { state.withLock { $0.worker }?.cancel() }
 
-    /// Notes a report, and returns before anything is written or sent.
+    /// Accepts a report, and returns before anything is written or sent.
     public func take(_ report: PinFailureReport) {
         guard let collector = report.rule.reports.first(where: { Self.isReportable($0, report) }) else { return }
         let day = report.time.day
@@ -68,7 +72,7 @@ public final class PinReportSpool: PinReportSink {
         guard let key = digest("SHA256", of: Array("\(report.host) \(report.port) ".utf8) + chain) else { return }
         let name = "\(day)-" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         let isNew = state.withLock { state in
-            // Bounded, whatever hosts and chains there are: of days that are over nothing has to be known.
+            // Keeps the set bounded for any number of hosts and chains. Names from earlier days aren't needed.
             if state.known.count >= 10 * Self.limit {
                 state.known = state.known.filter { $0.hasPrefix(day) }
             }
@@ -86,13 +90,14 @@ public final class PinReportSpool: PinReportSink {
         if isNew { wake() }
     }
 
-    /// Whether a report may go there.
+    /// Returns whether a report may be sent to this URL.
     static func isReportable(_ url: URL, _ report: PinFailureReport) -> Bool {
         isReportable(
             url, host: report.host, noted: report.rule.host, includesSubdomains: report.rule.includesSubdomains)
     }
 
-    /// The same by what a report says: the host, that of its rule, and whether that means the names below it too.
+    /// Returns whether a report about a host may be sent to this URL. `noted` is the host of the rule, and
+    /// `includesSubdomains` is whether the rule also covers names below it.
     static func isReportable(_ url: URL, host failed: ServerName, noted: ServerName, includesSubdomains: Bool) -> Bool {
         guard url.scheme?.lowercased() == "https", url.user() == nil, url.password() == nil,
             let host = url.host(percentEncoded: false), let name = try? ServerName(host),
@@ -109,7 +114,7 @@ public final class PinReportSpool: PinReportSink {
         state.withLock { state in
             guard state.worker == nil else { return }
             state.worker = Task { [weak self] in
-                // One pass a time, so that the spool can go.
+                // One pass at a time, so that the spool can be released in between.
                 while let pause = await self?.pass(), !Task.isCancelled {
                     await Transport.shared.pause(for: pause)
                 }
@@ -117,7 +122,8 @@ public final class PinReportSpool: PinReportSink {
         }
     }
 
-    /// Writes what is new and sends what is due; how long to wait for the next time, nil when nothing waits.
+    /// Writes new reports and sends those that are due. Returns how long to wait until the next pass, or nil if no
+    /// report is waiting.
     private func pass() async -> Duration? {
         let new = state.withLock { state in
             defer { state.new = [] }
@@ -143,7 +149,7 @@ public final class PinReportSpool: PinReportSink {
         }
     }
 
-    /// Works on the directory, where other processes, and slow disks, keep nobody else waiting.
+    /// Runs `body` on the spool's own queue, so that a slow disk or another process blocks no other work.
     @discardableResult
     private func onDisk<Value: Sendable>(_ body: @escaping @Sendable (ReportFolder) -> Value) async -> Value? {
         let folder = folder
@@ -155,18 +161,18 @@ public final class PinReportSpool: PinReportSink {
         request.httpMethod = "POST"
         request.httpBody = Data(report.body)
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        // The header is all that counts: a body is dropped with its connection, however long it would be.
+        // Only the header counts. The body is dropped with its connection, no matter how long it is.
         guard let (_, response) = try? await session.bytes(for: request) else { return false }
         return ((response as? HTTPURLResponse)?.statusCode).map { (200..<300).contains($0) } ?? false
     }
 }
 
 extension PinReportSpool: CustomReflectable {
-    /// Shows nothing.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Takes every redirect for the answer.
+/// A delegate that returns every redirect as the response.
 private final class NoRedirects: URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,

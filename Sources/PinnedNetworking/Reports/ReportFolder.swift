@@ -1,19 +1,20 @@
 import CertificatePinning
 import CertificateTrust
 
-/// A report that is to be sent.
+/// A report to be sent.
 struct QueuedReport: Sendable {
-    /// Its day, and what tells it from others of that day.
+    /// The file name: the report's day and a digest of its host, port and chain.
     let name: String
     let collector: URL
     let body: [UInt8]
-    /// When it is to be tried.
+    /// The time of the next attempt.
     var due: Date
     var attempts = 0
 
     static let attemptLimit = 5
 
-    /// When it is tried next, or nil when it has been tried enough: after 1, 8 and 64 minutes, then after 8 hours.
+    /// Returns the report with the time of its next attempt, after 1, 8, 64 and 512 minutes. Returns nil after the last
+    /// attempt.
     func postponed(at time: Date) -> QueuedReport? {
         guard attempts + 1 < Self.attemptLimit else { return nil }
         var later = self
@@ -23,13 +24,13 @@ struct QueuedReport: Sendable {
     }
 }
 
-/// The directory of a ``PinReportSpool``: a file for each report, an empty one for each that is settled until its day is
-/// over.
+/// The directory of a ``PinReportSpool``. It has a file for each report. The file of a finished report is empty and
+/// stays until its day is over.
 struct ReportFolder: Sendable {
     private let folder: PrivateFolder
-    /// A body, and the frame around it as JSON.
+    /// The largest file that is read, in bytes: a body and the JSON around it.
     private static let sizeLimit = 8 * PinFailureReport.bodyLimit
-    /// Names that are read at the most: others may have put some there.
+    /// The most file names that are read, since other programs may have put files there.
     private static let nameLimit = 10_000
 
     init(_ path: String) throws(CredentialStorageError) {
@@ -40,14 +41,14 @@ struct ReportFolder: Sendable {
         }
     }
 
-    /// Those of every report.
+    /// The file names of all reports.
     var names: [String] { ((try? folder.names(limit: Self.nameLimit)) ?? []).filter(Self.isName) }
 
     private static func isName(_ name: String) -> Bool {
         name.utf8.count == 75 && name.utf8.allSatisfy { "0123456789abcdef-".utf8.contains($0) }
     }
 
-    /// Adds reports that are not there, and removes what is settled and of another day.
+    /// Adds new reports, and removes finished reports from other days.
     func add(_ reports: [QueuedReport], limit: Int, today: String) {
         try? folder.change { () throws(PrivateFolderError) in
             let names = try folder.names(limit: Self.nameLimit).filter(Self.isName)
@@ -64,7 +65,7 @@ struct ReportFolder: Sendable {
         }
     }
 
-    /// The reports that are not settled, the earliest first.
+    /// Returns the unfinished reports, ordered by day.
     func waiting(limit: Int) -> [QueuedReport] {
         var reports: [QueuedReport] = []
         for name in names.sorted() where reports.count < limit {
@@ -74,14 +75,15 @@ struct ReportFolder: Sendable {
             if let report = QueuedReport(name: name, file: bytes) {
                 reports.append(report)
             } else {
-                // Nobody can send it, and it would take a place for ever.
+                // It can't be sent and would take up room forever.
                 try? folder.remove(name)
             }
         }
         return reports
     }
 
-    /// Settles a report that was taken, or that is not tried again; puts any other off.
+    /// Marks a report as finished if it was delivered or its attempts are used up. Otherwise schedules the next
+    /// attempt.
     func end(_ report: QueuedReport, isDelivered: Bool, at time: Date) {
         let later = isDelivered ? nil : report.postponed(at: time)
         try? folder.change { () throws(PrivateFolderError) in
@@ -99,8 +101,8 @@ extension QueuedReport {
         return Array(json.text.utf8)
     }
 
-    /// Reads a file of the directory; nil for what this type wouldn't have written. Where the report goes is checked
-    /// again: the file may come from another version, or be the work of somebody else.
+    /// Parses a file of the directory. Returns nil if this type wouldn't have written it. The collector is checked
+    /// again, because the file may come from another version or from an attacker.
     init?(name: String, file: [UInt8]) {
         let document = JSONCReader.read(file, dialect: .json)
         guard document.problems.isEmpty, let root = document.root, root["version"]?.integer == 1,
@@ -114,7 +116,7 @@ extension QueuedReport {
             due: Date(timeIntervalSince1970: Double(due)), attempts: attempts)
     }
 
-    /// Whether a body is a report, in either format, that may go to this collector.
+    /// Returns whether a body is a report, in either format, that may be sent to this collector.
     private static func isSendable(_ body: [UInt8], to collector: URL) -> Bool {
         let document = JSONCReader.read(body, dialect: .json)
         guard document.problems.isEmpty, let root = document.root,

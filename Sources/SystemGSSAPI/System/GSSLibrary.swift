@@ -1,10 +1,10 @@
 import CLinux
 import Glibc
 
-/// The system's GSSAPI library (RFC 2744), loaded when it is first needed (`dlopen`).
+/// The system's GSSAPI library (RFC 2744), loaded on first use (`dlopen`).
 ///
-/// Its functions may be called from any thread, and block while they speak with a key distribution centre.
-// Unchecked: pointers to functions of a library that is never unloaded.
+/// Its functions can be called from any thread. They block while they communicate with a key distribution center.
+// Unchecked Sendable: these are pointers to functions of a library that is never unloaded.
 @safe struct GSSLibrary: @unchecked Sendable {
     let importName: CLinux_gss_import_name
     let releaseName: CLinux_gss_release_name
@@ -17,7 +17,7 @@ import Glibc
     let releaseBuffer: CLinux_gss_release_buffer
     let displayStatus: CLinux_gss_display_status
 
-    /// MIT Kerberos, which the distributions call by this name.
+    /// The file name of MIT Kerberos in the Linux distributions.
     static let fileName = "libgssapi_krb5.so.2"
 
     static let system = Result<GSSLibrary, GSSError> { () throws(GSSError) in try GSSLibrary(fileName) }
@@ -43,15 +43,15 @@ import Glibc
     }
 }
 
-/// Why GSSAPI makes no login.
+/// An error in a GSSAPI login.
 package enum GSSError: Error, Sendable, Hashable {
-    /// The library is not installed, or lacks a function.
+    /// The library isn't installed, or lacks a function.
     case noLibrary(String)
-    /// There is no ticket, or none for the user and password; the library's words.
+    /// There is no ticket, or none for the user and password. The text is the library's.
     case noCredential(String)
-    /// The server's token is not taken, or the library cannot go on; its words.
+    /// The library rejected the server's token or can't continue. The text is the library's.
     case refused(String)
-    /// The context is done and was given more.
+    /// The login is complete or busy, and got another token.
     case unexpectedToken
 }
 

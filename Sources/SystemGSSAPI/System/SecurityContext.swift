@@ -1,15 +1,16 @@
 import CLinux
 import Synchronization
 
-/// One login by SPNEGO with Kerberos inside (RFC 4178, RFC 4559): tokens in, tokens out, until both sides know each
-/// other. Nothing is delegated to the server.
+/// One login by SPNEGO with Kerberos (RFC 4178, RFC 4559). Tokens are exchanged until both sides have authenticated.
+/// Nothing is delegated to the server.
 ///
-/// Every call may block for as long as a key distribution centre takes. One call at a time; a second one is refused.
-// Unchecked: whoever turned `isBusy` alone uses what the handles point to.
+/// Every call may block for as long as a key distribution center takes. Only one call at a time is allowed, and a
+/// second one throws an error.
+// Unchecked Sendable: only the call that set `isBusy` uses the handles.
 @safe package final class SecurityContext: @unchecked Sendable {
-    /// Whose tickets are used.
+    /// The source of the tickets.
     package enum Credential: Sendable {
-        /// Those that the user has: the default of the credential cache (`kinit`).
+        /// The user's own tickets, from the default credential cache (`kinit`).
         case tickets
         case password(user: String, password: String)
     }
@@ -22,20 +23,21 @@ import Synchronization
     private var context: UnsafeMutableRawPointer?
     private var isDone = false
 
-    /// SPNEGO and Kerberos 5 (RFC 4178, RFC 1964), and the kinds of name that are used (RFC 2744, section 4), in DER's
-    /// contents.
+    /// The object identifiers of SPNEGO and Kerberos 5 (RFC 4178, RFC 1964) and of the name types in use (RFC 2744,
+    /// section 4), as contents octets in DER.
     private static let spnego: [UInt8] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x02]
     private static let kerberos: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x02]
     private static let hostService: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x01, 0x04]
     private static let userName: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x01, 0x01]
 
-    /// `GSS_C_MUTUAL_FLAG`, and of the others none: `GSS_C_DELEG_FLAG` would hand the tickets on.
+    /// `GSS_C_MUTUAL_FLAG` only. `GSS_C_DELEG_FLAG` would forward the tickets.
     private static let flags: UInt32 = 2
     /// `GSS_C_INITIATE`.
     private static let initiates: CInt = 1
     private static let continues: UInt32 = 1
 
-    /// A login as `credential` at the service HTTP of a host. `serverEndPoint` binds it to a TLS connection (RFC 5929).
+    /// Prepares a login as `credential` at the HTTP service of a host. `serverEndPoint` binds it to a TLS connection
+    /// (RFC 5929).
     package init(
         host: String, credential: Credential, serverEndPoint: [UInt8]?
     ) throws(GSSError) {
@@ -52,9 +54,9 @@ import Synchronization
         unsafe _ = library.releaseName(&minor, &target)
     }
 
-    /// Takes the server's token, nil at first, and returns the next for it; nil when there is none.
+    /// Takes the server's token, nil at first, and returns the next token to send, or nil if there is none.
     ///
-    /// `isDone` says that the server has proven itself and nothing more is to come.
+    /// `isDone` means that the server has authenticated and no further tokens are expected.
     package func next(_ token: [UInt8]?) throws(GSSError) -> (token: [UInt8]?, isDone: Bool) {
         guard !isBusy.exchange(true, ordering: .acquiring) else { throw .unexpectedToken }
         defer { isBusy.store(false, ordering: .releasing) }
@@ -105,7 +107,7 @@ import Synchronization
             }
         }
         guard major == 0 else { throw .noCredential(words(major, minor)) }
-        // Whatever else is installed, NTLM by this way among it, is not offered.
+        // Offer Kerberos only. Other installed mechanisms, such as NTLM through GSSAPI, are left out.
         unsafe Self.withIdentifier(Self.kerberos) { kerberos in
             var mechanisms = unsafe CLinux_gss_oid_set(count: 1, elements: kerberos)
             major = unsafe library.setMechanisms(&minor, credential, &mechanisms)
@@ -125,7 +127,7 @@ import Synchronization
         return unsafe name
     }
 
-    /// The library's words for both of its codes, on one line.
+    /// Returns the library's text for both codes, on one line.
     private func words(_ major: UInt32, _ minor: UInt32) -> String {
         // GSS_C_GSS_CODE and GSS_C_MECH_CODE.
         [(major, 1), (minor, 2)].compactMap { (code, kind: CInt) in
@@ -140,7 +142,7 @@ import Synchronization
         }.joined(separator: ": ")
     }
 
-    // MARK: C's shapes
+    // MARK: C structures
 
     private static func withBuffer(_ bytes: [UInt8]?, _ body: (UnsafeMutablePointer<CLinux_gss_buffer>?) -> Void) {
         guard var bytes else { return body(nil) }

@@ -1,7 +1,7 @@
 package import CertificateTrust
 
 extension BareConnection {
-    /// Asks a SOCKS proxy, which this connection leads to, for a host: it then is the way to that host.
+    /// Asks the SOCKS proxy at the other end to connect to a host. This then is a connection to that host.
     package borrowing func requestHost(
         _ name: ServerName, port: UInt16, from version: SOCKSHandshake.Version, login: SOCKSHandshake.Login?,
         limit: Duration
@@ -10,7 +10,7 @@ extension BareConnection {
             name, port: port, from: version, login: login, until: Deadline(for: .relay, peer: peer, limit: limit))
     }
 
-    /// Returns what a host that speaks first has said already.
+    /// Asks for a host, and returns the first bytes of a host that speaks first.
     borrowing func requestHost(
         _ name: ServerName, port: UInt16, from version: SOCKSHandshake.Version, login: SOCKSHandshake.Login?,
         hostSpeaksFirst: Bool = false, until deadline: Deadline

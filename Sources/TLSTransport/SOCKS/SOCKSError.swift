@@ -1,21 +1,21 @@
-/// Why a SOCKS proxy connects nobody.
+/// An error in connecting through a SOCKS proxy.
 package enum SOCKSError: Error, Sendable, Hashable {
-    /// A host name is empty or longer than the 255 bytes that a request has room for.
+    /// A hostname is empty or longer than the 255 bytes that fit in a request, or contains a NUL in SOCKS 4a.
     case unusableHost(byteCount: Int)
-    /// SOCKS 4a has no IPv6 addresses, and none that begin with three zeros.
+    /// SOCKS 4a can't carry IPv6 addresses, or addresses that begin with three zeros.
     case unusableAddress
-    /// A user or password is longer than 255 bytes, or has what the protocol cannot carry. It stays out of the text.
+    /// The user or password is longer than 255 bytes or can't be carried by the protocol. It isn't part of the message.
     case unusableLogin
-    /// The proxy takes none of the methods it was offered.
+    /// The proxy accepts none of the authentication methods that it was offered.
     case noMethod(hadLogin: Bool)
-    /// The proxy chose a method that it was not offered.
+    /// The proxy chose an authentication method that it wasn't offered.
     case foreignMethod(UInt8)
-    /// The proxy does not take the user and password.
+    /// The proxy rejected the user and password.
     case refusedLogin
     case refused(SOCKSRefusal)
-    /// The proxy does not speak SOCKS, or sent more than its reply.
+    /// The peer doesn't speak SOCKS, or sent more than its reply.
     case malformedReply(String)
-    /// The proxy ended the connection in the middle.
+    /// The proxy closed the connection during its reply.
     case truncatedReply
 }
 

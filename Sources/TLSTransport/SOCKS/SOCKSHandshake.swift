@@ -1,20 +1,20 @@
 package import CertificateTrust
 
-/// The words between a client and a SOCKS proxy until the proxy has reached the host: SOCKS 5 (RFC 1928, with a
-/// password as of RFC 1929) and SOCKS 4a. A pure state machine.
+/// The exchange between a client and a SOCKS proxy until the proxy has reached the host: SOCKS 5 (RFC 1928, with a
+/// password per RFC 1929) and SOCKS 4a. A pure state machine.
 ///
-/// Names go to the proxy as names, which resolves them; this side asks no resolver. Take ``next()`` until it is done,
-/// and feed what comes with ``receive(_:)``.
+/// Hostnames are sent to the proxy, which resolves them. The client doesn't look them up. Call ``next()`` until it
+/// returns ``Action/done``, and pass received bytes to ``receive(_:)``.
 package struct SOCKSHandshake: Sendable {
-    /// Which protocol the proxy speaks.
+    /// The protocol version that the proxy speaks.
     package enum Version: Sendable, Hashable {
-        /// SOCKS 4 with names. It carries a user name and no password.
+        /// SOCKS 4 with hostnames. It carries a user name but no password.
         case socks4a
-        /// RFC 1928.
+        /// SOCKS 5 (RFC 1928).
         case socks5
     }
 
-    /// User and password for the proxy, in UTF-8.
+    /// A user and password for the proxy, in UTF-8.
     package struct Login: Sendable, Hashable {
         package let user: String
         package let password: String
@@ -25,13 +25,13 @@ package struct SOCKSHandshake: Sendable {
         }
     }
 
-    /// Where the proxy is to connect.
+    /// The host that the proxy is asked to connect to.
     package enum Destination: Sendable, Hashable {
-        /// 1 to 255 bytes.
+        /// A hostname, 1 to 255 bytes.
         case name(String)
-        /// 4 bytes, network order.
+        /// An IPv4 address, 4 bytes in network order.
         case ipv4([UInt8])
-        /// 16 bytes, network order.
+        /// An IPv6 address, 16 bytes in network order.
         case ipv6([UInt8])
 
         package init(_ name: ServerName) {
@@ -43,11 +43,11 @@ package struct SOCKSHandshake: Sendable {
         }
     }
 
-    /// What is to be done next.
+    /// The next step for the caller.
     package enum Action: Sendable, Hashable {
         case send([UInt8])
         case wantsInput
-        /// The proxy has reached the host: whatever follows is the host's.
+        /// The proxy has reached the host. Everything that follows comes from the host.
         case done
     }
 
@@ -64,14 +64,14 @@ package struct SOCKSHandshake: Sendable {
     private let request: [UInt8]
     private var state = State.start
     private var input: [UInt8] = []
-    /// What the host said behind the reply; empty unless it speaks first.
+    /// The bytes that the host sent after the reply. Empty unless the host speaks first.
     package private(set) var greeting: [UInt8] = []
     private let hostSpeaksFirst: Bool
 
-    /// No reply is longer than one to SOCKS 5 with a name of 255 bytes in it.
+    /// The largest reply: SOCKS 5 with a hostname of 255 bytes.
     private static let replyLimit = 4 + 1 + 255 + 2
 
-    /// Throws what cannot be said to the proxy; nothing of it is cut (CVE-2023-38545).
+    /// Creates a handshake. Throws if a value doesn't fit into the request. Nothing is truncated (CVE-2023-38545).
     package init(
         _ version: Version, to destination: Destination, port: UInt16, login: Login? = nil,
         hostSpeaksFirst: Bool = false
@@ -92,10 +92,10 @@ package struct SOCKSHandshake: Sendable {
         }
     }
 
-    /// Takes what the proxy sent.
+    /// Adds bytes received from the proxy.
     package mutating func receive(_ bytes: [UInt8]) { input += bytes }
 
-    /// The next step; throws when the proxy refuses, or does not speak as it should.
+    /// Returns the next step. Throws if the proxy refuses or violates the protocol.
     package mutating func next() throws(SOCKSError) -> Action {
         switch state {
         case .start: return begin()
@@ -104,7 +104,7 @@ package struct SOCKSHandshake: Sendable {
             return try choose(reply)
         case .awaitsLogin:
             guard let reply = try take(2) else { return .wantsInput }
-            // RFC 1929, section 2.
+            // The reply to the login (RFC 1929, section 2).
             guard reply[0] == 1 else { throw .malformedReply("it answers the login in version \(reply[0])") }
             guard reply[1] == 0 else { throw .refusedLogin }
             state = .awaitsReply
@@ -144,10 +144,11 @@ package struct SOCKSHandshake: Sendable {
     }
 
     private mutating func takeReply5() throws(SOCKSError) -> Action {
-        // Version, reply, reserved, kind of address, and its first byte, which a name's length is.
+        // Version, reply, reserved byte, address type, and the first byte of the address, which for a name is its
+        // length.
         guard input.count >= 2 else { return .wantsInput }
         guard input[0] == 5 else { throw .malformedReply("it answers in version \(input[0])") }
-        // What follows a refusal is often cut short, and means nothing.
+        // The rest of a refusal is often cut short, and carries no information.
         guard input[1] == 0 else { throw .refused(SOCKSRefusal(reply: input[1])) }
         guard input.count >= 5 else { return .wantsInput }
         let addressCount: Int
@@ -176,7 +177,7 @@ package struct SOCKSHandshake: Sendable {
         return .done
     }
 
-    /// The last reply, of so many bytes.
+    /// Returns the last reply, which has `count` bytes.
     private mutating func takeLast(_ count: Int) throws(SOCKSError) -> ArraySlice<UInt8>? {
         if hostSpeaksFirst, input.count > count {
             greeting = Array(input[count...])
@@ -185,8 +186,8 @@ package struct SOCKSHandshake: Sendable {
         return try take(count)
     }
 
-    /// A reply of so many bytes. The proxy speaks when it was spoken to, and a host with TLS not before the client: more
-    /// than the reply is nobody's.
+    /// Returns a reply of `count` bytes. The proxy sends only when asked, and a host with TLS doesn't send before the
+    /// client, so bytes after the reply are an error.
     private mutating func take(_ count: Int) throws(SOCKSError) -> ArraySlice<UInt8>? {
         guard input.count <= count, count <= Self.replyLimit else {
             throw .malformedReply("it sends \(input.count) bytes where \(count) are its reply")
@@ -210,7 +211,8 @@ package struct SOCKSHandshake: Sendable {
         }
     }
 
-    /// The address, the user and, for a name, the name. An address that begins with three zeros says that one follows.
+    /// Returns the address, the user and, for a hostname, the name. An address that begins with three zeros announces a
+    /// hostname.
     private static func place(_ destination: Destination, behind user: [UInt8]) throws(SOCKSError) -> [UInt8] {
         switch destination {
         case .ipv4(let bytes) where bytes.count == 4 && !bytes.starts(with: [0, 0, 0]): return bytes + user + [0]

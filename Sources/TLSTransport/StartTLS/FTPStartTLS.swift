@@ -8,13 +8,13 @@ struct FTPStartTLS: StartTLSMachine {
     mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> StartTLSAction {
         while let reply = try reply.next(&input) {
             switch (isGreeted, reply.code) {
-            // Ready in some minutes: another reply follows (RFC 959, section 5.4).
+            // The service will be ready in some minutes, and another reply follows (RFC 959, section 5.4).
             case (false, 120): continue
             case (false, 220):
                 isGreeted = true
                 return .send(Array("AUTH TLS\r\n".utf8))
             case (true, 234): return .upgrade
-            // Commands, or parameters of it, that it does not know.
+            // The server doesn't support the command or its parameter.
             case (true, 500), (true, 502), (true, 504): throw .notOffered
             default: throw .refused(reply.words)
             }

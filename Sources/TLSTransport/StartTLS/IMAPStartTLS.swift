@@ -19,7 +19,7 @@ struct IMAPStartTLS: StartTLSMachine {
                     }
                     continue
                 }
-                // PREAUTH: nobody can turn to TLS any more, and whoever is on the way could have said so.
+                // After PREAUTH, STARTTLS isn't possible any more, and an attacker on the path could have sent it.
                 guard word.hasWord("OK") else { throw .refused(line) }
                 state = .capabilities
                 return .send(Array("a1 CAPABILITY\r\n".utf8))

@@ -5,7 +5,7 @@ struct LDAPStartTLS: StartTLSMachine {
         .send([0x30, 0x1D, 0x02, 0x01, 0x01, 0x77, 0x18, 0x80, 0x16] + Array("1.3.6.1.4.1.1466.20037".utf8))
     }
 
-    /// Bytes of an answer; real ones have some dozen.
+    /// The largest response that is read, in bytes. Real ones have a few dozen.
     private static let limit = 4096
 
     mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> StartTLSAction {
@@ -22,11 +22,11 @@ struct LDAPStartTLS: StartTLSMachine {
         _ = try Element(taking: 0x04, &fields)
         let words = try Element(taking: 0x04, &fields).content
         guard code.count == 1, let result = code.first else { throw .strange(bytes) }
-        // Number 0 is the notice that the server goes away (section 4.4).
+        // Message ID 0 is a notice of disconnection (section 4.4).
         guard identifier.content.elementsEqual([1]) else { throw .refused(Self.words(result, words)) }
         switch result {
         case 0: return .upgrade
-        // protocolError: an operation it does not know.
+        // protocolError: the server doesn't support the operation.
         case 2: throw .notOffered
         default: throw .refused(Self.words(result, words))
         }
@@ -36,7 +36,7 @@ struct LDAPStartTLS: StartTLSMachine {
         Array("result code \(result)\(words.isEmpty ? "" : ": ")".utf8) + words
     }
 
-    /// Tag, length, contents. Lengths are definite (section 5.1) and may have more bytes than they need.
+    /// A BER element: tag, length, contents. Lengths are definite (section 5.1) and may be longer than necessary.
     private struct Element {
         let content: ArraySlice<UInt8>
 
@@ -47,14 +47,14 @@ struct LDAPStartTLS: StartTLSMachine {
             content = bytes.dropFirst(head.count)
         }
 
-        /// Takes one off the front.
+        /// Removes an element from the front of `bytes`.
         init(taking tag: UInt8, _ bytes: inout ArraySlice<UInt8>) throws(StartTLSFailure) {
             guard let count = try Self.length(bytes), count <= bytes.count else { throw .strange(bytes) }
             try self.init(bytes.prefix(count), tag)
             bytes = bytes.dropFirst(count)
         }
 
-        /// The bytes of the element at the front, its head among them; nil while the head is not there.
+        /// Returns the length of the element at the front, including its head, or nil while the head is incomplete.
         static func length(_ bytes: ArraySlice<UInt8>) throws(StartTLSFailure) -> Int? {
             try head(bytes).map { $0.count + $0.length }
         }

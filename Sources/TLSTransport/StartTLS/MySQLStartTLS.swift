@@ -1,9 +1,9 @@
-/// MySQL and MariaDB (Client/Server Protocol, Connection Phase): the server's greeting, then an SSLRequest that nobody
-/// answers.
+/// MySQL and MariaDB (Client/Server Protocol, Connection Phase): the server's greeting, then an SSLRequest, which gets
+/// no reply.
 struct MySQLStartTLS: StartTLSMachine {
     var opening: StartTLSAction { .needMore }
 
-    /// Bytes of a greeting; real ones have about a hundred.
+    /// The largest greeting that is read, in bytes. Real ones have about a hundred.
     private static let limit = 4096
 
     mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> StartTLSAction {
@@ -15,11 +15,11 @@ struct MySQLStartTLS: StartTLSMachine {
         let payload = packet.dropFirst(4)
         switch payload.first {
         case 0x0A: break
-        // An error packet: too many connections, a host that is blocked.
+        // An error packet, such as too many connections or a blocked host.
         case 0xFF: throw .refused(payload.dropFirst(3))
         default: throw .strange(payload)
         }
-        // Version, NUL, thread 4, salt 8, filler 1, and the lower half of the capabilities.
+        // Version, NUL, 4 bytes of thread ID, 8 of salt, 1 of filler, and the lower half of the capabilities.
         guard let end = payload.firstIndex(of: 0) else { throw .strange(payload) }
         let capabilities = Array(payload[(end + 1)...].dropFirst(13).prefix(2))
         guard capabilities.count == 2 else { throw .strange(payload) }
@@ -28,8 +28,8 @@ struct MySQLStartTLS: StartTLSMachine {
         return .sendAndUpgrade(Self.request)
     }
 
-    /// 32 bytes, the second packet: CLIENT_PROTOCOL_41, CLIENT_SSL, CLIENT_SECURE_CONNECTION and CLIENT_PLUGIN_AUTH; the
-    /// largest packet, 16 MiB; utf8mb4; 23 bytes of nothing.
+    /// The second packet, 32 bytes: CLIENT_PROTOCOL_41, CLIENT_SSL, CLIENT_SECURE_CONNECTION and CLIENT_PLUGIN_AUTH,
+    /// the maximum packet size of 16 MiB, utf8mb4, and 23 zero bytes.
     private static let request: [UInt8] =
         [32, 0, 0, 1, 0x00, 0x8A, 0x08, 0x00, 0, 0, 0, 1, 45] + [UInt8](repeating: 0, count: 23)
 }

@@ -18,7 +18,7 @@ struct NNTPStartTLS: StartTLSMachine {
         case (.capabilities, 101):
             state = .list
             return try list(&input)
-        // A server from before RFC 3977 has no list to look into.
+        // A server older than RFC 3977 has no capability list.
         case (.capabilities, 500): return ask()
         case (.goAhead, 382): return .upgrade
         case (.goAhead, 500), (.goAhead, 503): throw .notOffered

@@ -1,21 +1,22 @@
-/// A reply with a number of three digits in front of each line (RFC 5321, section 4.2; RFC 959, section 4.2).
+/// A reply in which lines begin with a three-digit code (RFC 5321, section 4.2; RFC 959, section 4.2).
 package struct NumberedReply: Sendable {
     package let code: Int
-    /// Behind the number.
+    /// The texts of the lines, after the code.
     package let lines: [ArraySlice<UInt8>]
-    /// The last line, whole: what a person reads.
+    /// The whole last line, for messages.
     package let words: ArraySlice<UInt8>
 
-    /// Collects the lines of one.
+    /// A reader that collects the lines of one reply.
     package struct Reader: Sendable {
         private var code: Int?
         private var lines: [ArraySlice<UInt8>] = []
-        /// Whether lines in the middle may have any text (FTP), or the number too.
+        /// Whether the lines between the first and the last may be any text (FTP). Otherwise each must begin with the
+        /// code.
         private let isLoose: Bool
 
         package init(isLoose: Bool = false) { self.isLoose = isLoose }
 
-        /// A whole reply; nil while there is none.
+        /// Returns a whole reply, or nil while it is incomplete.
         package mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> NumberedReply? {
             while let line = try input.takeLine() {
                 let number = Self.number(line)

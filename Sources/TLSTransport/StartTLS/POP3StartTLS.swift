@@ -17,7 +17,7 @@ struct POP3StartTLS: StartTLSMachine {
                 state = .capabilities
                 return .send(Array("CAPA\r\n".utf8))
             case .capabilities:
-                // A server from before RFC 2449 has no list to look into.
+                // A server older than RFC 2449 has no capability list.
                 guard isGood else { return ask() }
                 state = .list
             case .list:

@@ -1,6 +1,6 @@
-/// PostgreSQL (Frontend/Backend Protocol, section SSL Session Encryption): SSLRequest, one byte.
+/// PostgreSQL (Frontend/Backend Protocol, section SSL Session Encryption): SSLRequest, answered with one byte.
 struct PostgreSQLStartTLS: StartTLSMachine {
-    /// Length 8, and 1234 and 5679 where a version would be.
+    /// SSLRequest: length 8, then 1234 and 5679 in place of a protocol version.
     var opening: StartTLSAction { .send([0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F]) }
 
     mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> StartTLSAction {
@@ -15,7 +15,7 @@ struct PostgreSQLStartTLS: StartTLSMachine {
         }
     }
 
-    /// ErrorResponse: E, length, fields of one letter and a text.
+    /// Reads an ErrorResponse: E, a length, and fields that consist of one letter and a text.
     private func error(_ input: inout StartTLSInput) throws(StartTLSFailure) -> StartTLSAction {
         let head = input.bytes.prefix(5)
         guard head.count == 5 else { return .needMore }

@@ -6,7 +6,8 @@ struct SMTPStartTLS: StartTLSMachine {
     private var state = State.greeting
     private var reply = NumberedReply.Reader()
 
-    /// `verb` is EHLO or LHLO. The name behind it is nobody's (RFC 2606): who asks is no mail server.
+    /// Creates a machine. `verb` is EHLO or LHLO. The client isn't a mail server, so it gives a reserved name (RFC
+    /// 2606).
     init(greeting verb: String) { hello = Array("\(verb) pinctl.invalid\r\n".utf8) }
 
     var opening: StartTLSAction { .needMore }

@@ -1,4 +1,4 @@
-/// ManageSieve (RFC 5804, section 2.2): the server lists its capabilities unasked, then STARTTLS.
+/// ManageSieve (RFC 5804, section 2.2): the server first lists its capabilities, then STARTTLS.
 struct SieveStartTLS: StartTLSMachine {
     private var isAsked = false
     private var isOffered = false

@@ -1,48 +1,49 @@
 import CertificateTrust
 
-/// What a connection that begins in the clear is to do next.
+/// The next step on a connection that begins in cleartext.
 enum StartTLSAction: Sendable, Hashable {
     case send([UInt8])
-    /// More of what the server says.
+    /// More bytes from the server are needed.
     case needMore
-    /// The next byte is TLS's, from both sides.
+    /// The next byte from either side belongs to TLS.
     case upgrade
-    /// These bytes, and TLS behind them without an answer.
+    /// Send these bytes, then start TLS without waiting for an answer.
     case sendAndUpgrade([UInt8])
 }
 
-/// Why a server is not spoken to by TLS.
+/// A failure to upgrade to TLS.
 package enum StartTLSFailure: Error, Sendable, Hashable {
     case notOffered
-    /// The server's own words, at most ``StartTLSFailure/wordLimit`` bytes of them and as they came.
+    /// The server's own text, unchanged, at most ``StartTLSFailure/wordLimit`` bytes.
     case refused(String)
     case unreadable(String)
 
     static let wordLimit = 200
 
-    /// A refusal in these bytes.
+    /// Returns a refusal with these bytes as the server's text.
     static func refused(_ words: some Collection<UInt8>) -> StartTLSFailure {
         .refused(String(decoding: words.prefix(wordLimit), as: UTF8.self))
     }
 
-    /// A server that says something else than it should.
+    /// Returns a failure for bytes that the protocol doesn't allow at this point.
     static func strange(_ words: some Collection<UInt8>) -> StartTLSFailure {
         .unreadable("the server says \(visibleText(String(decoding: words.prefix(wordLimit), as: UTF8.self)))")
     }
 }
 
-/// One protocol's way to TLS: takes what the server says off the front of `input`, and says what to do.
+/// One protocol's exchange before TLS. It takes the server's bytes off the front of `input` and returns the next step.
 protocol StartTLSMachine: Sendable {
-    /// What is to be done before the server has said anything.
+    /// The step to take before the server has sent anything.
     var opening: StartTLSAction { get }
 
     mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> StartTLSAction
 }
 
-/// A whole negotiation, without any I/O: a machine, its bounds, and the rule that nobody speaks out of turn.
+/// A whole negotiation without I/O: a protocol's machine, limits, and the rule that the server may not send out of
+/// turn.
 ///
-/// What a server, or somebody on the way, sends ahead of a question would be taken for the answer; behind the go-ahead,
-/// for a part of what TLS protects (CVE-2021-22947 and its kin). Either ends the connection.
+/// Bytes that the server or an attacker sends before a question would be taken for its answer. Bytes after the go-ahead
+/// would be taken for TLS-protected data (CVE-2021-22947 and similar). Either ends the connection.
 struct StartTLSNegotiation: Sendable {
     private var machine: any StartTLSMachine
     private var input = StartTLSInput()
@@ -65,7 +66,7 @@ struct StartTLSNegotiation: Sendable {
             }
     }
 
-    /// The first thing to do.
+    /// The first step.
     var opening: StartTLSAction { machine.opening }
 
     var serverSpeaksFirst: Bool { opening == .needMore }
@@ -80,7 +81,7 @@ struct StartTLSNegotiation: Sendable {
     }
 }
 
-/// What a server has said and no machine has taken yet.
+/// The bytes from a server that no machine has consumed yet.
 package struct StartTLSInput: Sendable {
     package init() {}
 
@@ -88,30 +89,30 @@ package struct StartTLSInput: Sendable {
     private var total = 0
     private var lineCount = 0
 
-    /// Bytes in a whole negotiation.
+    /// The most bytes in a whole negotiation.
     static let limit = 64 * 1024
-    /// Bytes of a line: RFC 5321 has 512, and capabilities of IMAP come on one.
+    /// The most bytes in a line. RFC 5321 allows 512, but IMAP sends all capabilities in one line.
     static let lineLimit = 8 * 1024
-    /// Lines in a whole negotiation.
+    /// The most lines in a whole negotiation.
     static let lineCountLimit = 256
 
     var isEmpty: Bool { bytes.isEmpty }
 
-    /// Takes what came; throws past the limit.
+    /// Adds received bytes. Throws if the limit is exceeded.
     package mutating func append(_ new: [UInt8]) throws(StartTLSFailure) {
         total += new.count
         guard total <= Self.limit else { throw .unreadable("it says more than \(Self.limit) bytes") }
         bytes += new
     }
 
-    /// Takes `count` bytes; nil while there are fewer.
+    /// Removes and returns `count` bytes, or returns nil while there are fewer.
     mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
         guard bytes.count >= count else { return nil }
         defer { bytes = bytes.dropFirst(count) }
         return bytes.prefix(count)
     }
 
-    /// Takes a line without its end, CR LF or LF alone; nil while it has none.
+    /// Removes and returns a line without its CR LF or LF, or returns nil while it is incomplete.
     mutating func takeLine() throws(StartTLSFailure) -> ArraySlice<UInt8>? {
         guard let end = bytes.firstIndex(of: 0x0A) else {
             guard bytes.count <= Self.lineLimit else {
@@ -130,7 +131,7 @@ package struct StartTLSInput: Sendable {
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether it begins with this ASCII word, in upper or lower case, and the word ends there.
+    /// Returns whether the bytes begin with this ASCII word, ignoring case, followed by a blank or the end.
     func hasWord(_ word: String) -> Bool {
         let word = Array(word.utf8)
         guard count >= word.count, zip(self, word).allSatisfy({ $0.upperCased == $1 }) else { return false }
@@ -138,11 +139,11 @@ extension ArraySlice<UInt8> {
         return next == 0x20 || next == 0x09
     }
 
-    /// The words between spaces.
+    /// The words separated by blanks.
     var words: [ArraySlice<UInt8>] { split(whereSeparator: { $0 == 0x20 || $0 == 0x09 }) }
 }
 
 extension UInt8 {
-    /// The capital of an ASCII letter, itself else.
+    /// The byte with an ASCII letter mapped to upper case.
     fileprivate var upperCased: UInt8 { (0x61...0x7A).contains(self) ? self & 0xDF : self }
 }

@@ -1,4 +1,4 @@
-/// A protocol that begins in the clear and turns to TLS when the client asks.
+/// A protocol that begins in cleartext and upgrades to TLS on the client's request.
 package enum StartTLSProtocol: String, Sendable, Hashable, CaseIterable {
     case smtp
     case lmtp
@@ -13,7 +13,7 @@ package enum StartTLSProtocol: String, Sendable, Hashable, CaseIterable {
     case postgres
     case mysql
 
-    /// The port that is registered for it.
+    /// The registered port of the protocol.
     package var defaultPort: UInt16 {
         switch self {
         case .smtp: 25

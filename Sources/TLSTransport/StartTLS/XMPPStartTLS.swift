@@ -1,17 +1,17 @@
 import CertificateTrust
 
-/// XMPP (RFC 6120, section 5): a stream is opened both ways, its features are listed, STARTTLS.
+/// XMPP (RFC 6120, section 5): both sides open a stream, the server lists its features, STARTTLS.
 struct XMPPStartTLS: StartTLSMachine {
     private static let namespace = "urn:ietf:params:xml:ns:xmpp-tls"
 
     let opening: StartTLSAction
     private var scanner = XMPPScanner()
-    /// The elements that are open, the stream first.
+    /// The open elements, beginning with the stream.
     private var open: [XMPPScanner.Name] = []
     private var isOffered = false
     private var isAsked = false
 
-    /// `namespace` is `jabber:client` or `jabber:server`.
+    /// Creates a machine. `namespace` is `jabber:client` or `jabber:server`.
     init(to host: ServerName, namespace: String) {
         opening = .send(
             Array(
@@ -52,7 +52,7 @@ struct XMPPStartTLS: StartTLSMachine {
             }
             if isAnswer { throw .refused("failure") }
         case 2:
-            // What is wrong is the name of the first element in it (section 4.9.2).
+            // The name of the first child element is the error condition (section 4.9.2).
             if open[1].local == "error" { throw .refused("stream error \(tag.name.local)") }
             if !isAsked, tag.name == XMPPScanner.Name(prefix: "", local: "starttls"), tag.namespace == Self.namespace {
                 isOffered = true
@@ -62,7 +62,7 @@ struct XMPPStartTLS: StartTLSMachine {
         }
     }
 
-    /// Closes the innermost element; says what follows from that.
+    /// Closes the innermost element and returns the resulting step, if any.
     private mutating func end() throws(StartTLSFailure) -> StartTLSAction? {
         let name = open.removeLast()
         switch open.count {
@@ -80,8 +80,9 @@ struct XMPPStartTLS: StartTLSMachine {
     private func isOfStream(_ name: XMPPScanner.Name) -> Bool { open.first?.prefix == name.prefix }
 }
 
-/// The tags of a piece of XML as XMPP allows it: no comments, no document type, no processing instructions (RFC 6120,
-/// section 11.1). CDATA is not understood, and no server has any before TLS. Text is passed over.
+/// A scanner for the tags of an XML stream as XMPP allows it, without comments, document types or processing
+/// instructions (RFC 6120, section 11.1). CDATA isn't supported, and servers don't send any before TLS. Text is
+/// skipped.
 struct XMPPScanner: Sendable {
     struct Name: Sendable, Hashable {
         let prefix: String
@@ -90,9 +91,9 @@ struct XMPPScanner: Sendable {
 
     struct Tag: Sendable, Hashable {
         let name: Name
-        /// The default namespace that it declares itself; empty without one.
+        /// The default namespace declared in the tag itself, or empty.
         let namespace: String
-        /// `<a/>`
+        /// Whether the tag is an empty-element tag, `<a/>`.
         let isEmpty: Bool
     }
 
@@ -106,7 +107,7 @@ struct XMPPScanner: Sendable {
     private static let foreignMarkup = StartTLSFailure.unreadable(
         "its XML has what XMPP does not: comments, CDATA, instructions or a document type")
 
-    /// The next tag, nil while there is no whole one.
+    /// Returns the next tag, or nil while none is complete.
     mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> Event? {
         while true {
             let text = input.bytes.prefix { $0 != UInt8(ascii: "<") }
@@ -126,10 +127,10 @@ struct XMPPScanner: Sendable {
         }
     }
 
-    /// The bytes up to the `>` that ends a tag: one in quotes does not.
+    /// Returns the number of bytes up to the `>` that ends a tag. A `>` in quotes doesn't end it.
     private static func tagLength(_ bytes: ArraySlice<UInt8>) throws(StartTLSFailure) -> Int? {
         var quote: UInt8?
-        // In what begins so, quotes need not come in pairs.
+        // In markup that begins with `<!`, quotes need not come in pairs.
         guard bytes.dropFirst().first != UInt8(ascii: "!") else { throw foreignMarkup }
         for (offset, byte) in bytes.enumerated() {
             guard offset < StartTLSInput.lineLimit else { break }

@@ -1,5 +1,5 @@
-// Actors that live on the event loop: the executor's reference and a job are `unsafe` by declaration, since they do
-// not keep alive what they point to. A job lives until it has run, and each actor holds its loop.
+// Executors of the actors that run on the event loop. The executor's reference and a job are declared `unsafe`, since
+// they don't keep alive what they point to. A job lives until it has run, and each actor holds its loop.
 
 extension EventLoop {
     /// Runs a job of an actor that is bound to this loop.

@@ -4,7 +4,7 @@ import Glibc
 struct Descriptor: ~Copyable, Sendable {
     let number: CInt
 
-    /// Takes over what a call returned; a negative number throws its `errno`.
+    /// Takes ownership of a descriptor that a call returned. For a negative number, throws the call's `errno`.
     init(owning number: CInt) throws(SystemError) {
         guard number >= 0 else { throw SystemError.last }
         self.number = number

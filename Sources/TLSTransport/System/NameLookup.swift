@@ -1,17 +1,18 @@
 import CertificateTrust
 import Glibc
 
-/// Looks names up with a function that blocks, on threads of its own. ``shared`` is the system's resolver.
+/// A name lookup that runs a blocking function on its own threads. ``shared`` uses the system's resolver.
 ///
-/// A name that is asked for several times at once is looked up once, so that one silent server takes one thread.
+/// A name that is requested several times at once is looked up once, so that a DNS server that doesn't answer blocks
+/// only one thread.
 final class NameLookup: Sendable {
-    /// The resolver's words for why there is no address.
+    /// The resolver's text for why there is no address.
     struct Failure: Error {
         let reason: String
     }
 
     typealias Answer = @Sendable (Result<[SocketAddress], Failure>) -> Void
-    /// Finds the addresses of a DNS name, with any port.
+    /// A function that finds the addresses of a DNS name. Their port doesn't matter.
     typealias Find = @Sendable (ServerName, DialOptions.AddressFamily) -> Result<[SocketAddress], Failure>
 
     private struct Question: Hashable, Sendable {
@@ -26,10 +27,10 @@ final class NameLookup: Sendable {
     }
 
     private struct State {
-        /// Who waits for an answer; a question that everybody has withdrawn has no entry.
+        /// The callers that wait for an answer. A question that all of them have withdrawn has no entry.
         var askers: [Question: [Asker]] = [:]
         var running: Set<Question> = []
-        /// Questions that wait for a thread; those before ``next`` have been taken.
+        /// The questions that wait for a thread. Those before ``next`` have been taken.
         var line: [Question] = []
         var next = 0
         var threads = 0
@@ -43,17 +44,18 @@ final class NameLookup: Sendable {
     private let threadLimit: Int
     private let state = Locked(State())
 
-    /// `threadLimit` is how many names are looked up at once. A silent DNS server keeps a lookup for 10 to 30 seconds,
-    /// whether anybody still waits for it or not, and the other names in line if there are as many.
+    /// Creates a lookup. `threadLimit` is the number of names that are looked up at once. A DNS server that doesn't
+    /// answer occupies a lookup for 10 to 30 seconds, even if the question is withdrawn. If that uses up all threads,
+    /// other names have to wait.
     init(threadLimit: Int = 512, find: @escaping Find) {
         self.threadLimit = threadLimit
         self.find = find
     }
 
-    /// Looks a DNS name up and calls `answer` once, on a thread of the lookup's. Throws when it cannot have a thread.
+    /// Looks up a DNS name and calls `answer` once, on one of the lookup's threads. Throws if it can't start a thread.
     ///
-    /// The function that it returns withdraws the question: then no answer has to come, and a lookup that has not begun
-    /// is left out unless others wait for it.
+    /// The returned function withdraws the question. After that `answer` need not be called, and a lookup that hasn't
+    /// begun is skipped unless other callers wait for it.
     func lookUp(
         _ host: ServerName, port: UInt16, family: DialOptions.AddressFamily, answer: @escaping Answer
     ) throws(SystemError) -> @Sendable () -> Void {
@@ -81,7 +83,7 @@ final class NameLookup: Sendable {
         }
     }
 
-    /// One thread's life: questions until there are none.
+    /// Runs on a lookup thread and answers questions until there are none left.
     private func work(on first: Question) {
         var next: Question? = first
         while let question = next {
@@ -95,17 +97,17 @@ final class NameLookup: Sendable {
         }
     }
 
-    /// The next question that somebody waits for; without one the thread is over.
+    /// Returns the next question that has a caller. If there is none, gives up the thread.
     private static func takeNext(_ state: inout State) -> Question? {
         while state.next < state.line.count {
             let question = state.line[state.next]
             state.next += 1
-            // To move the rest for each of them would cost the square of their number.
+            // Moving the rest for every question would take quadratic time.
             if state.next >= 1024, state.next * 2 >= state.line.count {
                 state.line.removeFirst(state.next)
                 state.next = 0
             }
-            // Whoever withdrew and asked again has it in line twice.
+            // A question that was withdrawn and asked again is in line twice.
             if state.askers[question] != nil, state.running.insert(question).inserted { return question }
         }
         (state.line, state.next) = ([], 0)
@@ -114,7 +116,7 @@ final class NameLookup: Sendable {
     }
 }
 
-/// The addresses in the resolver's order (RFC 6724), each once.
+/// Returns the addresses in the resolver's order (RFC 6724), without duplicates.
 @Sendable private func systemAddresses(
     of host: ServerName, _ family: DialOptions.AddressFamily
 ) -> Result<[SocketAddress], NameLookup.Failure> {

@@ -1,27 +1,28 @@
 import CLinux
 import Glibc
 
-/// What a descriptor has become ready for.
+/// The ways in which a descriptor is ready.
 struct Readiness: OptionSet, Sendable {
     let rawValue: UInt32
-    /// Bytes, an end or an error to read.
+    /// There are bytes, an end or an error to read.
     static let reading = Readiness(rawValue: 1)
-    /// Room to write, or an error.
+    /// There is room to write, or an error.
     static let writing = Readiness(rawValue: 2)
-    /// The peer ended its direction, behind whatever is left to read.
+    /// The peer closed its sending direction. There may be bytes left to read before the end.
     static let hangUp = Readiness(rawValue: 4)
 }
 
-/// Waits for sockets and for a call from another thread (`epoll`, `eventfd`). Safe from any thread.
+/// A poller that waits for sockets and for a wake-up from another thread (`epoll`, `eventfd`). It can be used from any
+/// thread.
 ///
-/// Edge-triggered: readiness is reported when it comes, not while it lasts.
+/// Edge-triggered: readiness is reported when it begins, not while it lasts.
 struct Poller: ~Copyable, Sendable {
     private let epoll: Descriptor
     private let alarm: Descriptor
 
-    /// The alarm's place among the tokens; sockets count from 1.
+    /// The token of the alarm. Sockets have tokens from 1.
     private static let alarmToken: UInt64 = 0
-    /// Events fetched by one call.
+    /// The number of events fetched by one call.
     private static let batch = 64
 
     init() throws(SystemError) {
@@ -45,17 +46,18 @@ struct Poller: ~Copyable, Sendable {
         guard unsafe epoll_ctl(epoll, EPOLL_CTL_ADD, number, &event) == 0 else { throw SystemError.last }
     }
 
-    /// Ends a ``wait(milliseconds:)``, this one or the next.
+    /// Ends the current ``wait(milliseconds:)``, or the next one if none is running.
     func wake() {
-        // Every write is an edge, so nobody reads the count; it lasts for 2^64 calls.
+        // Every write is an edge, so the count is never read. It can't overflow before 2^64 calls.
         eventfd_write(alarm.number, 1)
     }
 
-    /// What became ready, at the latest after `milliseconds`; -1 waits without end. Empty when woken or in time out.
+    /// Waits at most `milliseconds`, or forever for -1, and returns what became ready. The result is empty after a
+    /// wake-up or a timeout.
     func wait(milliseconds: CInt) -> [(token: UInt64, readiness: Readiness)] {
         unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.batch) { events in
             let count = unsafe epoll_wait(epoll.number, events.baseAddress, CInt(Self.batch), milliseconds)
-            // A signal is as good as nothing ready; there is no other error for descriptors of our own.
+            // An interruption by a signal counts as nothing ready. No other error is possible for these descriptors.
             guard count > 0 else { return [] }
             return unsafe events[..<Int(count)].compactMap { event in
                 let token = unsafe event.data.u64
@@ -67,7 +69,7 @@ struct Poller: ~Copyable, Sendable {
 }
 
 extension Readiness {
-    /// An error or a hang-up ends both waits; the next call on the socket says which it is.
+    /// Converts epoll events. An error or a hang-up ends both waits, and the next call on the socket shows which it is.
     fileprivate init(events: UInt32) {
         let both = EPOLLERR.rawValue | EPOLLHUP.rawValue
         self = []

@@ -4,46 +4,47 @@ import Glibc
 struct Socket: ~Copyable, Sendable {
     private let descriptor: Descriptor
 
-    /// For ``Poller``.
+    /// The descriptor's number, for ``Poller``.
     var number: CInt { descriptor.number }
 
-    /// What came of an attempt to read.
+    /// The result of an attempt to read.
     enum Input: Sendable {
-        /// At least one byte.
+        /// At least one byte was read.
         case bytes([UInt8])
-        /// Nothing has come yet.
+        /// Nothing has arrived yet.
         case wouldBlock
-        /// The peer ended its direction.
+        /// The peer closed its sending direction.
         case end
         case failed(SystemError)
     }
 
-    /// What came of an attempt to write.
+    /// The result of an attempt to write.
     enum Output: Sendable {
-        /// So many bytes were taken.
+        /// The kernel took this many bytes.
         case bytes(Int)
-        /// The kernel takes none now.
+        /// The kernel takes no bytes now.
         case wouldBlock
         case failed(SystemError)
     }
 
-    /// A socket for the address's family (`socket`).
+    /// Creates a socket for the address's family (`socket`).
     init(for address: SocketAddress) throws(SystemError) {
         let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         descriptor = try Descriptor(owning: socket(address.family, kind, 0))
-        // Requests are written whole, so waiting for more to send only delays them.
+        // Requests are written as a whole, so waiting for more data would only delay them.
         var on: CInt = 1
         unsafe setsockopt(number, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
     }
 
-    /// Starts to connect (`connect`); the end shows as readiness to write and in ``pendingError``.
+    /// Starts to connect (`connect`). When it is done, the socket becomes ready to write, and ``pendingError()`` has
+    /// the result.
     borrowing func startConnecting(to address: SocketAddress) throws(SystemError) {
         let result = unsafe address.withSocketAddress { unsafe connect(number, $0, $1) }
-        // An interrupted connect goes on by itself.
+        // An interrupted connect continues by itself.
         guard result == 0 || errno == EINPROGRESS || errno == EINTR else { throw SystemError.last }
     }
 
-    /// How connecting ended (`SO_ERROR`); nil when it succeeded.
+    /// Returns the error with which connecting failed (`SO_ERROR`), or nil if it succeeded.
     borrowing func pendingError() -> SystemError? {
         var code: CInt = 0
         var size = socklen_t(MemoryLayout<CInt>.size)
@@ -51,7 +52,7 @@ struct Socket: ~Copyable, Sendable {
         return code == 0 ? nil : SystemError(code: code)
     }
 
-    /// Reads what has come (`recv`).
+    /// Reads the available bytes (`recv`).
     borrowing func read(atMost limit: Int) -> Input {
         var count = 0
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, filled in
@@ -62,7 +63,7 @@ struct Socket: ~Copyable, Sendable {
         return errno == EAGAIN ? .wouldBlock : .failed(SystemError.last)
     }
 
-    /// Writes from the front of `bytes` (`send` with `MSG_NOSIGNAL`).
+    /// Writes bytes from the front of `bytes` (`send` with `MSG_NOSIGNAL`).
     borrowing func write(_ bytes: Span<UInt8>) -> Output {
         var count = 0
         unsafe bytes.withUnsafeBytes { buffer in
@@ -74,7 +75,7 @@ struct Socket: ~Copyable, Sendable {
         return errno == EAGAIN ? .wouldBlock : .failed(SystemError.last)
     }
 
-    /// Ends the sending direction (`shutdown` with `SHUT_WR`).
+    /// Closes the sending direction (`shutdown` with `SHUT_WR`).
     borrowing func endWriting() {
         shutdown(number, CInt(SHUT_WR))
     }

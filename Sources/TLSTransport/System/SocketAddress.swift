@@ -1,15 +1,15 @@
 import CertificateTrust
 import Glibc
 
-/// Where a TCP socket connects to: an IP address and a port (`sockaddr_in`, `sockaddr_in6`).
+/// The IP address and port that a TCP socket connects to (`sockaddr_in`, `sockaddr_in6`).
 package struct SocketAddress: Hashable, Sendable {
-    /// 4 or 16 bytes, network order.
+    /// The IP address, 4 or 16 bytes in network order.
     let bytes: [UInt8]
     private(set) var port: UInt16
-    /// The interface of a link-local IPv6 address (`sin6_scope_id`), else 0.
+    /// The interface of a link-local IPv6 address (`sin6_scope_id`), otherwise 0.
     let scope: UInt32
 
-    /// The address that `host` is; nil for a DNS name.
+    /// Creates the address for a host that is an IP address. Returns nil for a DNS name.
     init?(_ host: ServerName, port: UInt16) {
         switch host.kind {
         case .ipv4(let bytes), .ipv6(let bytes): self.bytes = bytes
@@ -19,7 +19,7 @@ package struct SocketAddress: Hashable, Sendable {
         scope = 0
     }
 
-    /// What `getaddrinfo` found; nil for other families.
+    /// Creates an address from a result of `getaddrinfo`. Returns nil for other families.
     init?(_ address: UnsafePointer<sockaddr>?, port: UInt16) {
         guard let address = unsafe address else { return nil }
         switch unsafe CInt(address.pointee.sa_family) {
@@ -36,7 +36,7 @@ package struct SocketAddress: Hashable, Sendable {
         self.port = port
     }
 
-    /// The same address with another port.
+    /// Returns the same address with another port.
     func at(port: UInt16) -> SocketAddress {
         var address = self
         address.port = port
@@ -47,7 +47,7 @@ package struct SocketAddress: Hashable, Sendable {
 
     var family: CInt { isIPv6 ? AF_INET6 : AF_INET }
 
-    /// Calls `body` with the address as C has it.
+    /// Calls `body` with the address as a C structure.
     func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         if isIPv6 {
             var address = sockaddr_in6()
@@ -68,7 +68,7 @@ package struct SocketAddress: Hashable, Sendable {
         _ address: Address, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
         unsafe withUnsafeBytes(of: address) { bytes in
-            // Never nil: both structures have a size.
+            // Never nil, since both structures have a size.
             let pointer = unsafe bytes.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: sockaddr.self)
             return unsafe body(pointer, socklen_t(bytes.count))
         }

@@ -1,18 +1,18 @@
 import CertificateTrust
 import Glibc
 
-/// An `errno`.
+/// An `errno` value.
 package struct SystemError: Error, Hashable, Sendable {
     package let code: CInt
 
-    /// What the last failed call left.
+    /// The error of the last failed call.
     static var last: SystemError { SystemError(code: errno) }
 
-    /// Whether the process or the machine has run out of something that every connection needs.
+    /// Whether the process or the machine has run out of a resource that every connection needs.
     var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code) }
 }
 
 extension SystemError: CustomStringConvertible {
-    /// The system's words, such as `Connection refused`.
+    /// The system's text, such as `Connection refused`.
     package var description: String { systemErrorText(code) }
 }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Runs `body` on a detached thread that takes no signals (`pthread_create`).
+/// Runs `body` on a detached thread that receives no signals (`pthread_create`).
 ///
-/// Detached: it never keeps the process from exiting.
+/// A detached thread never keeps the process from exiting.
 package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
     final class Box {
         let body: @Sendable () -> Void
@@ -10,7 +10,7 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemEr
     }
     let box = unsafe Unmanaged.passRetained(Box(body))
 
-    // A thread inherits the mask of the one that starts it.
+    // A thread inherits the signal mask of the thread that starts it.
     var all = sigset_t()
     var previous = sigset_t()
     unsafe sigfillset(&all)
@@ -33,8 +33,8 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemEr
     pthread_detach(thread)
 }
 
-/// Which thread this is (`pthread_self`); unique among those that live.
+/// Returns an identifier of the current thread that is unique among live threads (`pthread_self`).
 func currentThread() -> UInt { UInt(pthread_self()) }
 
-/// Lets another thread have the processor first, if one waits for it (`sched_yield`).
+/// Lets another thread run first, if one is waiting for the processor (`sched_yield`).
 func yieldThread() { sched_yield() }
