@@ -34,7 +34,8 @@ struct PinDecisionTests {
             (server.root, [.root, .ca, .any]),
         ]
         for (certificate, roles) in accepted {
-            let decision = try PinningPolicy(pins: [certificate.pin(role)]).outcome(path, port: 443, at: TestServer.time)
+            let policy = try PinningPolicy(pins: [certificate.pin(role)])
+            let decision = policy.outcome(path, port: 443, at: TestServer.time)
             #expect(decision.verdict == (roles.contains(role) ? "accepted: matched" : "refused: mismatch"))
             #expect(decision.isAccepted == roles.contains(role))
         }

@@ -128,7 +128,7 @@ public final class URLSession: Sendable {
     /// server sent it; nothing is decompressed.
     ///
     /// Throws `URLError`. When the pins do not match its code is `.serverCertificateUntrusted`, its text holds what is
-    /// served and what is pinned, and its ``Foundation/URLError/pinDecision`` the same as values.
+    /// served and what is pinned, and its ``Foundation/URLError/pinningError`` the same as values.
     public func data(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
