@@ -49,3 +49,46 @@ package enum HTTPBodyFraming: Sendable, Hashable {
         self = requestMethod == "HEAD" || statusCode == 204 || statusCode == 304 ? .none : stated
     }
 }
+
+/// The chunks of a request's body (RFC 9112, section 7.1).
+package enum HTTPChunk {
+    /// Returns one chunk with these bytes. For no bytes it returns an empty array, since an empty chunk would end the
+    /// body.
+    package static func encoded(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        guard !bytes.isEmpty else { return [] }
+        let size = String(bytes.count, radix: 16)
+        var chunk: [UInt8] = []
+        chunk.reserveCapacity(size.utf8.count + bytes.count + 4)
+        chunk += size.utf8
+        chunk += "\r\n".utf8
+        chunk += bytes
+        chunk += "\r\n".utf8
+        return chunk
+    }
+
+    /// The chunk that ends the body, without trailers.
+    package static let last = Array("0\r\n\r\n".utf8)
+}
+
+/// A limit on a body held in memory, because the server decides how much it sends.
+package struct HTTPBodyLimit: Sendable {
+    /// The largest allowed body, in bytes.
+    package let limit: Int
+    package private(set) var count = 0
+
+    /// Creates a limit, 1 GiB by default.
+    package init(_ limit: Int = 1 << 30) {
+        self.limit = limit
+    }
+
+    /// Rejects a body that is announced as too large, before any of it arrives.
+    package func check(_ head: HTTPResponseHead) throws(HTTPResponseError) {
+        if case .length(let count) = head.framing, count > limit { throw .bodyTooLarge(limit: limit) }
+    }
+
+    /// Counts a part of the body. Throws if the body exceeds the limit.
+    package mutating func add(_ part: ArraySlice<UInt8>) throws(HTTPResponseError) {
+        guard part.count <= limit - count else { throw .bodyTooLarge(limit: limit) }
+        count += part.count
+    }
+}
