@@ -87,7 +87,7 @@ struct LintTests {
         #expect(run.status == 1)
     }
 
-    @Test("P018: an exported file that says something else than the policy")
+    @Test("P018: an exported file that doesn't match the policy")
     func drift() async throws {
         func policy(_ pin: String, _ name: String) throws -> String {
             try site.folder.add(
@@ -128,6 +128,6 @@ struct LintTests {
         let run = await pinctl("help", "lint-rules")
         #expect(run.lines[0] == "P001  error    a pin of the wrong length, or not in canonical base64")
         #expect(run.lines.count == 31)
-        #expect(run.lines.last == "P031  error    a pin whose \"from\" certificate cannot have its role")
+        #expect(run.lines.last == "P031  error    a pin whose \"from\" certificate can't have its role")
     }
 }

@@ -4,7 +4,8 @@ import CertificateTrust
 struct RuleTable: Sendable {
     /// Indices of a host's rules, by the host's canonical text. A name and an address never have the same text.
     private var indices: [String: [Int]] = [:]
-    /// Whether some host of so many bytes includes its subdomains: a name of 127 labels has few parents to ask for.
+    /// Whether some host of so many bytes includes its subdomains, at most 253 (RFC 1035, section 2.3.4): a name of 127
+    /// labels has few parents to look up.
     private var isParentLength = [Bool](repeating: false, count: 256)
 
     init(_ rules: [PinningRule]) {
@@ -22,14 +23,20 @@ struct RuleTable: Sendable {
     func rule(for name: ServerName, port: Int, in rules: [PinningRule]) -> PinningRule? {
         let text = name.description
         if let exact = rule(of: text, port, in: rules, where: { _ in true }) { return exact }
-        guard !name.isIPAddress else { return nil }
-        var parent = text[...]
-        while let dot = parent.utf8.firstIndex(of: UInt8(ascii: ".")) {
-            parent = parent[parent.utf8.index(after: dot)...]
-            guard parent.utf8.count < isParentLength.count, isParentLength[parent.utf8.count] else { continue }
-            if let rule = rule(of: String(parent), port, in: rules, where: \.includesSubdomains) { return rule }
+        for parent in parents(of: name) {
+            if let rule = rule(of: parent, port, in: rules, where: \.includesSubdomains) { return rule }
         }
         return nil
+    }
+
+    /// The parents of a name, longest first, that are as long as some host whose rule includes its subdomains.
+    private func parents(of name: ServerName) -> [String] {
+        guard case .dns(let text) = name.kind else { return [] }
+        let bytes = Array(text.utf8)
+        return bytes.indices.compactMap { dot in
+            guard bytes[dot] == UInt8(ascii: "."), isParentLength[bytes.count - dot - 1] else { return nil }
+            return String(decoding: bytes[(dot + 1)...], as: UTF8.self)
+        }
     }
 
     private func rule(
@@ -43,13 +50,8 @@ struct RuleTable: Sendable {
     /// Every rule that covers a host at some port: its own, and those of its parents that include subdomains.
     func rules(covering name: ServerName, in rules: [PinningRule]) -> [PinningRule] {
         let text = name.description
-        var covering = (indices[text] ?? []).map { rules[$0] }
-        var parent = name.isIPAddress ? "" : text[...]
-        while let dot = parent.utf8.firstIndex(of: UInt8(ascii: ".")) {
-            parent = parent[parent.utf8.index(after: dot)...]
-            covering += (indices[String(parent)] ?? []).map { rules[$0] }.filter(\.includesSubdomains)
-        }
-        return covering
+        let above = parents(of: name).flatMap { (indices[$0] ?? []).map { rules[$0] }.filter(\.includesSubdomains) }
+        return (indices[text] ?? []).map { rules[$0] } + above
     }
 
     /// Rules for one host that reach the same port: each with the first before it that does.

@@ -1,6 +1,5 @@
 public import FoundationEssentials
 package import OpenSSLBridge
-import Synchronization
 
 /// An X.509 certificate: parsed, nothing verified.
 ///
@@ -177,33 +176,28 @@ extension X509Certificate {
     private final class Storage: Sendable {
         let derBytes: [UInt8]
         let contents: Contents
-        private let parsed: Locked<OpenSSLCertificate?>
-        private let names = AtomicLazyReference<CanonicalNames>()
+        private let parsed: LazyReference<OpenSSLCertificate>
+        private let names = LazyReference<CanonicalNames>()
 
         init(derBytes: [UInt8], contents: consuming Contents, parsed: OpenSSLCertificate? = nil) {
             self.derBytes = derBytes
             // One with two spellings of its algorithm is not for OpenSSL as it is; see below.
             if case .sameButNull = contents.signatureAlgorithms {
-                self.parsed = Locked(nil)
+                self.parsed = LazyReference()
             } else {
-                self.parsed = Locked(parsed)
+                self.parsed = LazyReference(parsed)
             }
             self.contents = contents
         }
 
         /// Made on first use: whoever reads a certificate for its key asks for no issuer.
-        var canonicalNames: CanonicalNames {
-            names.load() ?? names.storeIfNil(CanonicalNames(derBytes, contents.layout))
-        }
+        var canonicalNames: CanonicalNames { names.value { CanonicalNames(derBytes, contents.layout) } }
 
         func openSSLCertificate() throws(OpenSSLError) -> OpenSSLCertificate {
-            try parsed.withLock { (parsed: inout OpenSSLCertificate?) throws(OpenSSLError) in
-                if let parsed { return parsed }
+            try parsed.value { () throws(OpenSSLError) in
                 var der = derBytes
                 if case .sameButNull = contents.signatureAlgorithms { der = contents.layout.withOneAlgorithm(der.span) }
-                let certificate = try OpenSSLCertificate(parsing: der.span)
-                parsed = certificate
-                return certificate
+                return try OpenSSLCertificate(parsing: der.span)
             }
         }
     }
