@@ -53,10 +53,10 @@ public struct ChainTrust: Sendable {
     }
 }
 
-/// A path from a leaf to a trust anchor that was verified at a time, for no name. Only ``ChainTrust`` makes one; pins
-/// are not judged on it.
+/// A path from a leaf to a trust anchor that was verified at a time, without a hostname. Only ``ChainTrust`` creates
+/// one. Pins aren't checked against it.
 public struct VerifiedChain: Sendable, Hashable {
-    /// Leaf first, anchor last.
+    /// The certificates of the path, leaf first and anchor last.
     public let certificates: [X509Certificate]
     /// The certificate that was presented first.
     public let leaf: X509Certificate
@@ -66,6 +66,6 @@ public struct VerifiedChain: Sendable, Hashable {
         self.leaf = leaf
     }
 
-    /// The trust anchor the path ends at.
+    /// The trust anchor at the end of the path.
     public var anchor: X509Certificate { certificates.last ?? leaf }
 }
