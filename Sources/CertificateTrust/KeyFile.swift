@@ -80,7 +80,7 @@ package enum KeyFile {
 
     /// A counter for the objects of a file, where one block may contain several.
     private struct ItemNumbers {
-        /// The number of objects so far, minus the number of blocks.
+        /// The number of objects in excess of one for each block.
         private var offset = 0
 
         mutating func add(

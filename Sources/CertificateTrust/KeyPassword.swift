@@ -22,7 +22,7 @@ package final class KeyPassword: Sendable {
         }
     }
 
-    /// The password. `nil` if none was given, in which case the empty password is tried.
+    /// The password. `nil` if none was given. Only PKCS #12 files are decrypted then, with the empty password.
     package var bytes: [UInt8]? { state.withLock { $0.bytes } }
 
     /// Calls `body` with the iterations that are left, from which it subtracts its work. One caller runs at a time.
