@@ -13,7 +13,6 @@ package enum KeyFile {
     package enum Failure: Error, Hashable, Sendable {
         case file(InputFileError)
         case format(PEMError)
-        /// The file is empty.
         case empty
         /// The file is a key store in Java's old format.
         case javaKeyStore

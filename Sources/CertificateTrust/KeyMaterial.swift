@@ -84,7 +84,6 @@ package enum KeyMaterialError: Error, Hashable, Sendable {
     case encrypted
     /// The PKCS #12 file can't be decrypted with the empty password, and no other was given.
     case encryptedContainer
-    /// The password is wrong.
     case wrongPassword
     /// Deriving the key from the password takes this many iterations, more than are left. None was made.
     case tooManyIterations(UInt64)

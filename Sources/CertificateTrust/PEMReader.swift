@@ -10,9 +10,9 @@ struct PEMBlock {
 
 /// The reason why a PEM text, or one block in it, can't be read.
 package enum PEMError: Error, Hashable, Sendable {
-    /// The text has no block, or none within the limit on text.
+    /// The text has no block, or more consecutive text without one than the limit.
     case noBlock
-    /// The text contains a byte that text can't have, at `offset`.
+    /// The text contains a zero byte, at `offset`.
     case binary(offset: Int)
     /// The block has no END line.
     case unterminated(label: String)
@@ -121,7 +121,7 @@ struct PEMReader {
                 guard byte != 0 else { throw .binary(offset: offset + index - 1) }
                 textLength += 1
                 guard textLength <= Self.textLimit else { throw .noBlock }
-                // A byte order mark doesn't count as the start of a line's text.
+                // A byte order mark may precede a boundary on its line.
                 if byte >= 0x80 { continue }
             }
             if byte == 0x0A {

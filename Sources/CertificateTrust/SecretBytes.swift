@@ -43,6 +43,5 @@ extension SecretBytes: CustomStringConvertible, CustomReflectable {
     /// The name of the type, without the bytes.
     package var description: String { "SecretBytes" }
 
-    /// An empty mirror.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -233,7 +233,8 @@ extension TrustEvaluation {
         }
     }
 
-    /// Returns the finding of OpenSSL with a remedy, in OpenSSL's own words for most codes.
+    /// Returns a description of what OpenSSL found, with a remedy. The description is OpenSSL's own unless the rule has
+    /// one here.
     private static func words(_ code: VerifyCode, _ rule: TrustRule) -> String {
         switch rule {
         case .pathLength: "allows fewer authorities below it than this path has: have another authority issue"

@@ -109,7 +109,8 @@ public final class TrustStore: Sendable {
     }
 
     /// The SHA-256 of the anchors, 32 bytes, which an approval records for the roots it relies on. Stores of files with
-    /// the same certificates have the same digest. A directory is read on demand, so each has a digest of its own.
+    /// the same certificates have the same digest. A directory is read on demand and gets a random digest each time it
+    /// is opened.
     package var digest: [UInt8] {
         cachedDigest.withLock { digest in
             if let digest { return digest }

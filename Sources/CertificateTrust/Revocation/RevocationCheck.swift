@@ -26,7 +26,8 @@ struct RevocationCheck {
     /// The limit on certificates outside the path that are tried for a list. Configured certificates are tried before
     /// those the peer presents, because a peer can present any number with the name of a signer.
     private static let maximumCandidates = 8
-    /// The limit on list signers whose revocation depends on lists by other signers. Three is more than any PKI has.
+    /// The limit on nesting when the list that covers a list signer is signed by another list signer. Three is more
+    /// than any PKI has.
     private static let maximumNesting = 3
 
     private struct SignedList: Hashable {

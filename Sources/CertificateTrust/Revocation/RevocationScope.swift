@@ -100,7 +100,8 @@ struct IssuingDistributionPoint: Sendable, Hashable {
     }
 }
 
-/// A place where a certificate says its lists are found (cRLDistributionPoints, RFC 5280, section 4.2.1.13).
+/// A distribution point of a certificate, which says where its lists are found (cRLDistributionPoints, RFC 5280,
+/// section 4.2.1.13).
 struct DistributionPoint: Sendable {
     let names: [ScopeName]?
     let reasons: ReasonSet

@@ -36,7 +36,7 @@ struct CertificateRule: Sendable {
     let source: String
     /// Whether ``TrustPolicy/default`` checks it too.
     let isBase: Bool
-    /// Returns a description of the violation and its remedy, or `nil` if the certificate passes.
+    /// A function that returns a description of the violation and its remedy, or `nil` if the certificate passes.
     let violation: @Sendable (X509Certificate, Context) -> String?
 
     /// Every rule, in the order of the checks: the rules that explain a failure best come first.

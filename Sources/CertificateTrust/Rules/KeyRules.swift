@@ -55,7 +55,6 @@ extension X509Certificate {
 }
 
 extension TrustPolicy.Strength {
-    /// The strength in bits.
     var bits: Int {
         switch self {
         case .bits80: 80

@@ -47,8 +47,8 @@ extension CertificateRule {
         },
         leafRule(.publicSuffixWildcard, "Baseline Requirements, sections 3.2.2.6 and 7.1.2.7.12") {
             certificate, context in
-            // A certificate may contain such a wildcard besides an entry that matches the requested name, for example
-            // one for a registry's own public suffix.
+            // Only entries that match the requested name are checked. The owner of a public suffix may have a wildcard
+            // directly below it in the same certificate.
             guard let name = context.name else { return nil }
             let wildcard = certificate.subjectAlternativeNames.first {
                 name.matches($0) && context.sectionAbove($0) != nil

@@ -22,7 +22,8 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let notAnAuthority = TrustRule(rawValue: "not-an-authority")
     /// More CA certificates are below a CA than its path length allows (`X509_V_ERR_PATH_LENGTH_EXCEEDED`).
     public static let pathLength = TrustRule(rawValue: "path-length")
-    /// A name is outside the name constraints (RFC 5280, section 4.2.1.10; `X509_V_ERR_PERMITTED_VIOLATION`).
+    /// A name is outside the name constraints, or the name constraints of a certificate are invalid (RFC 5280, section
+    /// 4.2.1.10; `X509_V_ERR_PERMITTED_VIOLATION`).
     public static let nameConstraints = TrustRule(rawValue: "name-constraints")
     /// The certificate isn't valid for this purpose (RFC 5280, section 4.2.1.12; `X509_V_ERR_INVALID_PURPOSE`).
     public static let purpose = TrustRule(rawValue: "purpose")
@@ -34,16 +35,18 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     /// rejects wildcards below a registry's suffix, such as `co.uk`. ``TrustPolicy/strict`` also rejects those below a
     /// company's suffix, such as `github.io`.
     public static let publicSuffixWildcard = TrustRule(rawValue: "public-suffix-wildcard")
-    /// The path isn't valid for any required policy (RFC 5280, section 6.1; `X509_V_ERR_NO_EXPLICIT_POLICY`).
+    /// The path isn't valid for any required policy, or a certificate constrains policies and has none (RFC 5280,
+    /// section 6.1; `X509_V_ERR_NO_EXPLICIT_POLICY`).
     public static let certificatePolicies = TrustRule(rawValue: "certificate-policies")
     /// OpenSSL can't parse the certificate.
     public static let malformed = TrustRule(rawValue: "malformed")
-    /// The search reached one of its limits.
+    /// The search, or a single certificate, exceeds one of the limits on work.
     public static let budget = TrustRule(rawValue: "budget")
     /// OpenSSL rejected the certificate for any other reason, which the detail quotes.
     public static let other = TrustRule(rawValue: "other")
 
-    /// The certificate names two different signature algorithms (RFC 5280, section 4.1.1.2).
+    /// The certificate names two different signature algorithms, or, in ``TrustPolicy/strict``, encodes the same one in
+    /// two ways (RFC 5280, section 4.1.1.2).
     public static let signatureAlgorithm = TrustRule(rawValue: "signature-algorithm")
     /// The version doesn't allow extensions, or, in ``TrustPolicy/strict``, isn't 3 (RFC 5280, section 4.1.2.9).
     public static let certificateVersion = TrustRule(rawValue: "certificate-version")
@@ -64,21 +67,23 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let rootProfile = TrustRule(rawValue: "root-profile")
     /// policyConstraints or inhibitAnyPolicy isn't critical (RFC 5280, sections 4.2.1.11 and 4.2.1.14). Strict.
     public static let policyConstraints = TrustRule(rawValue: "policy-constraints")
-    /// The leaf is a CA certificate (Baseline Requirements, section 7.1.2.7). Strict.
+    /// The leaf is a CA certificate, or has a path length or keyCertSign (Baseline Requirements, section 7.1.2.7).
+    /// Strict.
     public static let leafAuthority = TrustRule(rawValue: "leaf-authority")
     /// The leaf is valid for any purpose, states none, or its extendedKeyUsage is critical (Baseline Requirements,
     /// section 7.1.2.7.6). Strict.
     public static let leafPurpose = TrustRule(rawValue: "leaf-purpose")
-    /// subjectAltName is missing, empty, malformed, or critical where it must not be or the reverse (RFC 5280, section
-    /// 4.2.1.6). Strict.
+    /// subjectAltName is missing, empty or malformed, or its criticality is wrong: it must be critical exactly if the
+    /// subject is empty (RFC 5280, section 4.2.1.6). Strict.
     public static let alternativeNames = TrustRule(rawValue: "alternative-names")
-    /// A common name is another spelling of an alternative name (Baseline Requirements, section 7.1.4.3). Strict.
+    /// A common name is another spelling of an alternative name, or an internationalized name that isn't one of them
+    /// (Baseline Requirements, section 7.1.4.3). Strict.
     public static let commonName = TrustRule(rawValue: "common-name")
     /// The serial number isn't positive or has over 20 bytes (RFC 5280, section 4.1.2.2). Strict.
     public static let serialNumber = TrustRule(rawValue: "serial-number")
     /// authorityInfoAccess is malformed (RFC 5280, section 4.2.2.1). Strict.
     public static let informationAccess = TrustRule(rawValue: "information-access")
-    /// The key is of a kind that the Web PKI doesn't allow (Baseline Requirements, section 6.1.5). Strict.
+    /// The key is of a kind or size that the Web PKI doesn't allow (Baseline Requirements, section 6.1.5). Strict.
     public static let webKey = TrustRule(rawValue: "web-key")
 
     /// The rank of the rule when one of two findings must be chosen. A failure close to a valid path ranks above the

@@ -1,20 +1,20 @@
 import Glibc
 import OpenSSLBridge
 
-/// An input: a regular file, a pipe, or standard input. Reading doesn't block on a pipe without a writer. Size limits
-/// are left to the caller, who sees the bytes arrive.
+/// An input: a regular file, a pipe, or standard input. Reading a pipe without a writer fails after about one second.
+/// Size limits are left to the caller, who sees the bytes arrive.
 package struct InputFile: ~Copyable {
     /// The name in messages.
     package let name: String
     private let descriptor: Int32
     private let isOwned: Bool
     private let isPipe: Bool
-    /// The last nine bits of the mode (`st_mode`), or 0 for standard input.
+    /// The last nine bits of the mode (`st_mode`), or 0 for standard input and inherited descriptors.
     let permissions: UInt32
     /// Whether other users have rights to the file. For a file that this process's user doesn't own, the group isn't
     /// counted among the others.
     let isOpenToOthers: Bool
-    /// The modification time in seconds since 1970 (`st_mtim`), or 0 for standard input.
+    /// The modification time in seconds since 1970 (`st_mtim`), or 0 for standard input and inherited descriptors.
     let modified: Int64
     private var hasSeenWriter = false
 
@@ -51,7 +51,6 @@ package struct InputFile: ~Copyable {
         isOpenToOthers = permissions & (information.st_uid == geteuid() ? 0o077 : 0o007) != 0
     }
 
-    /// Returns standard input.
     package static func standardInput() -> InputFile { InputFile(standardInput: 0) }
 
     /// Uses a descriptor that the program inherited. It stays open.
