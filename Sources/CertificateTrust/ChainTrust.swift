@@ -53,8 +53,8 @@ public struct ChainTrust: Sendable {
     }
 }
 
-/// A path from a leaf to a trust anchor that was verified at a time, without a hostname. Only ``ChainTrust`` creates
-/// one. Pins aren't checked against it.
+/// A path from a leaf to a trust anchor that was verified at a given time, without a hostname. Only ``ChainTrust``
+/// creates one. Pins aren't checked against it.
 public struct VerifiedChain: Sendable, Hashable {
     /// The certificates of the path, leaf first and anchor last.
     public let certificates: [X509Certificate]

@@ -125,7 +125,7 @@ extension ClientIdentity {
     }
 
     /// Parses PKCS #12 (RFC 7292), also called PFX: one private key, its certificate and others. The data may have up
-    /// to 1 MiB, and up to 10,000,000 iterations are spent on deriving keys from the password.
+    /// to 1 MiB. Deriving keys from the password may take at most 10,000,000 iterations.
     public convenience init(pkcs12: [UInt8], password: [UInt8]) throws(ClientIdentityError) {
         guard pkcs12.count <= Self.sizeLimit else { throw .tooLarge(limit: Self.sizeLimit) }
         let contents: PKCS12Contents

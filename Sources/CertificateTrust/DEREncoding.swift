@@ -91,7 +91,8 @@ enum DEREncoding {
 }
 
 extension X509Certificate {
-    /// The first part of the certificate that isn't DER, if any. Standard extensions are included.
+    /// The first defect of the encoding, if any: a part that isn't DER, or unique identifiers. Standard extensions are
+    /// checked too.
     var encodingDefect: String? {
         let der = derBytes
         if let defect = DEREncoding.defect(der.span, 0..<der.count) { return defect }

@@ -43,8 +43,8 @@ package struct CivilTime: Sendable, Hashable {
     package let minute: Int
     package let second: Int
 
-    /// Returns `nil` if there is no such date and time. Leap seconds aren't accepted, because certificates and policies
-    /// don't contain them.
+    /// Creates a date and time, or returns `nil` if it doesn't exist. Leap seconds aren't accepted, because
+    /// certificates and policies don't contain them.
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (0...9999).contains(year), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
             (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)

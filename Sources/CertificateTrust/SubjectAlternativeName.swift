@@ -47,7 +47,7 @@ enum GeneralNameKind: UInt8, Sendable {
     case other = 0
     case email, dns, x400, directory, ediParty, uri, ipAddress, registeredID
 
-    /// Returns `nil` for a tag that isn't a kind of GeneralName.
+    /// Creates the kind for a tag. Returns `nil` if no GeneralName has the tag.
     init?(tag: UInt8) {
         guard tag & 0xC0 == 0x80 else { return nil }
         self.init(rawValue: tag & 0x1F)

@@ -315,7 +315,7 @@ extension TrustEvaluation {
     }
 }
 
-/// The findings that need no path, and the finding for a search without a path.
+/// The findings that are made without a path, and those for a search that found no path.
 extension TrustEvaluation {
     private var overSize: TrustFinding? {
         let presented = claim.presented

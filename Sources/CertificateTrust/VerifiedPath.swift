@@ -1,4 +1,5 @@
-/// A path from a leaf to a trust anchor that was verified for a hostname at a time. Only ``ServerTrust`` creates one.
+/// A path from a leaf to a trust anchor that was verified for a hostname at a given time. Only ``ServerTrust`` creates
+/// one.
 public struct VerifiedPath: Sendable, Hashable {
     /// The certificates of the path, leaf first and anchor last. A path of one certificate is a leaf that is itself an
     /// anchor.

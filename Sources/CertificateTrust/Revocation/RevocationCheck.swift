@@ -99,7 +99,7 @@ struct RevocationCheck {
             return .refused(.unusable("what it says of its lists", "is malformed (\(error))"))
         }
         var covered: ReasonSet = []
-        // Reasons covered only by a list that the certificate's own key signed. They count only if no other list
+        // The reasons covered only by a list that the certificate's own key signed. They count only if no other list
         // revokes the certificate: an attacker who has stolen the key could sign the same list.
         var ownWord: ReasonSet = []
         // Among lists signed by the same key, the newest decides. A list signed by another key also decides if it

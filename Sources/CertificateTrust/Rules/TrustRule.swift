@@ -18,7 +18,8 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let unknownIssuer = TrustRule(rawValue: "unknown-issuer")
     /// A signature doesn't verify with the issuer's key (`X509_V_ERR_CERT_SIGNATURE_FAILURE`).
     public static let badSignature = TrustRule(rawValue: "bad-signature")
-    /// The issuer isn't a CA (RFC 5280, section 4.2.1.9; `X509_V_ERR_INVALID_CA`).
+    /// The issuer isn't a CA, or its keyUsage lacks keyCertSign (RFC 5280, sections 4.2.1.9 and 4.2.1.3;
+    /// `X509_V_ERR_INVALID_CA`).
     public static let notAnAuthority = TrustRule(rawValue: "not-an-authority")
     /// More CA certificates are below a CA than its path length allows (`X509_V_ERR_PATH_LENGTH_EXCEEDED`).
     public static let pathLength = TrustRule(rawValue: "path-length")
@@ -51,7 +52,7 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     /// The version doesn't allow extensions, or, in ``TrustPolicy/strict``, isn't 3 (RFC 5280, section 4.1.2.9).
     public static let certificateVersion = TrustRule(rawValue: "certificate-version")
 
-    /// A part of the certificate isn't DER (RFC 5280, section 4.1). Strict.
+    /// A part of the certificate isn't DER (RFC 5280, section 4.1), or the certificate has unique identifiers. Strict.
     public static let encoding = TrustRule(rawValue: "encoding")
     /// The issuer name is empty (RFC 5280, sections 4.1.2.4 and 4.1.2.6). Strict.
     public static let authorityName = TrustRule(rawValue: "authority-name")
@@ -81,7 +82,7 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let commonName = TrustRule(rawValue: "common-name")
     /// The serial number isn't positive or has over 20 bytes (RFC 5280, section 4.1.2.2). Strict.
     public static let serialNumber = TrustRule(rawValue: "serial-number")
-    /// authorityInfoAccess is malformed (RFC 5280, section 4.2.2.1). Strict.
+    /// authorityInfoAccess is malformed or critical (RFC 5280, section 4.2.2.1). Strict.
     public static let informationAccess = TrustRule(rawValue: "information-access")
     /// The key is of a kind or size that the Web PKI doesn't allow (Baseline Requirements, section 6.1.5). Strict.
     public static let webKey = TrustRule(rawValue: "web-key")
