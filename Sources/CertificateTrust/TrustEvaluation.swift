@@ -1,11 +1,9 @@
 import FoundationEssentials
 import OpenSSLBridge
 
-/// The evaluation of one claim. It judges the paths that the ``PathBuilder`` finds, keeps the most useful finding, and
-/// spends the budget.
+/// The evaluation of one claim. It judges the paths of a ``PathBuilder``, keeps the best finding and spends a budget.
 ///
-/// Cheap checks come first: each certificate at its position, then names against constraints. OpenSSL verifies the
-/// signatures after them.
+/// Cheap checks come first: single certificates, then name constraints. OpenSSL verifies the signatures after them.
 struct TrustEvaluation: PathJudge {
     /// A chain to evaluate, with or without a server name.
     struct Claim: Sendable {
@@ -39,8 +37,7 @@ struct TrustEvaluation: PathJudge {
     private let accepting: ([X509Certificate]) -> Bool
     private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
-    /// Whether a certificate is admitted at its position. Each is judged once per evaluation, however many paths it is
-    /// on.
+    /// Whether a certificate is admitted at its position. Each is judged once per evaluation.
     private var admissions = [Placed: Bool](minimumCapacity: 3)
     private var namesRead: [X509Certificate: [ConstrainedName]] = [:]
     /// The revocation check. `nil` if the policy ignores revocation.
