@@ -1,8 +1,9 @@
-/// What the extensions of a certificate say (RFC 5280, section 4.2), read once from the DER.
+/// The contents of a certificate's extensions (RFC 5280, section 4.2), parsed once from the DER.
 ///
-/// What decides here is decoded; what only OpenSSL processes (policies, mappings) is noted as present.
+/// Extensions that this module uses are decoded. Those that only OpenSSL processes (policies, mappings) are recorded as
+/// present.
 struct CertificateExtensions: Sendable {
-    /// The extensions `2.5.29.0` to `2.5.29.63`, a bit each.
+    /// A set of the extensions `2.5.29.0` to `2.5.29.63`, with one bit for each.
     struct Kinds: OptionSet, Sendable {
         let rawValue: UInt64
 
@@ -20,15 +21,15 @@ struct CertificateExtensions: Sendable {
         static let extendedKeyUsage = kind(37)
         static let inhibitAnyPolicy = kind(54)
 
-        /// Those that a path is verified with. Key identifiers are not among them: a critical one asks for a reader
-        /// that takes them for more than a hint.
+        /// The extensions that path verification processes. Key identifiers aren't among them: if one is critical, it
+        /// requires a reader for which it is more than a hint.
         static let processed: Kinds = [
             keyUsage, subjectAlternativeName, basicConstraints, nameConstraints, distributionPoints,
             certificatePolicies, policyMappings, policyConstraints, extendedKeyUsage, inhibitAnyPolicy,
         ]
     }
 
-    /// The bits of keyUsage (RFC 5280, section 4.2.1.3), the first bit lowest.
+    /// The bits of keyUsage (RFC 5280, section 4.2.1.3), with the first bit lowest.
     struct KeyUsage: OptionSet, Sendable {
         let rawValue: UInt16
         static let digitalSignature = KeyUsage(rawValue: 1 << 0)
@@ -38,7 +39,7 @@ struct CertificateExtensions: Sendable {
         static let listSigning = KeyUsage(rawValue: 1 << 6)
     }
 
-    /// The purposes of extendedKeyUsage (RFC 5280, section 4.2.1.12); others are not told apart.
+    /// The purposes of extendedKeyUsage (RFC 5280, section 4.2.1.12). All others are represented by `other`.
     struct Purposes: OptionSet, Sendable {
         let rawValue: UInt8
         static let any = Purposes(rawValue: 1 << 0)
@@ -50,45 +51,46 @@ struct CertificateExtensions: Sendable {
 
     /// authorityKeyIdentifier (RFC 5280, section 4.2.1.1).
     struct AuthorityKeyIdentifier: Sendable {
-        /// Where the contents of keyIdentifier lie.
+        /// The position of the contents of keyIdentifier.
         var keyIdentifier: Range<Int>?
-        /// Whether authorityCertIssuer or authorityCertSerialNumber is there.
+        /// Whether authorityCertIssuer or authorityCertSerialNumber is present.
         var namesCertificate = false
     }
 
     private(set) var present: Kinds = []
     private(set) var critical: Kinds = []
-    /// The identifier of the first critical extension that nothing here processes, dotted decimal.
+    /// The object identifier of the first critical extension that isn't processed, in dotted decimal.
     private(set) var unprocessedCritical: String?
     private(set) var subjectAlternativeNames: [SubjectAlternativeName] = []
     private(set) var isAuthority = false
     private(set) var hasPathLength = false
-    /// Nil without the extension: then every use is allowed.
+    /// The key usage. `nil` if the extension is missing, which allows every use.
     private(set) var keyUsage: KeyUsage?
     private(set) var extendedKeyUsage: Purposes?
-    /// Where the contents of subjectKeyIdentifier lie.
+    /// The position of the contents of subjectKeyIdentifier.
     private(set) var subjectKeyIdentifier: Range<Int>?
     private(set) var authorityKeyIdentifier: AuthorityKeyIdentifier?
     private(set) var nameConstraints: NameConstraints?
-    /// What is wrong with authorityInfoAccess; nobody here follows it, so a broken one does not make the certificate
-    /// unreadable.
+    /// The defect of authorityInfoAccess, if any. The extension isn't used here, so a malformed one doesn't make the
+    /// certificate unreadable.
     private(set) var informationAccessDefect: String?
 
-    /// Entries of certificatePolicies and policyMappings.
+    /// The number of entries of certificatePolicies and policyMappings.
     private(set) var policyCount = 0
-    /// The first qualifier of certificatePolicies that RFC 5280 doesn't define, dotted decimal, or `malformed`.
+    /// The first qualifier of certificatePolicies that RFC 5280 doesn't define, in dotted decimal, or `malformed`.
     private(set) var unknownQualifier: String?
-    /// Distribution points that are named relative to the issuer.
+    /// The number of distribution points that are named relative to the issuer.
     private(set) var relativePointCount = 0
 
-    /// Certificates have ten or so; a bound keeps the search for doubles short.
+    /// The limit on other extensions, which keeps the search for duplicates short. Certificates have about ten.
     private static let maximumCount = 100
 
     init(_ bytes: Span<UInt8>, _ layout: CertificateLayout) throws(DERError) {
         var others: [Range<Int>] = []
         try layout.forEachExtension(bytes) { (identifier, isCritical, value) throws(DERError) in
             let kind = Self.kind(bytes, identifier)
-            // RFC 5280, section 4.2: at most one of each, or two readers could take different ones.
+            // RFC 5280, section 4.2 allows each extension at most once. With two, different readers could use different
+            // ones.
             let isRepeated =
                 kind.map(present.contains)
                 ?? others.contains { bytes.extracting($0).elementsEqual(bytes.extracting(identifier)) }
@@ -111,7 +113,7 @@ struct CertificateExtensions: Sendable {
         }
     }
 
-    /// Whether an extension is one of those whose values RFC 5280 defines.
+    /// Whether RFC 5280 defines the values of an extension.
     static func isStandard(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Bool {
         kind(bytes, identifier) != nil || ObjectIdentifierNumber(bytes, identifier) == .authorityInformationAccess
     }
@@ -146,7 +148,7 @@ struct CertificateExtensions: Sendable {
             extendedKeyUsage = try Self.purposes(bytes, try outer.next(DERTag.sequence, bytes).contents)
         case .certificatePolicies, .policyMappings:
             var list = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
-            // At least one entry, which begins with the policy (RFC 5280, sections 4.2.1.4 and 4.2.1.5).
+            // There is at least one entry, which begins with the policy (RFC 5280, sections 4.2.1.4 and 4.2.1.5).
             repeat {
                 var entry = DERCursor(try list.next(DERTag.sequence, bytes).contents)
                 _ = try entry.next(DERTag.objectIdentifier, bytes)
@@ -173,7 +175,7 @@ struct CertificateExtensions: Sendable {
         try outer.finish()
     }
 
-    /// What is not known of the qualifiers behind a policy (RFC 5280, section 4.2.1.4).
+    /// Returns the first unknown qualifier of a policy, if any (RFC 5280, section 4.2.1.4).
     private static func unknownQualifier(_ bytes: Span<UInt8>, _ rest: DERCursor) -> String? {
         var rest = rest
         do throws(DERError) {
@@ -236,7 +238,8 @@ struct CertificateExtensions: Sendable {
         return purposes
     }
 
-    /// A sequence of at least one description, each a method and a location (RFC 5280, section 4.2.2.1).
+    /// Returns the defect of an authorityInfoAccess, if any. It must be a sequence of at least one description, each
+    /// with a method and a location (RFC 5280, section 4.2.2.1).
     private static func informationAccessDefect(
         _ bytes: Span<UInt8>, _ value: Range<Int>, isCritical: Bool
     ) -> String? {

@@ -1,16 +1,18 @@
-/// A file of certificates: DER of one, or PEM of any number with text around them.
+/// A reader for certificate files, which are DER with one certificate, or PEM with any number of them and text in
+/// between.
 public enum CertificateFile {
-    /// Reads every certificate of a file, in order. A block that cannot be read fails the whole file; keys and other
-    /// PEM blocks are passed over.
+    /// Reads every certificate of a file, in order. Throws if any block can't be read. Keys and other PEM blocks are
+    /// skipped.
     ///
-    /// `TRUSTED CERTIFICATE` blocks yield their certificate; the trust settings behind it are not evaluated.
+    /// A `TRUSTED CERTIFICATE` block yields its certificate. The trust settings after it aren't evaluated.
     public static func read(_ path: String) throws(CertificateFileError) -> [X509Certificate] {
         try read(path, trustSettings: .ignored)
     }
 
-    /// Hands the pin of every certificate of a file to `body`, in order and in constant memory: for files of any size.
+    /// Calls `body` with the pin of every certificate of a file, in order. Uses constant memory, whatever the size of
+    /// the file.
     ///
-    /// Broken blocks fail the reading as in ``read(_:)``, after the pins of the others.
+    /// A malformed block makes it throw as ``read(_:)`` does, but only after the pins of all other certificates.
     public static func forEachFingerprint(
         in path: String, _ body: (SPKIFingerprint) -> Void
     ) throws(CertificateFileError) {
@@ -19,10 +21,10 @@ public enum CertificateFile {
         }
     }
 
-    /// What to do with a certificate that carries OpenSSL's own trust settings, which are not evaluated here.
+    /// The treatment of certificates that carry OpenSSL's own trust settings, which aren't evaluated here.
     enum TrustSettings {
         case ignored
-        /// An anchor might be distrusted by them, so it cannot become one.
+        /// The file is rejected: the settings might distrust the certificate, so it can't become an anchor.
         case refused
     }
 
@@ -45,7 +47,7 @@ public enum CertificateFile {
         return certificates
     }
 
-    /// Hands the DER of every certificate of a file to `body`, which says what is wrong with it.
+    /// Calls `body` with the DER of every certificate of a file. `body` throws if the certificate is malformed.
     static func forEachCertificate(
         in path: String, trustSettings: TrustSettings, _ body: (Span<UInt8>) throws(DERError) -> Void
     ) throws(CertificateFileError) {
@@ -94,7 +96,7 @@ public enum CertificateFile {
         guard count > 0 else { throw .noCertificate(path: name) }
     }
 
-    /// Where the certificate lies in an object; nil for what is none.
+    /// Returns the position of the certificate in an object, or `nil` if the object isn't a certificate.
     private static func certificateRange(_ label: String?, _ der: Span<UInt8>) -> Range<Int>? {
         switch label {
         case nil, "CERTIFICATE", "X509 CERTIFICATE": return 0..<der.count
@@ -107,14 +109,14 @@ public enum CertificateFile {
     }
 }
 
-/// Why a file gave no certificates.
+/// The reason why no certificates could be read from a file.
 @nonexhaustive
 public enum CertificateFileError: Error, Hashable, Sendable {
-    /// The file cannot be opened or read, or is neither PEM nor DER.
+    /// The file can't be opened or read, or is neither PEM nor DER.
     case unreadable(path: String, reason: String)
-    /// A block is broken; `line` is where it begins, nil in a DER file.
+    /// A block is malformed. `line` is its first line, or `nil` in a DER file.
     case malformed(path: String, line: Int?, reason: String)
-    /// Nothing in the file is a certificate.
+    /// The file contains no certificate.
     case noCertificate(path: String)
 }
 

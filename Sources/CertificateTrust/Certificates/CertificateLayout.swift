@@ -1,26 +1,27 @@
-/// Where the parts of a DER certificate lie (RFC 5280, section 4.1). Nothing is decoded yet.
+/// The positions of the parts of a DER certificate (RFC 5280, section 4.1). Nothing is decoded yet.
 struct CertificateLayout: Sendable {
     var version: Int
     var serialNumber: Range<Int>
-    /// The algorithms as signed and as beside the signature, header included.
+    /// The algorithms inside the signed part and next to the signature, headers included.
     var signatureAlgorithms: (inner: Range<Int>, outer: Range<Int>)
-    /// What is signed, and the BIT STRING of the signature, headers included.
+    /// The signed part and the BIT STRING of the signature, headers included.
     var signed: Range<Int>
     var signature: Range<Int>
-    /// Names are whole elements, header included.
+    /// The names, as whole elements with their headers.
     var issuer: Range<Int>
     var subject: Range<Int>
     /// The element of `notBefore`, header included.
     var notBefore: Range<Int>
     var notAfter: Range<Int>
-    /// The SubjectPublicKeyInfo, header included: what a pin hashes.
+    /// The SubjectPublicKeyInfo, header included. A pin is its hash.
     var subjectPublicKeyInfo: Range<Int>
-    /// Of the issuer or the subject, which X.509 had before names were unique (RFC 5280, section 4.1.2.8).
+    /// Whether the issuer or subject has a unique identifier, which X.509 used before names were unique (RFC 5280,
+    /// section 4.1.2.8).
     var hasUniqueIdentifiers: Bool
-    /// The contents of `SEQUENCE OF Extension`; nil when there are none.
+    /// The contents of `SEQUENCE OF Extension`. `nil` if there is none.
     var extensions: Range<Int>?
 
-    /// Walks one certificate that fills `bytes`.
+    /// Parses one certificate that fills `bytes`.
     init(_ bytes: Span<UInt8>) throws(DERError) {
         var outer = DERCursor(0..<bytes.count)
         let certificate = try outer.next(DERTag.sequence, bytes)
@@ -66,7 +67,7 @@ struct CertificateLayout: Sendable {
         try times.finish()
     }
 
-    /// Calls `body` with each extension: identifier, criticality and value contents, in the order they stand.
+    /// Calls `body` with each extension in order: its identifier, criticality and value contents.
     @inline(__always)
     func forEachExtension(
         _ bytes: Span<UInt8>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
@@ -76,7 +77,7 @@ struct CertificateLayout: Sendable {
     }
 }
 
-/// The walk over `SEQUENCE OF Extension`, which certificates, lists of revoked ones and OCSP responses share.
+/// A walk over `SEQUENCE OF Extension`, which certificates, CRLs and OCSP responses share.
 enum DERExtensions {
     @inline(__always)
     static func forEach(
@@ -88,7 +89,8 @@ enum DERExtensions {
             let identifier = try fields.next(DERTag.objectIdentifier, bytes)
             var isCritical = false
             if let flag = try fields.nextIfPresent(DERTag.boolean, bytes) {
-                // DER knows one spelling of true and leaves the default out; some CAs write the false, so it is read.
+                // DER has one encoding of true and omits the default. Some CAs encode false explicitly, so it is
+                // accepted.
                 guard flag.contents.count == 1, [0x00, 0xFF].contains(bytes[flag.contents.lowerBound]) else {
                     throw .invalidValue(what: "extension criticality", offset: flag.whole.lowerBound)
                 }

@@ -1,23 +1,23 @@
 import OpenSSLBridge
 
-/// A signature algorithm of FIPS 204 or FIPS 205: ML-DSA, SLH-DSA, or the variant of one for hashes. Keys and signatures
+/// A signature algorithm of FIPS 204 or FIPS 205: ML-DSA, SLH-DSA, or the pre-hash variant of one. Keys and signatures
 /// have the same identifier, `2.16.840.1.101.3.4.3.n`, without parameters (RFC 9881, RFC 9909).
 struct PostQuantumAlgorithm: Sendable, Hashable {
-    /// The name in the standard, which is OpenSSL's too: `ML-DSA-44`, `SLH-DSA-SHA2-128s`, `HashML-DSA-44`.
+    /// The name in the standard and in OpenSSL: `ML-DSA-44`, `SLH-DSA-SHA2-128s`, `HashML-DSA-44`.
     let name: String
     /// The strength in bits (FIPS 204, table 1; FIPS 205, table 2).
     let securityBits: Int
-    /// The algorithm of a variant for hashes, which no certificate verifier has; nil for the others.
+    /// The pure algorithm of a pre-hash variant, which no certificate verifier supports. `nil` for the others.
     let pureName: String?
 
-    /// The names without `Hash`, from 17 on; the variants follow in the same order.
+    /// The names without `Hash`, for the numbers from 17. The pre-hash variants follow in the same order.
     private static let names: [(name: String, securityBits: Int)] =
         [("ML-DSA-44", 128), ("ML-DSA-65", 192), ("ML-DSA-87", 256)]
         + ["SHA2", "SHAKE"].flatMap { hash in
             [128, 192, 256].flatMap { bits in ["s", "f"].map { ("SLH-DSA-\(hash)-\(bits)\($0)", bits) } }
         }
 
-    /// Nil for any other algorithm.
+    /// Parses an object identifier. Returns `nil` for any other algorithm.
     init?(_ bytes: Span<UInt8>, _ identifier: Range<Int>) {
         guard identifier.count == 9, let last = identifier.last,
             ObjectIdentifierNumber(bytes, identifier.lowerBound..<last) == .signatureAlgorithms
@@ -30,7 +30,7 @@ struct PostQuantumAlgorithm: Sendable, Hashable {
         pureName = index < Self.names.count ? nil : name
     }
 
-    /// Reads a DER AlgorithmIdentifier; nil for another algorithm, or one with parameters.
+    /// Parses a DER AlgorithmIdentifier. Returns `nil` for another algorithm, or one with parameters.
     init?(algorithmIdentifier bytes: Span<UInt8>) {
         var outer = DERCursor(0..<bytes.count)
         guard let contents = try? outer.next(DERTag.sequence, bytes).contents else { return nil }
@@ -41,7 +41,8 @@ struct PostQuantumAlgorithm: Sendable, Hashable {
         self.init(bytes, identifier)
     }
 
-    /// Reads the algorithm of an unencrypted DER private key (RFC 5958, section 2); nil for another one.
+    /// Parses the algorithm of an unencrypted DER private key (RFC 5958, section 2). Returns `nil` for another
+    /// algorithm.
     init?(privateKey bytes: Span<UInt8>) {
         var outer = DERCursor(0..<bytes.count)
         guard let contents = try? outer.next(DERTag.sequence, bytes).contents else { return nil }
@@ -52,10 +53,10 @@ struct PostQuantumAlgorithm: Sendable, Hashable {
         self.init(algorithmIdentifier: bytes.extracting(algorithm))
     }
 
-    /// Whether OpenSSL verifies its signatures.
+    /// Whether OpenSSL verifies signatures of the algorithm.
     var isVerifiable: Bool { pureName == nil && OpenSSLLibrary.verifies(name) }
 
-    /// Why a key or signature of it is refused, and what to do; nil where OpenSSL verifies it.
+    /// The reason why a key or signature of the algorithm is rejected, with the remedy. `nil` if OpenSSL can verify it.
     var refusal: String? {
         if let pureName { return "\(name), which OpenSSL cannot verify: reissue it with \(pureName)" }
         guard !isVerifiable else { return nil }

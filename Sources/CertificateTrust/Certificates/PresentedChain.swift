@@ -1,26 +1,27 @@
 package import OpenSSLBridge
 
-/// The certificates a server presented: a leaf and what came with it, in the order sent. Nothing is verified.
+/// The certificates that a server presented: a leaf and the others, in the order sent. Nothing is verified.
 public struct PresentedChain: Sendable, Hashable {
-    /// The first certificate, whose key the peer has to own.
+    /// The first certificate, whose private key the peer must have.
     public let leaf: X509Certificate
-    /// All others, in the order sent; duplicates and strangers may be among them.
+    /// All other certificates, in the order sent. They may include duplicates and unrelated certificates.
     public let intermediates: [X509Certificate]
 
-    /// A chain of parsed certificates.
+    /// Creates a chain of parsed certificates.
     public init(leaf: X509Certificate, intermediates: [X509Certificate] = []) {
         self.leaf = leaf
         self.intermediates = intermediates
     }
 
-    /// Parses DER certificates, leaf first, as TLS hands them over (RFC 8446, section 4.4.2).
+    /// Parses DER certificates, leaf first, as TLS provides them (RFC 8446, section 4.4.2).
     ///
-    /// The leaf must parse. Of the others, one that does not is left out: it cannot become part of a path.
+    /// Throws if the leaf is malformed. Other malformed certificates are left out, because they can't become part of a
+    /// path.
     public init(derCertificates: [[UInt8]]) throws(PresentedChainError) {
         try self.init(derCertificates) { der throws(DERError) in try X509Certificate(derBytes: der) }
     }
 
-    /// The same of what a handshake brought.
+    /// Parses the certificates received in a handshake, leaf first.
     package init(received: [ReceivedCertificate]) throws(PresentedChainError) {
         try self.init(received) { certificate throws(DERError) in try X509Certificate(received: certificate) }
     }
@@ -33,13 +34,14 @@ public struct PresentedChain: Sendable, Hashable {
         intermediates = certificates.dropFirst().compactMap { try? parse($0) }
     }
 
-    /// Leaf first, then the others.
+    /// All certificates, leaf first.
     public var certificates: [X509Certificate] { [leaf] + intermediates }
 }
 
 extension PresentedChain {
-    /// The chain that certificates in any order are: the one that names none of the others' issuers first, each behind
-    /// the one it is named by, then those that are left over. Nil when there is not exactly one to begin with.
+    /// Orders certificates into a chain. The leaf is the one that issued none of the others. Each further certificate
+    /// follows the one that names it as its issuer, and the rest come last. Returns `nil` unless there is exactly one
+    /// possible leaf.
     package init?(ordering certificates: [X509Certificate]) {
         var known: Set<X509Certificate> = []
         let certificates = certificates.filter { known.insert($0).inserted }
@@ -62,12 +64,12 @@ extension PresentedChain {
     }
 }
 
-/// Why bytes are no presented chain.
+/// The reason why certificates don't form a presented chain.
 @nonexhaustive
 public enum PresentedChainError: Error, Hashable, Sendable {
-    /// No certificate at all.
+    /// There is no certificate.
     case empty
-    /// The first certificate is not DER of a certificate.
+    /// The first certificate isn't a DER certificate.
     case malformedLeaf(DERError)
 }
 

@@ -1,10 +1,10 @@
-/// The two places in which a certificate names the algorithm of its signature (RFC 5280, sections 4.1.1.2 and 4.1.2.3):
-/// one is signed, the other stands beside the signature.
+/// The relation between the two places in which a certificate names its signature algorithm (RFC 5280, sections 4.1.1.2
+/// and 4.1.2.3). One is signed, and the other is next to the signature.
 enum SignatureAlgorithmPair: Sendable {
-    /// Byte for byte the same, as RFC 5280 demands.
+    /// Both are the same byte for byte, as RFC 5280 requires.
     case same
-    /// The same algorithm, with NULL parameters in one place and none in the other. Apple's Certificate Assistant
-    /// writes it so, and Apple's systems and Chromium take it for the same.
+    /// Both name the same algorithm, with NULL parameters in one place and none in the other. Apple's Certificate
+    /// Assistant writes such certificates, and Apple's systems and Chromium accept them.
     case sameButNull
     case different
 
@@ -24,7 +24,7 @@ enum SignatureAlgorithmPair: Sendable {
         }
     }
 
-    /// Where the identifier lies, and whether nothing but NULL stands behind it.
+    /// Returns the position of the identifier, and whether it is followed by nothing or only NULL.
     private static func identifier(_ algorithm: Span<UInt8>) -> (Range<Int>, isPlain: Bool)? {
         var outer = DERCursor(0..<algorithm.count)
         guard let sequence = try? outer.next(DERTag.sequence, algorithm) else { return nil }
@@ -36,8 +36,8 @@ enum SignatureAlgorithmPair: Sendable {
 }
 
 extension CertificateLayout {
-    /// The certificate with the signed algorithm in both places, for OpenSSL, which compares the two before it looks at
-    /// the signature. The one that is replaced is not signed, and nothing else changes.
+    /// Returns the certificate with the signed algorithm in both places. OpenSSL compares the two before it verifies
+    /// the signature. The replaced one isn't signed, and nothing else changes.
     func withOneAlgorithm(_ bytes: Span<UInt8>) -> [UInt8] {
         DERText.sequence([signed, signatureAlgorithms.inner, signature].flatMap { $0.map { bytes[$0] } })
     }

@@ -1,14 +1,15 @@
-/// The signatures that certificates and statements on revocation may bear: RSA and ECDSA with SHA-256 or better, the
-/// Edwards curves (RFC 4055, RFC 5758, RFC 8410), and ML-DSA and SLH-DSA where OpenSSL has them. SHA-1, SHA-224, MD5 and DSA are not among them.
+/// The signature algorithms that certificates and revocation evidence may use: RSA and ECDSA with SHA-256 or better,
+/// Ed25519 and Ed448 (RFC 4055, RFC 5758, RFC 8410), and ML-DSA and SLH-DSA if OpenSSL supports them. SHA-1, SHA-224,
+/// MD5 and DSA aren't accepted.
 enum SignatureAlgorithms {
-    /// Whether a DER AlgorithmIdentifier is one of the list.
+    /// Whether a DER AlgorithmIdentifier is accepted.
     static func accept(_ algorithm: Span<UInt8>) -> Bool {
         var outer = DERCursor(0..<algorithm.count)
         guard let fields = try? outer.next(DERTag.sequence, algorithm).contents else { return false }
         let contents = algorithm.extracting(fields)
         if whole.contains(where: { $0.span.elementsEqual(contents) }) { return true }
         if let postQuantum = PostQuantumAlgorithm(algorithmIdentifier: algorithm) { return postQuantum.isVerifiable }
-        // The salt of RSASSA-PSS may have any length, which OpenSSL reads.
+        // The salt of RSASSA-PSS may have any length. OpenSSL reads it.
         var parts = DERCursor(fields)
         guard let identifier = try? parts.next(DERTag.objectIdentifier, algorithm).whole,
             pssIdentifier.span.elementsEqual(algorithm.extracting(identifier)),
@@ -23,8 +24,8 @@ enum SignatureAlgorithms {
     private static let null: [UInt8] = [0x05, 0x00]
     private static let pssIdentifier = rsaIdentifier(0x0A)
 
-    /// Contents of whole AlgorithmIdentifiers: sha256-, sha384- and sha512WithRSAEncryption, with the NULL behind them
-    /// or without; ecdsa-with-SHA256 to -SHA512; Ed25519 and Ed448.
+    /// The contents of complete AlgorithmIdentifiers: sha256-, sha384- and sha512WithRSAEncryption, with or without
+    /// NULL parameters; ecdsa-with-SHA256 to -SHA512; Ed25519 and Ed448.
     private static let whole: [[UInt8]] = {
         let rsa: [[UInt8]] = (0x0B...0x0D).map { rsaIdentifier($0) }
         let ecdsa: [[UInt8]] = (0x02...0x04).map { [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, $0] }
@@ -32,7 +33,7 @@ enum SignatureAlgorithms {
         return rsa + rsa.map { $0 + null } + ecdsa + edwards
     }()
 
-    /// The start of RSASSA-PSS parameters: SHA-256, -384 or -512, and MGF1 with the same.
+    /// The start of RSASSA-PSS parameters: SHA-256, SHA-384 or SHA-512, and MGF1 with the same digest.
     private static let pssHashes: [[UInt8]] = [[], null].flatMap { end in
         (0x01...0x03).map { (number: UInt8) in
             let hash = DERText.sequence([0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, number] + end)
@@ -41,7 +42,7 @@ enum SignatureAlgorithms {
         }
     }
 
-    /// `1.2.840.113549.1.1.n`.
+    /// Returns the identifier `1.2.840.113549.1.1.n` as DER.
     private static func rsaIdentifier(_ number: UInt8) -> [UInt8] {
         [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, number]
     }

@@ -1,16 +1,17 @@
 /// One entry of the subjectAltName extension (RFC 5280, section 4.2.1.6).
 ///
-/// Nine kinds exist; a server's name is proved by two of them. The others are kept with their tag and never matched.
+/// There are nine kinds, two of which can match a server's hostname. The others are kept with their tag and never
+/// match.
 @nonexhaustive
 public enum SubjectAlternativeName: Sendable, Hashable {
-    /// `dNSName`, bytes as sent, ASCII or not; a name with other bytes matches nothing.
+    /// A `dNSName`, with the bytes as received, ASCII or not. A name with non-ASCII bytes never matches.
     case dns([UInt8])
-    /// `iPAddress`, 4 or 16 bytes when well formed.
+    /// An `iPAddress`, with 4 or 16 bytes if it is well-formed.
     case ipAddress([UInt8])
-    /// Any other kind: its tag number 0 to 8 and its contents.
+    /// Any other kind, with its tag number from 0 to 8 and its contents.
     case other(tag: UInt8, contents: [UInt8])
 
-    /// Reads a GeneralNames sequence.
+    /// Parses a GeneralNames sequence.
     static func list(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(DERError) -> [SubjectAlternativeName] {
         var outer = DERCursor(value)
         var names = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
@@ -34,19 +35,19 @@ public enum SubjectAlternativeName: Sendable, Hashable {
 }
 
 extension SubjectAlternativeName {
-    /// What stands behind `*.`, ASCII capitals lowered; nil for a name without a wildcard in front.
+    /// The part after `*.`, with ASCII capitals in lower case. `nil` for a name without a leading wildcard.
     var wildcardParent: [UInt8]? {
         guard case .dns(let bytes) = self, bytes.starts(with: "*.".utf8) else { return nil }
         return HostText.lowered(Array(bytes.dropFirst(2)))
     }
 }
 
-/// The kinds of GeneralName, by the numbers of their tags (RFC 5280, section 4.2.1.6).
+/// The kinds of GeneralName, by tag number (RFC 5280, section 4.2.1.6).
 enum GeneralNameKind: UInt8, Sendable {
     case other = 0
     case email, dns, x400, directory, ediParty, uri, ipAddress, registeredID
 
-    /// Nil for a tag that no GeneralName has.
+    /// Creates the kind for a tag. Returns `nil` if no GeneralName has the tag.
     init?(tag: UInt8) {
         guard tag & 0xC0 == 0x80 else { return nil }
         self.init(rawValue: tag & 0x1F)
@@ -54,7 +55,7 @@ enum GeneralNameKind: UInt8, Sendable {
 }
 
 extension SubjectAlternativeName: CustomStringConvertible {
-    /// The name as text, safe to print; of a malformed one the first 256 octets.
+    /// The name as text that is safe to print. Only the first 256 octets of a longer name are included.
     public var description: String {
         switch self {
         case .dns(let bytes):
@@ -67,11 +68,11 @@ extension SubjectAlternativeName: CustomStringConvertible {
 }
 
 extension ServerName {
-    /// Whether a certificate's entry names this server (RFC 9525, section 6.3 and 6.4).
+    /// Whether a certificate's entry matches this hostname (RFC 9525, sections 6.3 and 6.4).
     ///
-    /// A DNS name equals another, ASCII case aside; `*` may be the whole left-most label of the entry and then stands
-    /// for exactly one label, with two labels or more behind it. An address equals byte for byte. The common name is
-    /// never looked at.
+    /// DNS names match if they are equal, ignoring ASCII case. In the entry, `*` may be the whole left-most label. It
+    /// then matches exactly one label and must be followed by at least two labels. Addresses match if their bytes are
+    /// equal. The common name is never used.
     public func matches(_ entry: SubjectAlternativeName) -> Bool {
         switch (kind, entry) {
         case (.ipv4(let address), .ipAddress(let bytes)), (.ipv6(let address), .ipAddress(let bytes)):

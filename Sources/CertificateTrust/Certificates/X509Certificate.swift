@@ -1,39 +1,39 @@
 public import FoundationEssentials
 package import OpenSSLBridge
 
-/// An X.509 certificate: parsed, nothing verified.
+/// An X.509 certificate, parsed but not verified.
 ///
-/// The parts are read from the DER as sent (RFC 5280, section 4.1). Two certificates are equal when their DER is.
+/// The fields are read from the received DER (RFC 5280, section 4.1). Two certificates are equal if their DER is equal.
 public struct X509Certificate: Sendable {
     private let storage: Storage
 
-    /// Parses one DER certificate that fills `derBytes`; use ``CertificateFile`` for PEM.
+    /// Parses one DER certificate that fills `derBytes`. Use ``CertificateFile`` to read PEM.
     public init(derBytes: [UInt8]) throws(DERError) {
         storage = Storage(derBytes: derBytes, contents: try Contents(derBytes.span))
     }
 
-    /// Parses what came in a handshake, and keeps what OpenSSL made of it.
+    /// Parses a certificate received in a handshake, and keeps OpenSSL's parsed form of it.
     package init(received: ReceivedCertificate) throws(DERError) {
         let der = received.derBytes
         storage = Storage(derBytes: der, contents: try Contents(der.span), parsed: received.certificate)
     }
 
-    /// The DER as sent.
+    /// The DER as received.
     public var derBytes: [UInt8] { storage.derBytes }
 
-    /// Whom the certificate names.
+    /// The subject of the certificate.
     public var subject: X509Name { X509Name(derBytes: bytes(layout.subject)) }
 
-    /// Writes the ``subject`` as it is described behind what stands in `text`, without a copy of the name.
+    /// Appends the description of the ``subject`` to `text`, without copying the name.
     package func appendSubject(to text: inout [UInt8]) {
         let der = storage.derBytes
         X509Name.append(der.span.extracting(layout.subject), to: &text)
     }
 
-    /// Who signed it, by its own word.
+    /// The name of the issuer, as the certificate states it.
     public var issuer: X509Name { X509Name(derBytes: bytes(layout.issuer)) }
 
-    /// The serial number, big-endian two's complement as sent.
+    /// The serial number, in big-endian two's complement as received.
     public var serialNumber: [UInt8] { bytes(layout.serialNumber) }
 
     /// The first second of validity.
@@ -42,15 +42,15 @@ public struct X509Certificate: Sendable {
     /// The last second of validity, inclusive (RFC 5280, section 4.1.2.5).
     public var notAfter: Date { Date(timeIntervalSince1970: Double(validity.upperBound)) }
 
-    /// The names and addresses of the subjectAltName extension, in order (RFC 5280, section 4.2.1.6).
+    /// The entries of the subjectAltName extension, in order (RFC 5280, section 4.2.1.6).
     public var subjectAlternativeNames: [SubjectAlternativeName] { extensions.subjectAlternativeNames }
 
-    /// The public key as sent.
+    /// The public key as received.
     public var subjectPublicKeyInfo: SubjectPublicKeyInfo {
         SubjectPublicKeyInfo(checked: bytes(layout.subjectPublicKeyInfo))
     }
 
-    /// The pin of the key.
+    /// The pin of the public key.
     public var spkiFingerprint: SPKIFingerprint {
         let der = storage.derBytes
         return SPKIFingerprint(hashing: der.span.extracting(layout.subjectPublicKeyInfo))
@@ -62,38 +62,38 @@ public struct X509Certificate: Sendable {
         return CertificateFingerprint(hashing: der.span)
     }
 
-    /// Whether basicConstraints says `cA` (RFC 5280, section 4.2.1.9). False without the extension.
+    /// Whether basicConstraints has `cA` set (RFC 5280, section 4.2.1.9). False if the extension is missing.
     public var isCertificateAuthority: Bool { extensions.isAuthority }
 
-    /// Whether subject and issuer are the same name; the signature is not looked at.
+    /// Whether subject and issuer are the same name. The signature isn't checked.
     public var isSelfIssued: Bool { canonicalSubject == canonicalIssuer }
 
-    /// The DER of what the issuer signed, the TBSCertificate.
+    /// The DER of the signed part, the TBSCertificate.
     package var signedPart: [UInt8] { bytes(layout.signed) }
 
-    /// Seconds since 1970, both inclusive.
+    /// The validity in seconds since 1970, both ends inclusive.
     package var validity: ClosedRange<Int64> { storage.contents.validity }
 
     var canonicalSubject: CanonicalName { storage.canonicalNames.subject }
     var canonicalIssuer: CanonicalName { storage.canonicalNames.issuer }
     var extensions: CertificateExtensions { storage.contents.extensions }
-    /// What it calls its own key (RFC 5280, section 4.2.1.2).
+    /// The identifier of its own key (RFC 5280, section 4.2.1.2).
     var subjectKeyIdentifier: ArraySlice<UInt8>? { extensions.subjectKeyIdentifier.map { storage.derBytes[$0] } }
-    /// What it calls its issuer's key (RFC 5280, section 4.2.1.1).
+    /// The identifier of its issuer's key (RFC 5280, section 4.2.1.1).
     var issuerKeyIdentifier: ArraySlice<UInt8>? {
         extensions.authorityKeyIdentifier?.keyIdentifier.map { storage.derBytes[$0] }
     }
-    /// 1 to 3.
+    /// The version, 1 to 3.
     package var version: Int { layout.version }
     var hasExtensions: Bool { layout.extensions != nil }
-    /// Whether it bears a signature of ``SignatureAlgorithms``.
+    /// Whether ``SignatureAlgorithms`` accepts the signature algorithm.
     var hasAcceptedSignature: Bool { storage.contents.hasAcceptedSignature }
-    /// The signature's algorithm, if it is one of FIPS 204 or FIPS 205.
+    /// The signature algorithm, if it is one of FIPS 204 or FIPS 205.
     var postQuantumSignature: PostQuantumAlgorithm? {
         let der = storage.derBytes
         return PostQuantumAlgorithm(algorithmIdentifier: der.span.extracting(layout.signatureAlgorithms.inner))
     }
-    /// How the two algorithms of its signature go together.
+    /// The relation between the two signature algorithms in the certificate.
     var signatureAlgorithms: SignatureAlgorithmPair { storage.contents.signatureAlgorithms }
 
     /// The algorithm and size of the public key.
@@ -104,7 +104,7 @@ public struct X509Certificate: Sendable {
 
     private func bytes(_ range: Range<Int>) -> [UInt8] { Array(storage.derBytes[range]) }
 
-    /// The same certificate inside OpenSSL, parsed on first use and kept (`d2i_X509`).
+    /// Returns the same certificate in OpenSSL, parsed on first use and then cached (`d2i_X509`).
     func openSSLCertificate() throws(OpenSSLError) -> OpenSSLCertificate { try storage.openSSLCertificate() }
 }
 
@@ -113,8 +113,8 @@ extension X509Certificate: Hashable {
         left.storage === right.storage || left.storage.derBytes == right.storage.derBytes
     }
 
-    /// The end of the signature stands for the whole: an array is hashed a byte at a time, and certificates that share
-    /// the end of one are told apart by `==`.
+    /// Hashes the length and the last bytes of the signature, because an array is hashed one byte at a time.
+    /// Certificates for which both are the same are distinguished by `==`.
     public func hash(into hasher: inout Hasher) {
         let der = storage.derBytes
         var end: UInt64 = 0
@@ -130,13 +130,13 @@ extension X509Certificate: CustomStringConvertible {
 }
 
 extension X509Certificate {
-    /// What the DER says, read once.
+    /// The parsed contents of the DER.
     struct Contents: Sendable {
         let layout: CertificateLayout
         let validity: ClosedRange<Int64>
         let extensions: CertificateExtensions
         let keyKind: PublicKeyKind
-        /// Nil for other keys, and for one over 64 bits.
+        /// The RSA exponent. `nil` for other keys, and for an exponent over 64 bits.
         let rsaExponent: UInt64?
         let signatureAlgorithms: SignatureAlgorithmPair
         let hasAcceptedSignature: Bool
@@ -162,7 +162,7 @@ extension X509Certificate {
         }
     }
 
-    /// Subject and issuer in the form in which they are compared.
+    /// The subject and issuer in the form in which they are compared.
     private final class CanonicalNames: Sendable {
         let subject: CanonicalName
         let issuer: CanonicalName
@@ -181,7 +181,8 @@ extension X509Certificate {
 
         init(derBytes: [UInt8], contents: consuming Contents, parsed: OpenSSLCertificate? = nil) {
             self.derBytes = derBytes
-            // One with two spellings of its algorithm is not for OpenSSL as it is; see below.
+            // OpenSSL can't use a certificate with two encodings of its algorithm as received. `openSSLCertificate()`
+            // parses another form.
             if case .sameButNull = contents.signatureAlgorithms {
                 self.parsed = LazyReference()
             } else {
@@ -190,7 +191,7 @@ extension X509Certificate {
             self.contents = contents
         }
 
-        /// Made on first use: whoever reads a certificate for its key asks for no issuer.
+        /// The canonical names, created on first use. Callers that only need the key never compare issuers.
         var canonicalNames: CanonicalNames { names.value { CanonicalNames(derBytes, contents.layout) } }
 
         func openSSLCertificate() throws(OpenSSLError) -> OpenSSLCertificate {

@@ -1,6 +1,6 @@
 import OpenSSLBridge
 
-/// Base64 (RFC 4648, section 4), with the two strictnesses this project needs.
+/// The Base64 encoding (RFC 4648, section 4), with a canonical decoder and one that skips white space.
 package enum Base64 {
     /// Encodes with padding, on one line.
     package static func encode(_ bytes: Span<UInt8>) -> String {
@@ -9,7 +9,7 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Encodes with padding, on one line, behind what stands in `text`.
+    /// Encodes with padding, on one line, and appends to `text`.
     static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
         let alphabet = alphabet
         text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { output in
@@ -28,7 +28,8 @@ package enum Base64 {
         }
     }
 
-    /// Decodes the one canonical spelling of some bytes; nil for white space, missing padding, set trailing bits.
+    /// Decodes the canonical encoding of some bytes. Returns `nil` if there is white space, padding is missing, or
+    /// trailing bits are set.
     package static func decodeCanonical(_ characters: [UInt8]) -> [UInt8]? {
         guard !characters.isEmpty, characters.count % 4 == 0 else { return nil }
         var decoder = Base64Decoder(limit: characters.count)
@@ -45,12 +46,12 @@ package enum Base64 {
         return [64 of UInt8] { characters[$0] }
     }()
 
-    /// Table entry of white space.
+    /// The table entry for white space.
     fileprivate static let blank: UInt8 = 0x40
-    /// Table entry of what is neither in the alphabet nor white space.
+    /// The table entry for characters that are neither in the alphabet nor white space.
     private static let foreign: UInt8 = 0x80
 
-    /// Six bits for a character of the alphabet, ``blank`` or ``foreign`` for the others.
+    /// The six bits of each character of the alphabet, and ``blank`` or ``foreign`` for all others.
     fileprivate static let table: [UInt8] = {
         var table = [UInt8](repeating: foreign, count: 256)
         for value in 0..<64 { table[Int(alphabet[value])] = UInt8(value) }
@@ -58,11 +59,11 @@ package enum Base64 {
         return table
     }()
 
-    /// Entry of ``pairs`` for two characters that are not both of the alphabet.
+    /// The entry of ``pairs`` for two characters that aren't both in the alphabet.
     static let noPair: UInt16 = 0xFFFF
 
-    /// Twelve bits for two characters of the alphabet, or ``noPair``; the index is the first character and 256 times the
-    /// second.
+    /// The twelve bits of two characters of the alphabet, or ``noPair``. The index is the first character plus 256
+    /// times the second.
     static let pairs: [UInt16] = {
         var pairs = [UInt16](repeating: noPair, count: 0x1_0000)
         for first in 0..<64 {
@@ -74,9 +75,9 @@ package enum Base64 {
     }()
 }
 
-/// Decodes base64 that comes in pieces into storage it keeps. White space is passed over, all else is strict.
+/// A decoder for Base64 that arrives in pieces. It keeps its storage, skips white space, and is strict otherwise.
 struct Base64Decoder {
-    /// What is decoded so far stands in the first ``count`` bytes.
+    /// The storage, of which the first ``count`` bytes are decoded.
     private(set) var storage: [UInt8] = []
     private(set) var count = 0
     private let limit: Int
@@ -84,18 +85,18 @@ struct Base64Decoder {
     private var groupCount = 0
     private var paddings = 0
 
-    /// Decodes at most `limit` bytes.
+    /// Creates a decoder for at most `limit` bytes.
     init(limit: Int) { self.limit = limit }
 
-    /// Whether the limit is reached.
+    /// Whether the limit has been reached.
     var isFull: Bool { count + 3 > limit }
 
-    /// Whether exactly `Proc` was read: the start of the `Proc-Type` field of an encrypted block (RFC 1421).
+    /// Whether exactly `Proc` was decoded: the start of the `Proc-Type` field of an encrypted block (RFC 1421).
     var holdsOnlyProc: Bool {
         count == 3 && groupCount == 0 && storage[0] == 0x3E && storage[1] == 0xBA && storage[2] == 0x1C
     }
 
-    /// Forgets the bytes and keeps their storage.
+    /// Discards the bytes and keeps their storage.
     mutating func reset() {
         count = 0
         group = 0
@@ -106,9 +107,9 @@ struct Base64Decoder {
     /// Overwrites the storage.
     mutating func wipe() { OpenSSLBridge.wipe(&storage) }
 
-    /// Decodes from `start` up to a character that base64 does not have here; returns where it stands.
+    /// Decodes from `start` up to a character that isn't valid Base64 there, and returns its index.
     ///
-    /// `line` counts line feeds; `isLineStart` tells whether the place it stopped at begins a line.
+    /// Adds the number of line feeds to `line`. Sets `isLineStart` to whether the returned index begins a line.
     mutating func decode(_ characters: Span<UInt8>, from start: Int, line: inout Int, isLineStart: inout Bool) -> Int {
         var index = start
         while index < characters.count {
@@ -120,7 +121,7 @@ struct Base64Decoder {
             if characters[index] == 0x0A { line += 1 }
             index += 1
         }
-        // A carriage return leaves open whether a line begins.
+        // A carriage return doesn't decide whether a line begins.
         var last = index
         while last > start, characters[last - 1] == 0x0D { last -= 1 }
         if last > start { isLineStart = characters[last - 1] == 0x0A }
@@ -136,7 +137,7 @@ struct Base64Decoder {
         return lines
     }
 
-    /// Takes one character; false when it cannot stand here.
+    /// Decodes one character. Returns false if it isn't allowed here.
     mutating func take(_ character: UInt8) -> Bool {
         let value = Base64.table[Int(character)]
         if value == Base64.blank { return true }
@@ -158,7 +159,7 @@ struct Base64Decoder {
         return true
     }
 
-    /// Ends the text; false when a group is open or its unused bits are set.
+    /// Ends the text. Returns false if a group is incomplete or its unused bits are set.
     mutating func finish() -> Bool {
         switch (groupCount, paddings) {
         case (0, 0): return true

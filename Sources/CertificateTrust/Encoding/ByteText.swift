@@ -1,7 +1,7 @@
-/// Text put together as bytes, for lists of a million lines: a string for each part of a line costs more than to read
-/// the certificate it tells of.
+/// Text assembled as bytes, for lists of a million lines. A string for each part of a line costs more than reading the
+/// certificate it describes.
 extension String {
-    /// The text that `write` appends to no bytes.
+    /// Creates the text that `write` appends to an empty array.
     package init(appending write: (inout [UInt8]) -> Void) {
         var text: [UInt8] = []
         write(&text)
@@ -10,7 +10,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// Adds a number in decimal.
+    /// Appends a number in decimal.
     package mutating func append(decimal number: Int) {
         var digits = [20 of UInt8](repeating: UInt8(ascii: "0"))
         var start = digits.count

@@ -1,18 +1,18 @@
-/// Why bytes are not the DER that was expected.
+/// The reason why bytes aren't the expected DER.
 ///
-/// Distinguished encoding (X.690, section 10) has one spelling for every value; anything else is refused, because
-/// two readers that disagree on a loose encoding can disagree on a key.
+/// Distinguished encoding (X.690, section 10) has one encoding of every value. Any other is rejected, because two
+/// readers that interpret a loose encoding differently can disagree on a key.
 @nonexhaustive
 public enum DERError: Error, Hashable, Sendable {
-    /// The bytes end inside an element that starts at `offset` and needs `needed` bytes more.
+    /// The bytes end inside an element that starts at `offset` and needs `needed` more bytes.
     case truncated(offset: Int, needed: Int)
-    /// A length that DER does not allow: indefinite, longer than necessary, or over four bytes.
+    /// DER doesn't allow the length: it is indefinite, longer than necessary, or over four bytes.
     case invalidLength(offset: Int)
-    /// Another element than the structure has at this place.
+    /// The structure requires another element at this position.
     case unexpectedTag(found: UInt8, expected: UInt8, offset: Int)
-    /// Bytes left over behind the last element.
+    /// Bytes are left after the last element.
     case trailingBytes(offset: Int, count: Int)
-    /// A value that its type does not allow, such as a month 13.
+    /// The type doesn't allow the value, such as month 13.
     case invalidValue(what: String, offset: Int)
 }
 
@@ -38,7 +38,7 @@ func hexadecimal(_ byte: UInt8) -> String {
     return digits.count == 1 ? "0x0\(digits)" : "0x\(digits)"
 }
 
-/// Tags of X.509 (X.690, section 8.1.2).
+/// The tags of X.509 (X.690, section 8.1.2).
 enum DERTag {
     static let boolean: UInt8 = 0x01
     static let integer: UInt8 = 0x02
@@ -59,23 +59,23 @@ enum DERTag {
     static let sequence: UInt8 = 0x30
     static let set: UInt8 = 0x31
 
-    /// `[n]`, primitive.
+    /// Returns the tag `[n]`, primitive.
     static func context(_ number: UInt8) -> UInt8 { 0x80 | number }
-    /// `[n]`, constructed.
+    /// Returns the tag `[n]`, constructed.
     static func constructedContext(_ number: UInt8) -> UInt8 { 0xA0 | number }
 }
 
-/// One element: where it starts, where its contents are. Offsets count from the start of the whole input.
+/// The position of one element and of its contents. Offsets count from the start of the whole input.
 struct DERElement {
     var tag: UInt8
-    /// Header and contents.
+    /// The header and contents.
     var whole: Range<Int>
     var contents: Range<Int>
 }
 
 /// A bounds-checked walk over DER, from `position` to `end`.
 ///
-/// The bytes stay with the caller and are passed to every step. The steps are inlined: a pin is sixteen of them and one
+/// The caller keeps the bytes and passes them to every step. The steps are inlined: a pin takes sixteen of them and one
 /// short hash, and as calls they cost half as much as the hash.
 struct DERCursor {
     var position: Int
@@ -88,18 +88,18 @@ struct DERCursor {
 
     var isAtEnd: Bool { position == end }
 
-    /// The next tag without a step, or nil at the end.
+    /// Returns the next tag without advancing, or `nil` at the end.
     func peek(_ bytes: Span<UInt8>) -> UInt8? {
         position < end ? bytes[position] : nil
     }
 
-    /// Steps over one element of any tag.
+    /// Reads one element of any tag and advances past it.
     @inline(__always)
     mutating func next(_ bytes: Span<UInt8>) throws(DERError) -> DERElement {
         let start = position
         guard end - start >= 2 else { throw .truncated(offset: start, needed: 2 - (end - start)) }
         let tag = bytes[start]
-        // Tag numbers over 30 take several bytes and do not occur in X.509.
+        // Tag numbers over 30 take several bytes and don't occur in X.509.
         guard tag & 0x1F != 0x1F else { throw .invalidValue(what: "tag", offset: start) }
         var length = Int(bytes[start + 1])
         var contents = start + 2
@@ -110,7 +110,7 @@ struct DERCursor {
             guard contents <= end else { throw .truncated(offset: start, needed: contents - end) }
             length = 0
             for index in start + 2..<contents { length = length << 8 | Int(bytes[index]) }
-            // The shortest form alone is DER: no leading zero, no long form under 128.
+            // DER allows only the shortest form: no leading zero, and no long form under 128.
             guard length >= 0x80, bytes[start + 2] != 0 else { throw .invalidLength(offset: start) }
         }
         guard length <= end - contents else {
@@ -120,7 +120,7 @@ struct DERCursor {
         return DERElement(tag: tag, whole: start..<position, contents: contents..<position)
     }
 
-    /// Steps over one element, which must have this tag.
+    /// Reads one element, which must have this tag, and advances past it.
     @inline(__always)
     mutating func next(_ tag: UInt8, _ bytes: Span<UInt8>) throws(DERError) -> DERElement {
         guard position < end else { throw .truncated(offset: position, needed: 2) }
@@ -130,14 +130,14 @@ struct DERCursor {
         return try next(bytes)
     }
 
-    /// Steps over one element if it has this tag.
+    /// Reads one element and advances past it if it has this tag.
     @inline(__always)
     mutating func nextIfPresent(_ tag: UInt8, _ bytes: Span<UInt8>) throws(DERError) -> DERElement? {
         guard peek(bytes) == tag else { return nil }
         return try next(bytes)
     }
 
-    /// Nothing may be left.
+    /// Throws if any bytes are left.
     @inline(__always)
     func finish() throws(DERError) {
         guard position == end else { throw .trailingBytes(offset: position, count: end - position) }

@@ -1,10 +1,10 @@
-/// Whether all of an encoding is the one that DER has for its values (X.690, sections 8, 10 and 11), also in the parts
-/// that nothing here decodes.
+/// A check that a whole encoding is DER (X.690, sections 8, 10 and 11), including the parts that aren't decoded here.
 enum DEREncoding {
-    /// Certificates nest ten deep or so.
+    /// The limit on nesting. Certificates nest about ten levels deep.
     private static let maximumDepth = 32
 
-    /// What is not DER in the elements that fill `range`; nil when all is. An OCTET STRING is not looked into.
+    /// Returns the first defect in the elements that fill `range`, or `nil` if all of them are DER. The contents of an
+    /// OCTET STRING aren't checked.
     static func defect(_ bytes: Span<UInt8>, _ range: Range<Int>, depth: Int = 0) -> String? {
         guard depth < maximumDepth else { return "nests too deep" }
         var cursor = DERCursor(range)
@@ -24,7 +24,8 @@ enum DEREncoding {
         return nil
     }
 
-    /// The sets of certificates are RDNs: never empty (RFC 5280, section 4.1.2.4), and in order (X.690, section 11.6).
+    /// Returns the defect of a SET, if any. The sets in certificates are RDNs, which are never empty (RFC 5280, section
+    /// 4.1.2.4) and are in order (X.690, section 11.6).
     private static func setDefect(_ bytes: Span<UInt8>, _ contents: Range<Int>) -> String? {
         var cursor = DERCursor(contents)
         guard !cursor.isAtEnd else { return "has an empty SET" }
@@ -55,20 +56,20 @@ enum DEREncoding {
         }
     }
 
-    /// One number has one spelling (X.690, section 8.3.2).
+    /// Whether an integer is encoded in as few bytes as possible (X.690, section 8.3.2).
     static func isInteger(_ contents: Span<UInt8>) -> Bool {
         guard contents.count > 1 else { return contents.count == 1 }
         return !(contents[0] == 0x00 && contents[1] < 0x80) && !(contents[0] == 0xFF && contents[1] >= 0x80)
     }
 
-    /// Unused bits are zero (X.690, section 11.2.1).
+    /// Whether the unused bits are zero (X.690, section 11.2.1).
     static func isBitString(_ contents: Span<UInt8>) -> Bool {
         guard contents.count > 0, contents[0] <= 7 else { return false }
         guard contents.count > 1 else { return contents[0] == 0 }
         return contents[contents.count - 1] & ((1 << contents[0]) - 1) == 0
     }
 
-    /// Each number in as few bytes as it takes, and the last one ended.
+    /// Whether each number is encoded in as few bytes as possible and the last one is complete.
     private static func isObjectIdentifier(_ contents: Span<UInt8>) -> Bool {
         var startsNumber = true
         for index in contents.indices {
@@ -78,7 +79,7 @@ enum DEREncoding {
         return contents.count > 0 && startsNumber
     }
 
-    /// X.680, section 41.4.
+    /// Whether a PrintableString may contain the character (X.680, section 41.4).
     private static func isPrintable(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -90,13 +91,14 @@ enum DEREncoding {
 }
 
 extension X509Certificate {
-    /// What is not DER in the certificate, its extensions included as far as they are standard.
+    /// The first defect of the encoding, if any: a part that isn't DER, or unique identifiers. Standard extensions are
+    /// checked too.
     var encodingDefect: String? {
         let der = derBytes
         if let defect = DEREncoding.defect(der.span, 0..<der.count) { return defect }
         guard let layout = try? CertificateLayout(der.span) else { return "is malformed" }
         if layout.hasUniqueIdentifiers { return "has unique identifiers" }
-        // RFC 5280, section 4.1.2.5: through 2049 a time is a UTCTime.
+        // RFC 5280, section 4.1.2.5: times through 2049 are encoded as UTCTime.
         for (element, seconds) in [(layout.notBefore, validity.lowerBound), (layout.notAfter, validity.upperBound)]
         where der[element.lowerBound] == DERTag.generalizedTime && seconds < 2_524_608_000 {
             return "has a GeneralizedTime before 2050"

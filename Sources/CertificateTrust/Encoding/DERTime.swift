@@ -1,6 +1,6 @@
-/// The two time types of a certificate (RFC 5280, section 4.1.2.5): UTC, to the second, no fractions.
+/// The two time types of a certificate (RFC 5280, section 4.1.2.5): UTC, to the second, without fractions.
 enum DERTime {
-    /// Seconds since 1970 of the UTCTime or GeneralizedTime that fills `range`.
+    /// Parses the UTCTime or GeneralizedTime that fills `range`. Returns seconds since 1970.
     static func seconds(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(DERError) -> Int64 {
         var cursor = DERCursor(range)
         let element = try cursor.next(bytes)
@@ -14,14 +14,15 @@ enum DERTime {
         let invalid = DERError.invalidValue(what: "time", offset: range.lowerBound)
         let start = element.contents.lowerBound
         guard element.contents.count == digits + 1, bytes[start + digits] == UInt8(ascii: "Z") else { throw invalid }
-        /// Two digits, counted from the last two, the seconds; an impossible number for what are none.
+        /// Returns the two-digit field with this number, counted from the seconds at the end. Returns a number that is
+        /// never valid if they aren't digits.
         func field(_ number: Int) -> Int {
             let first = start + digits - 2 * number
             let (tens, ones) = (bytes[first] &- UInt8(ascii: "0"), bytes[first + 1] &- UInt8(ascii: "0"))
             return tens < 10 && ones < 10 ? 10 * Int(tens) + Int(ones) : -10_000
         }
         let year = field(6)
-        // Two digits are 1950 to 2049.
+        // Two-digit years are 1950 to 2049.
         let century = digits == 14 ? field(7) : year < 50 ? 20 : 19
         guard
             let seconds = CivilTime(
@@ -33,7 +34,7 @@ enum DERTime {
     }
 }
 
-/// A date and time of the Gregorian calendar in UTC, year 0 to 9999, checked: there is no 30 February.
+/// A valid date and time of the Gregorian calendar in UTC, from year 0 to 9999. There is no 30 February.
 package struct CivilTime: Sendable, Hashable {
     package let year: Int
     package let month: Int
@@ -42,7 +43,8 @@ package struct CivilTime: Sendable, Hashable {
     package let minute: Int
     package let second: Int
 
-    /// Nil for what no calendar shows; leap seconds are not written in certificates or policies.
+    /// Creates a date and time, or returns `nil` if it doesn't exist. Leap seconds aren't accepted, because
+    /// certificates and policies don't contain them.
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (0...9999).contains(year), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
             (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
@@ -55,11 +57,11 @@ package struct CivilTime: Sendable, Hashable {
         self.second = second
     }
 
-    /// The civil time of an instant; nil outside the years 0 to 9999.
+    /// Converts an instant. Returns `nil` outside the years 0 to 9999.
     package init?(secondsSince1970 seconds: Int64) {
         let (days, rest) = seconds.quotientFlooredAndRemainder(by: 86_400)
         guard (-719_528...2_932_896).contains(days) else { return nil }
-        // Years of 365.2425 days, counted in eras of 400 years that begin on 1 March of year 0.
+        // Years have 365.2425 days, counted in eras of 400 years that begin on 1 March of year 0.
         let shifted = Int(days) + 719_468
         let (era, dayOfEra) = shifted.quotientFlooredAndRemainder(by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -72,7 +74,7 @@ package struct CivilTime: Sendable, Hashable {
             hour: Int(rest) / 3_600, minute: Int(rest) / 60 % 60, second: Int(rest) % 60)
     }
 
-    /// Seconds since 1970-01-01T00:00:00Z.
+    /// The number of seconds since 1970-01-01T00:00:00Z.
     package var secondsSince1970: Int64 {
         let shiftedYear = month <= 2 ? year - 1 : year
         let (era, yearOfEra) = shiftedYear.quotientFlooredAndRemainder(by: 400)
@@ -92,7 +94,7 @@ package struct CivilTime: Sendable, Hashable {
 }
 
 extension CivilTime: CustomStringConvertible {
-    /// RFC 3339 in UTC: `2026-11-20T18:48:48Z`.
+    /// The time as RFC 3339 in UTC, such as `2026-11-20T18:48:48Z`.
     package var description: String {
         let colon = UInt8(ascii: ":")
         return String(appending: { text in
@@ -104,7 +106,7 @@ extension CivilTime: CustomStringConvertible {
         })
     }
 
-    /// Writes the day alone, `2026-11-20`, behind what stands in `text`.
+    /// Appends only the day, such as `2026-11-20`, to `text`.
     func appendDay(to text: inout [UInt8]) {
         let dash = UInt8(ascii: "-")
         let digits: [10 of UInt8] = [
@@ -114,12 +116,12 @@ extension CivilTime: CustomStringConvertible {
         text.append(copying: digits.span)
     }
 
-    /// The last digit of a number.
+    /// Returns the last digit of a number as ASCII.
     private func digit(_ number: Int) -> UInt8 { UInt8(ascii: "0") + UInt8(number % 10) }
 }
 
 extension BinaryInteger {
-    /// Quotient rounded down, remainder from 0.
+    /// Returns the quotient rounded down and the non-negative remainder.
     fileprivate func quotientFlooredAndRemainder(by divisor: Self) -> (Self, Self) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
 extension Date {
-    /// Parses a date-time of RFC 3339, `2026-11-20T18:48:48Z` or with an offset, or a date alone, which is its first
-    /// second in UTC. Nil for any other text, days that no calendar has, and leap seconds.
+    /// Parses an RFC 3339 date-time, such as `2026-11-20T18:48:48Z` or one with an offset. A date alone means its first
+    /// second in UTC. Returns `nil` for any other text, days that don't exist, and leap seconds.
     package init?(rfc3339 text: String) {
         var scanner = DigitScanner(text)
         guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
@@ -31,13 +31,13 @@ extension Date {
         self.init(timeIntervalSince1970: Double(time.secondsSince1970 - Int64(offset) * 60) + fraction)
     }
 
-    /// RFC 3339 in UTC, to the second.
+    /// The time as RFC 3339 in UTC, to the second.
     package var rfc3339: String { civilTime?.description ?? "out of range" }
 
     /// The day alone, in UTC.
     package var day: String { String(appending: appendDay) }
 
-    /// Writes the ``day`` behind what stands in `text`.
+    /// Appends the ``day`` to `text`.
     package func appendDay(to text: inout [UInt8]) {
         guard let civilTime else { return text.append("out of range") }
         civilTime.appendDay(to: &text)
@@ -46,7 +46,7 @@ extension Date {
     private var civilTime: CivilTime? { CivilTime(secondsSince1970: Int64(timeIntervalSince1970.rounded(.down))) }
 }
 
-/// Fixed-width numbers from the front of an ASCII text.
+/// A scanner for fixed-width numbers at the start of an ASCII text.
 private struct DigitScanner {
     private var rest: ArraySlice<UInt8>
 
@@ -54,7 +54,7 @@ private struct DigitScanner {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Steps over one character; letters may be lower case (RFC 3339, section 5.6).
+    /// Skips one character. Letters may be lower case (RFC 3339, section 5.6).
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
         let wanted = UInt8(ascii: character)
         guard let first = rest.first, first == wanted || (wanted >= 0x41 && first == wanted | 0x20) else {
@@ -70,7 +70,7 @@ private struct DigitScanner {
         return rest.prefix(width).reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// Digits behind the decimal point, at least one.
+    /// Reads the digits after the decimal point, of which there is at least one.
     mutating func fraction() -> Double? {
         let digits = rest.prefix(while: isDigit)
         guard !digits.isEmpty else { return nil }
@@ -78,7 +78,7 @@ private struct DigitScanner {
         return digits.reversed().reduce(0.0) { ($0 + Double($1 - 0x30)) / 10 }
     }
 
-    /// `Z`, or hours and minutes east of Greenwich; in minutes.
+    /// Reads `Z`, or hours and minutes east of Greenwich. Returns minutes.
     mutating func offset() -> Int? {
         if skip("Z") { return 0 }
         let sign: Int

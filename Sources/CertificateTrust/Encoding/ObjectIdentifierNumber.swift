@@ -1,5 +1,5 @@
-/// A short object identifier as one number, its length octet in front of its contents: what a `switch` can tell apart
-/// without a string. Longer ones than 15 bytes are all the same and none of these.
+/// A short object identifier as one number, with its length octet before its contents. A `switch` can distinguish these
+/// without strings. Identifiers longer than 15 bytes are all equal and match none of the constants.
 struct ObjectIdentifierNumber: Equatable {
     private let value: UInt128
 
@@ -17,7 +17,7 @@ struct ObjectIdentifierNumber: Equatable {
 }
 
 extension ObjectIdentifierNumber {
-    // Algorithms of keys (RFC 3279, RFC 4055, RFC 5480, RFC 8410).
+    // Key algorithms (RFC 3279, RFC 4055, RFC 5480, RFC 8410).
     static let rsaEncryption = Self(0x09_2A86_4886_F70D_0101_01)
     static let rsaPSS = Self(0x09_2A86_4886_F70D_0101_0A)
     static let ecPublicKey = Self(0x07_2A86_48CE_3D02_01)
@@ -25,7 +25,7 @@ extension ObjectIdentifierNumber {
     static let ed448 = Self(0x03_2B65_71)
     static let dsa = Self(0x07_2A86_48CE_3804_01)
 
-    /// The arc above NIST's signature algorithms, `2.16.840.1.101.3.4.3`.
+    /// The arc of NIST's signature algorithms, `2.16.840.1.101.3.4.3`.
     static let signatureAlgorithms = Self(0x08_6086_4801_6503_0403)
 
     // Curves (RFC 5480, SEC 2, RFC 5639).
@@ -39,21 +39,21 @@ extension ObjectIdentifierNumber {
     static let brainpoolP384 = Self(0x09_2B24_0303_0208_0101_0B)
     static let brainpoolP512 = Self(0x09_2B24_0303_0208_0101_0D)
 
-    // Purposes of extendedKeyUsage (RFC 5280, section 4.2.1.12).
+    // Purposes in extendedKeyUsage (RFC 5280, section 4.2.1.12).
     static let anyExtendedKeyUsage = Self(0x04_551D_2500)
     static let serverAuth = Self(0x08_2B06_0105_0507_0301)
     static let clientAuth = Self(0x08_2B06_0105_0507_0302)
     static let ocspSigning = Self(0x08_2B06_0105_0507_0309)
 
-    // Qualifiers of certificate policies (RFC 5280, section 4.2.1.4).
+    // Policy qualifiers (RFC 5280, section 4.2.1.4).
     static let practiceStatement = Self(0x08_2B06_0105_0507_0201)
     static let userNotice = Self(0x08_2B06_0105_0507_0202)
 
-    // Attributes of names (RFC 5280, section 4.1.2.4, and appendix A.1).
+    // Name attributes (RFC 5280, section 4.1.2.4, and appendix A.1).
     static let commonName = Self(0x03_5504_03)
     static let organization = Self(0x03_5504_0A)
     static let emailAddress = Self(0x09_2A86_4886_F70D_0109_01)
 
-    /// An extension (RFC 5280, section 4.2.2.1).
+    /// The extension authorityInfoAccess (RFC 5280, section 4.2.2.1).
     static let authorityInformationAccess = Self(0x08_2B06_0105_0507_0101)
 }

@@ -1,30 +1,30 @@
-/// One encapsulated object of a PEM text (RFC 7468).
+/// One encapsulated object in a PEM text (RFC 7468).
 struct PEMBlock {
-    /// `CERTIFICATE`, `PUBLIC KEY`, …
+    /// The label, such as `CERTIFICATE` or `PUBLIC KEY`.
     let label: String
-    /// Line of the BEGIN boundary, from 1.
+    /// The line of the BEGIN boundary, from 1.
     let line: Int
-    /// Place among all blocks of the text, from 0.
+    /// The index among all blocks of the text, from 0.
     let index: Int
 }
 
-/// Why a PEM text, or one block of it, cannot be read.
+/// The reason why a PEM text, or one block in it, can't be read.
 package enum PEMError: Error, Hashable, Sendable {
-    /// No block in the text, or none in `limit` bytes of it.
+    /// The text has no block, or more consecutive text without one than the limit.
     case noBlock
-    /// Bytes that no text has; `offset` of the first.
+    /// The text contains a zero byte, at `offset`.
     case binary(offset: Int)
-    /// A block without its END line.
+    /// The block has no END line.
     case unterminated(label: String)
-    /// A block whose BEGIN line is missing, or damaged.
+    /// The BEGIN line of a block is missing or damaged.
     case noBegin
-    /// An END line with another label than the BEGIN line.
+    /// The label of the END line differs from that of the BEGIN line.
     case labelMismatch(begin: String, end: String)
-    /// A character that is not base64, at `line`.
+    /// A character isn't Base64, in `line`.
     case invalidBase64(line: Int)
-    /// The block is encrypted in the old OpenSSL way (RFC 1421 fields).
+    /// The block is encrypted in OpenSSL's old format (RFC 1421 fields).
     case encrypted
-    /// Over the most that is read of one object.
+    /// The object is larger than the limit.
     case tooLarge(limit: Int)
 }
 
@@ -43,29 +43,29 @@ extension PEMError: CustomStringConvertible {
     }
 }
 
-/// Reads PEM from chunks of any size, in constant memory: text between blocks is passed over, a block's DER is handed
-/// out as it ends, a broken block is told of and the next one read.
+/// A PEM reader for chunks of any size, in constant memory. It skips text between blocks and outputs the DER of each
+/// block at its end. After a malformed block, it outputs an error and continues with the next block.
 struct PEMReader {
-    /// What comes out: a block and its DER, or a block that could not be read.
+    /// A function that receives a block and its DER, or a block that couldn't be read.
     typealias Output = (PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
 
-    /// One object is at most this large; OpenSSL's own limit for a Certificate message is 100 KiB.
+    /// The size limit of one object. OpenSSL's own limit for a Certificate message is 100 KiB.
     static let objectLimit = 1 << 20
-    /// Text in a row without a block, such as `openssl x509 -text` writes, is at most this long.
+    /// The limit on consecutive text without a block, such as the output of `openssl x509 -text`.
     static let textLimit = 1 << 20
     private static let boundaryLimit = 128
 
     private enum State {
-        /// Outside a block; a line that starts with `-` is kept until it is a boundary or not.
+        /// Outside a block. A line that starts with `-` is collected until it is known whether it is a boundary.
         case text
-        /// In a block's base64.
+        /// In the Base64 of a block.
         case body
-        /// In a block that is broken already: its END line is looked for.
+        /// In a malformed block, whose END line is being searched for.
         case broken
     }
 
     private var state = State.text
-    /// What is wrong with a broken block.
+    /// The error of a malformed block.
     private var breakage = PEMError.noBlock
     private var block = PEMBlock(label: "", line: 0, index: 0)
     private var count = 0
@@ -73,23 +73,23 @@ struct PEMReader {
     private var offset = 0
     private var textLength = 0
     private var isLineStart = true
-    /// Whether this line began with a dash and may be a boundary.
+    /// Whether the current line began with a hyphen and may be a boundary.
     private var isBoundary = false
-    /// Such a line as far as earlier chunks held it.
+    /// The part of that line in earlier chunks.
     private var boundary: [UInt8] = []
     private let limit: Int
     private var decoder: Base64Decoder
 
-    /// Reads objects of at most `limit` bytes.
+    /// Creates a reader for objects of up to `limit` bytes.
     init(limit: Int = PEMReader.objectLimit) {
         self.limit = limit
         decoder = Base64Decoder(limit: limit)
     }
 
-    /// Overwrites what the last blocks were decoded into.
+    /// Overwrites the storage of the decoded blocks.
     mutating func wipe() { decoder.wipe() }
 
-    /// Takes the next chunk. Throws for what ends the reading as a whole.
+    /// Reads the next chunk. Throws an error that ends the whole text.
     mutating func feed(_ chunk: Span<UInt8>, _ output: Output) throws(PEMError) {
         var index = 0
         while index < chunk.count {
@@ -121,7 +121,7 @@ struct PEMReader {
                 guard byte != 0 else { throw .binary(offset: offset + index - 1) }
                 textLength += 1
                 guard textLength <= Self.textLimit else { throw .noBlock }
-                // A byte order mark does not make a line.
+                // A byte order mark may precede a boundary on its line.
                 if byte >= 0x80 { continue }
             }
             if byte == 0x0A {
@@ -134,7 +134,7 @@ struct PEMReader {
         offset += chunk.count
     }
 
-    /// Ends the text. Throws when it held no block.
+    /// Ends the text. Throws if it contained no block.
     mutating func finish(_ output: Output) throws(PEMError) {
         let line = boundary
         if isBoundary { endBoundary(line.span, output) }
@@ -142,7 +142,8 @@ struct PEMReader {
         guard count > 0 else { throw .noBlock }
     }
 
-    /// Reads on in a line that may be a boundary; returns where it ends, or where it is too long to be one.
+    /// Continues reading a line that may be a boundary. Returns the line's end, or the index at which it is too long to
+    /// be a boundary.
     private mutating func readBoundary(_ chunk: Span<UInt8>, from start: Int, _ output: Output) -> Int {
         let limit = min(chunk.count, start + Self.boundaryLimit - boundary.count)
         let end = min(chunk.firstIndex(of: 0x0A, from: start), limit)
@@ -165,7 +166,7 @@ struct PEMReader {
         return end
     }
 
-    /// A line that began with `-` is whole.
+    /// Handles a complete line that began with `-`.
     private mutating func endBoundary(_ text: Span<UInt8>, _ output: Output) {
         switch text.boundary {
         case .begin(let label):
@@ -188,7 +189,7 @@ struct PEMReader {
         }
     }
 
-    /// A line that began with `-` is no boundary; one that was meant to begin a block may not pass for text.
+    /// Handles a line that began with `-` but isn't a boundary. A damaged BEGIN line must not be skipped as text.
     private mutating func loseBoundary(_ text: Span<UInt8>) {
         if state == .body {
             breakBlock(.invalidBase64(line: line))
@@ -204,7 +205,7 @@ struct PEMReader {
         isLineStart = false
     }
 
-    /// A block has no END line; what broke it before tells more.
+    /// Outputs a block without an END line. An earlier error in the block takes precedence.
     private mutating func emitUnterminated(_ output: Output) {
         emit(.failure(state == .broken ? breakage : .unterminated(label: block.label)), output)
     }
@@ -217,15 +218,16 @@ struct PEMReader {
     }
 }
 
-/// A line that begins or ends a block, and where in it the label lies.
+/// A line that begins or ends a block, with the position of its label.
 private enum PEMBoundary {
     case begin(Range<Int>)
     case end(Range<Int>)
 }
 
 extension Span<UInt8> {
-    /// What a line is, white space behind it passed over; nil when it is no boundary with a printable ASCII label.
-    /// A label has no two hyphens in a row (RFC 7468, section 3): a key written on one line would pass for one.
+    /// The boundary in a line, if any. White space after it is ignored. The label is printable ASCII and doesn't
+    /// contain two consecutive hyphens (RFC 7468, section 3), because otherwise a key written on one line would look
+    /// like a label.
     fileprivate var boundary: PEMBoundary? {
         var end = count
         while end > 0, self[end - 1] == 0x0D || self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
@@ -241,7 +243,7 @@ extension Span<UInt8> {
         return isEnd ? .end(start..<end) : .begin(start..<end)
     }
 
-    /// A part as text; `known` itself when it is that, which spares making it anew.
+    /// Returns a part as text. If it equals `known`, returns `known`, which avoids a new string.
     fileprivate func ascii(_ range: Range<Int>, or known: String) -> String {
         let part = extracting(range)
         return part.elementsEqual(known.utf8.span) ? known : String(decoding: Array(copying: part), as: UTF8.self)

@@ -1,4 +1,4 @@
-/// A DER certificate as PEM (RFC 7468): lines of 64 characters, with a line end behind the last.
+/// Returns a DER certificate as PEM (RFC 7468), in lines of 64 characters with a line end after the last.
 package func pemText(ofCertificate der: [UInt8]) -> String {
     var rest = Base64.encode(der.span)[...]
     var lines = ["-----BEGIN CERTIFICATE-----"]

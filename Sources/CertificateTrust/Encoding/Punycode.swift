@@ -1,6 +1,7 @@
-/// U-labels to A-labels (RFC 3492, section 6.3), for names that are normalised already.
+/// A converter from U-labels to A-labels (RFC 3492, section 6.3), for names that are already normalized.
 package enum Punycode {
-    /// `xn--` and the encoded label; the label itself when it is ASCII; nil when a number grows too large.
+    /// Returns `xn--` and the encoded label, or the label itself if it is ASCII. Returns `nil` if a number grows too
+    /// large.
     package static func aLabel(_ label: some StringProtocol) -> String? {
         let scalars = label.unicodeScalars.map(\.value)
         let basic = scalars.filter { $0 < 0x80 }
@@ -44,7 +45,7 @@ package enum Punycode {
         output.append(digit(rest))
     }
 
-    /// `a` to `z` are 0 to 25, `0` to `9` are 26 to 35.
+    /// Returns the digit for a value: `a` to `z` are 0 to 25, `0` to `9` are 26 to 35.
     private static func digit(_ value: UInt32) -> Character {
         let letter = value < 26 ? UInt8(ascii: "a") + UInt8(value) : UInt8(ascii: "0") + UInt8(value - 26)
         return Character(Unicode.Scalar(letter))

@@ -1,21 +1,21 @@
 package import OpenSSLBridge
 
-/// Who a client is to a server that asks: a certificate, the chain above it and the private key.
+/// A client certificate with its chain and private key, for servers that request one.
 ///
-/// A private key never leaves it, and no description shows more than the subject and the fingerprint.
+/// The private key can't be read out, and no description shows more than the subject and the fingerprint.
 public final class ClientIdentity: Sendable {
-    /// The certificate of the key first, then those that issued it as far as they were given. They are sent in this
-    /// order (RFC 8446, section 4.4.2).
+    /// The certificate of the key, followed by its issuers as far as they were given. They are sent in this order (RFC
+    /// 8446, section 4.4.2).
     public let certificates: [X509Certificate]
 
-    /// The same inside OpenSSL, for a handshake.
+    /// The same identity in OpenSSL, for a handshake.
     package let handle: OpenSSLIdentity
-    /// SHA-256 over the certificates, 32 bytes: what tells one identity from another.
+    /// The SHA-256 of the certificates, 32 bytes, which distinguishes identities.
     package let digest: [UInt8]
 
     private let key: OpenSSLPrivateKey
 
-    /// The most that is read of a file or a text, in bytes.
+    /// The size limit of a file or text, in bytes.
     static let sizeLimit = 1 << 20
 
     private init(
@@ -44,13 +44,14 @@ public final class ClientIdentity: Sendable {
         try self.init(certificates: Self.chain(from: leaf, certificates), key: key)
     }
 
-    /// As it is sent: the certificate's own bytes, which ``X509Certificate/openSSLCertificate()`` may differ from.
+    /// Parses the certificate's own bytes, which are the ones that are sent. ``X509Certificate/openSSLCertificate()``
+    /// may use different ones.
     private static func parse(_ certificate: X509Certificate) throws(OpenSSLError) -> OpenSSLCertificate {
         let der = certificate.derBytes
         return try OpenSSLCertificate(parsing: der.span)
     }
 
-    /// The leaf, its issuers in order, and behind them what is left over.
+    /// Returns the leaf, its issuers in order, and the remaining certificates after them.
     private static func chain(from leaf: X509Certificate, _ certificates: [X509Certificate]) -> [X509Certificate] {
         var rest = certificates.filter { $0 != leaf }
         var chain = [leaf]
@@ -62,15 +63,16 @@ public final class ClientIdentity: Sendable {
         return chain + rest
     }
 
-    /// The same certificate and key with other certificates sent behind it, in this order; none keeps its own.
+    /// Returns the same certificate and key with other certificates sent after it, in this order. If `chain` is empty,
+    /// the identity keeps its own.
     package func presenting(_ chain: [X509Certificate]) throws(ClientIdentityError) -> ClientIdentity {
         guard !chain.isEmpty else { return self }
         return try ClientIdentity(
             certificates: certificates.prefix(1) + chain.filter { $0 != certificates.first }, key: key)
     }
 
-    /// Whether a server that names these authorities, each a DER Name, would take one of the certificates: whether one
-    /// was issued by one of them. A server that names none takes any (RFC 8446, section 4.2.4).
+    /// Whether a server that names these CAs, each as a DER Name, would accept the identity: one of its certificates
+    /// must be issued by one of them. A server that names no CA accepts any certificate (RFC 8446, section 4.2.4).
     public func matches(issuers: [[UInt8]]) -> Bool {
         guard !issuers.isEmpty else { return true }
         let named = Set(issuers.compactMap { try? CanonicalName($0.span, 0..<$0.count) })
@@ -79,7 +81,7 @@ public final class ClientIdentity: Sendable {
 }
 
 extension ClientIdentity: Hashable {
-    /// Equal when the certificates are, and so the key.
+    /// Whether both have the same certificates, and therefore the same key.
     public static func == (left: ClientIdentity, right: ClientIdentity) -> Bool { left.digest == right.digest }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
@@ -91,17 +93,17 @@ extension ClientIdentity: CustomStringConvertible, CustomReflectable {
         certificates.first.map { "ClientIdentity(\($0.subject), \($0.fingerprint))" } ?? "ClientIdentity"
     }
 
-    /// Shows what ``description`` does and no more.
+    /// An empty mirror, which shows no more than ``description``.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 // MARK: Reading
 
 extension ClientIdentity {
-    /// Reads PEM: one private key, and certificates of which one is the key's, in any order.
+    /// Parses PEM with one private key, and its certificate among any others, in any order.
     ///
-    /// The key is PKCS #8 (RFC 5958), PKCS #1 or SEC 1, in the clear or encrypted with `password`: PKCS #8's way or
-    /// OpenSSL's old one. At most 1 MiB; nothing is ever asked at a terminal.
+    /// The key is PKCS #8 (RFC 5958), PKCS #1 or SEC 1. It is unencrypted, or encrypted with `password` as PKCS #8 or
+    /// in OpenSSL's old format. The text may have up to 1 MiB. Nothing is ever prompted for at a terminal.
     public convenience init(pem: [UInt8], password: [UInt8]? = nil) throws(ClientIdentityError) {
         guard pem.count <= Self.sizeLimit else { throw .tooLarge(limit: Self.sizeLimit) }
         var reading = IdentityPEM(password: password)
@@ -109,7 +111,7 @@ extension ClientIdentity {
         try self.init(unordered: reading.certificates, key: reading.key)
     }
 
-    /// Reads PEM in two texts: the certificates, and the private key. See ``init(pem:password:)``.
+    /// Parses PEM in two texts: the certificates, and the private key. See ``init(pem:password:)``.
     public convenience init(
         certificates: [UInt8], privateKey: [UInt8], password: [UInt8]? = nil
     ) throws(ClientIdentityError) {
@@ -122,8 +124,8 @@ extension ClientIdentity {
         try self.init(unordered: reading.certificates, key: reading.key)
     }
 
-    /// Reads PKCS #12 (RFC 7292), also called PFX: one private key, its certificate and others. At most 1 MiB, and at
-    /// most 10,000,000 iterations between the password and what it protects.
+    /// Parses PKCS #12 (RFC 7292), also called PFX: one private key, its certificate and others. The data may have up
+    /// to 1 MiB. Deriving keys from the password may take at most 10,000,000 iterations.
     public convenience init(pkcs12: [UInt8], password: [UInt8]) throws(ClientIdentityError) {
         guard pkcs12.count <= Self.sizeLimit else { throw .tooLarge(limit: Self.sizeLimit) }
         let contents: PKCS12Contents
@@ -141,10 +143,10 @@ extension ClientIdentity {
         try self.init(unordered: certificates, key: contents.keys.first)
     }
 
-    /// Reads a file of PEM or PKCS #12, or one of PEM certificates and another of their private key.
+    /// Reads a file of PEM or PKCS #12, or a PEM file of certificates and another with their private key.
     ///
-    /// A file with a private key is refused when others can read it, as ssh does: its owner alone may have rights to
-    /// it, or its group too if this process does not own it.
+    /// A file with a private key is rejected if others can read it, as ssh does. Only its owner may have rights to it,
+    /// or also its group if this process doesn't own the file.
     public convenience init(
         contentsOfFile path: String, privateKeyFile: String? = nil, password: [UInt8]? = nil
     ) throws(ClientIdentityError) {

@@ -1,11 +1,11 @@
-/// Why there is no identity to answer a server's request for a client certificate with.
+/// The reason why there is no identity to answer a server's request for a client certificate.
 @nonexhaustive
 public enum ClientIdentityError: Error, Hashable, Sendable {
-    /// A file cannot be opened or read.
+    /// A file can't be opened or read.
     case unreadable(path: String, reason: String)
-    /// Others than its owner may read the file with the private key; `permissions` are the mode's last nine bits.
+    /// Users other than its owner may read the file with the private key. `permissions` are the mode's last nine bits.
     case readableByOthers(path: String, permissions: UInt32)
-    /// Neither PEM nor PKCS #12, or a broken block of it; in PEM `line` is where the block begins.
+    /// The data is neither PEM nor PKCS #12, or is malformed. In PEM, `line` is the first line of the malformed block.
     case malformed(line: Int?, reason: String)
     /// There is no certificate.
     case noCertificate
@@ -13,17 +13,17 @@ public enum ClientIdentityError: Error, Hashable, Sendable {
     case noPrivateKey
     /// There is more than one private key.
     case severalPrivateKeys
-    /// The private key belongs to none of the certificates.
+    /// The private key doesn't match any of the certificates.
     case keyMatchesNoCertificate
     /// The private key is encrypted, and no password was given.
     case passwordRequired
     /// The password is wrong.
     case wrongPassword
-    /// To derive a key from the password takes more iterations than `limit`; none was made.
+    /// Deriving a key from the password takes more iterations than `limit`. None was made.
     case tooManyIterations(UInt64, limit: UInt64)
-    /// More than `limit` bytes.
+    /// The data has more than `limit` bytes.
     case tooLarge(limit: Int)
-    /// OpenSSL cannot read or use the key or a certificate, in its words.
+    /// OpenSSL can't read or use the key or a certificate. The reason is OpenSSL's.
     case unusable(reason: String)
 }
 

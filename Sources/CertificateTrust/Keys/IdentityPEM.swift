@@ -1,15 +1,16 @@
 import OpenSSLBridge
 
-/// Collects the certificates and the private key of PEM texts.
+/// A collector for the certificates and the private key of PEM texts.
 struct IdentityPEM {
     private(set) var certificates: [X509Certificate] = []
     private(set) var key: OpenSSLPrivateKey?
     private let password: [UInt8]?
 
-    /// Opens encrypted keys with `password`; nil means that none was given, empty that it is empty.
+    /// Creates a collector that decrypts keys with `password`. `nil` means that none was given. An empty array is an
+    /// empty password.
     init(password: [UInt8]?) { self.password = password }
 
-    /// Reads one text. Parameters, public keys and certificate requests are passed over.
+    /// Reads one text. Parameters, public keys and certificate requests are skipped.
     mutating func read(_ text: [UInt8]) throws(ClientIdentityError) {
         var reader = PEMReader()
         defer { reader.wipe() }
@@ -23,7 +24,7 @@ struct IdentityPEM {
                     failure = error
                 }
             }
-            // Whole, so that the decoded bytes stand in one place to wipe.
+            // The text is fed as a whole, so that the decoded bytes are in one place that can be wiped.
             try reader.feed(text.span, take)
             try reader.finish(take)
         } catch {
@@ -78,7 +79,8 @@ struct IdentityPEM {
         return password
     }
 
-    /// Reads the one key; a second is refused unread, so that a text cannot ask for more work than one key may.
+    /// Reads the only key. A second one is rejected before it is read, so that a text can't cause more work than one
+    /// key may.
     private mutating func setKey(
         _ block: PEMBlock, _ read: () throws(ProtectedKeyError) -> OpenSSLPrivateKey
     ) throws(ClientIdentityError) {
@@ -102,7 +104,7 @@ extension ClientIdentityError {
 }
 
 extension Span<UInt8> {
-    /// The lines of a block from its BEGIN line, the first line of all being 1, to its END line.
+    /// Returns the position of a block, from its BEGIN line to its END line. Lines are counted from 1.
     func block(fromLine line: Int) -> Range<Int> {
         var start = 0
         for _ in 1..<line { start = next(start) }
@@ -113,6 +115,6 @@ extension Span<UInt8> {
         return start..<next(end)
     }
 
-    /// Where the line behind the one at `start` begins.
+    /// Returns the start of the line after the one at `start`.
     private func next(_ start: Int) -> Int { Swift.min(firstIndex(of: 0x0A, from: start) + 1, count) }
 }

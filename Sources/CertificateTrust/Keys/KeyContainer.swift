@@ -1,8 +1,9 @@
 import OpenSSLBridge
 
-/// What holds several certificates and keys: PKCS #7 (RFC 2315, section 9) and PKCS #12 (RFC 7292).
+/// The containers of several certificates and keys: PKCS #7 (RFC 2315, section 9) and PKCS #12 (RFC 7292).
 enum KeyContainer {
-    /// Whether DER or BER, which old programs write, begins as a PFX: a SEQUENCE with the version 3 in front.
+    /// Whether the bytes begin like a PFX: a SEQUENCE that starts with version 3. Old programs write BER, which is
+    /// accepted too.
     static func isPKCS12(_ der: Span<UInt8>) -> Bool {
         guard der.count > 2, der[0] == DERTag.sequence else { return false }
         let version = der[1] < 0x80 ? 2 : 2 + Int(der[1] & 0x7F)
@@ -10,7 +11,7 @@ enum KeyContainer {
             && der[version + 2] == 3
     }
 
-    /// The certificates and private keys of a PKCS #12 file, certificates first.
+    /// Returns the certificates and private keys of a PKCS #12 file, certificates first.
     static func pkcs12(
         _ file: Span<UInt8>, _ password: KeyPassword
     ) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
@@ -31,7 +32,7 @@ enum KeyContainer {
         return contents.certificates.map { certificate($0.span) } + contents.keys.map(privateKey)
     }
 
-    /// The certificates of a signed message, which is what PKCS #7 files of certificates are.
+    /// Returns the certificates of a signed message, which is the form of PKCS #7 certificate files.
     static func pkcs7(_ der: Span<UInt8>) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
         var certificates: [Result<KeyMaterial, KeyMaterialError>] = []
         do throws(DERError) {
@@ -63,7 +64,7 @@ enum KeyContainer {
         return certificates
     }
 
-    /// 1.2.840.113549.1.7.2.
+    /// The identifier of signed data, 1.2.840.113549.1.7.2.
     static let signedData: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
 
     private static func privateKey(_ key: OpenSSLPrivateKey) -> Result<KeyMaterial, KeyMaterialError> {

@@ -1,31 +1,30 @@
 import OpenSSLBridge
 
-/// A file of keys and certificates: DER of one object, or PEM of any number.
+/// A reader for files of keys and certificates, which are DER with one object, or PEM with any number of them.
 package enum KeyFile {
-    /// One object of a file: its place from 0, its line in PEM (nil in DER), and what it holds or why not.
+    /// One object of a file: its index from 0, its line in PEM (`nil` in DER), and its content or an error.
     package struct Item: Sendable {
         package let index: Int
         package let line: Int?
         package let content: Result<KeyMaterial, KeyMaterialError>
     }
 
-    /// Why a file ended the reading. What came before has been handed out.
+    /// The reason why reading a file stopped. Objects before that point have been passed to the caller.
     package enum Failure: Error, Hashable, Sendable {
         case file(InputFileError)
         case format(PEMError)
-        /// Nothing in the file.
         case empty
-        /// A key store of Java's old format.
+        /// The file is a key store in Java's old format.
         case javaKeyStore
     }
 
-    /// What is read of a file whose keys a password opens, which is held whole.
+    /// The size limit of a file that is read with a password, which is held in memory as a whole.
     package static let protectedLimit = 8 << 20
 
-    /// Reads a file to its end and hands out each object as it comes: in constant memory, unless there is a password.
-    /// Blocks that hold parameters are passed over.
+    /// Reads a file to its end and passes each object to `each` as it is found. Uses constant memory unless there is a
+    /// password. Blocks with parameters are skipped.
     ///
-    /// A text without PEM of at most 1 MiB is handed to `text`, which says whether it made something of it.
+    /// If the file is text without PEM of up to 1 MiB, `text` receives it and returns whether it could use it.
     package static func read(
         _ file: consuming InputFile, password: KeyPassword = KeyPassword(), text: ([UInt8]) -> Bool = { _ in false },
         each: (Item) -> Void
@@ -78,9 +77,9 @@ package enum KeyFile {
         }
     }
 
-    /// Numbers the objects of a file, of which one block may hold several.
+    /// A counter for the objects of a file, where one block may contain several.
     private struct ItemNumbers {
-        /// By how much objects are ahead of blocks.
+        /// The number of objects in excess of one for each block.
         private var offset = 0
 
         mutating func add(
@@ -109,7 +108,8 @@ package enum KeyFile {
         }
     }
 
-    /// The pins of a file's certificates and keys alone, for those who read many; broken objects are nil.
+    /// Reads only the pins of a file's certificates and keys, which is faster for many files. A malformed object gives
+    /// `nil`.
     package static func readFingerprints(
         _ file: consuming InputFile, each: (SPKIFingerprint?) -> Void
     ) throws(Failure) {
@@ -129,8 +129,8 @@ package enum KeyFile {
         }
     }
 
-    /// Finds the objects of a file, of at most `limit` bytes each: PEM blocks with their label, or one DER object
-    /// without.
+    /// Finds the objects of a file, of up to `limit` bytes each: PEM blocks with their label, or one DER object without
+    /// a label.
     static func readObjects(
         _ file: consuming InputFile, limit: Int = PEMReader.objectLimit,
         _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
@@ -139,16 +139,17 @@ package enum KeyFile {
         try readObjects(file, limit: limit, head: &head, output)
     }
 
-    /// The same; `head`, unless it is nil, takes what stands before the first block, and is nil from there on.
+    /// Finds the objects of a file as above. If `head` isn't `nil`, collects the text before the first block in it, and
+    /// sets it to `nil` at that block.
     private static func readObjects(
         _ file: consuming InputFile, limit: Int = PEMReader.objectLimit, head: inout [UInt8]?,
         _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
     ) throws(Failure) {
-        // Larger ones read no faster, and every page of it costs a program that reads one certificate.
+        // Larger buffers read no faster, and each page of one is a cost to a program that reads a single certificate.
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         var start = try Self.read(&file, into: &buffer)
         guard start > 0 else { throw .empty }
-        // The first bytes tell DER from text; a pipe may bring them one at a time.
+        // The first bytes distinguish DER from text. A pipe may deliver them one at a time.
         while start < 3 {
             var more = [UInt8](repeating: 0, count: 64)
             let count = try Self.read(&file, into: &more)
@@ -175,7 +176,7 @@ package enum KeyFile {
             } catch {
                 throw .format(error)
             }
-            // A text in a row is bounded by its reader.
+            // The reader limits how much consecutive text there can be.
             if hasBlock { head = nil } else { head? += buffer[..<count] }
             count = try Self.read(&file, into: &buffer)
         }
@@ -196,7 +197,8 @@ package enum KeyFile {
         }
     }
 
-    /// A SEQUENCE with a long length, or with a short one and a tag behind it. A text that begins with 0 is none.
+    /// Whether the bytes begin like DER: a SEQUENCE with a long length, or with a short length and a tag after it. A
+    /// text that begins with the digit 0 isn't one.
     private static func looksLikeDER(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard bytes[0] == DERTag.sequence else { return false }
         guard bytes.count >= 3 else { return true }

@@ -1,9 +1,9 @@
 import OpenSSLBridge
 
-/// Something that holds one public key: a certificate, a certificate request, a public key or a private key.
+/// An object with one public key: a certificate, a certificate request, a public key or a private key.
 ///
-/// The key is sliced out of what holds it, as sent; only private keys and bare RSA keys go through OpenSSL, which
-/// works their public half out.
+/// The key is copied from the object as received. Only private keys and bare RSA keys go through OpenSSL, which
+/// computes their SubjectPublicKeyInfo.
 package struct KeyMaterial: Sendable {
     package enum Kind: Sendable, Hashable {
         case certificate
@@ -17,27 +17,28 @@ package struct KeyMaterial: Sendable {
     package let fingerprint: SPKIFingerprint
     private let holder: Holder
 
-    /// What holds the key. One reference, as these are handed on many times.
+    /// The object that has the key. It is a single reference because these values are passed on many times.
     private enum Holder {
         case certificate(X509Certificate)
         indirect case other(Parts)
     }
 
-    /// What is known of something that is no certificate, or one with a flaw beside its key.
+    /// The parts of an object that isn't a certificate, or of a certificate with a defect outside its key.
     private struct Parts {
-        /// DER SubjectPublicKeyInfo.
+        /// The DER SubjectPublicKeyInfo.
         let key: [UInt8]
         let subject: X509Name?
         var requestedNames: [SubjectAlternativeName] = []
         var flaw: DERError?
     }
 
-    /// The certificate read whole; nil for the other kinds, and for one with a key but a flaw elsewhere.
+    /// The parsed certificate. `nil` for the other kinds, and for a certificate with a valid key but a defect
+    /// elsewhere.
     package var parsedCertificate: X509Certificate? {
         if case .certificate(let certificate) = holder { certificate } else { nil }
     }
 
-    /// The certificate, or what is wrong with a part of it beside the key; nil for the other kinds.
+    /// The certificate, or the defect of a part other than the key. `nil` for the other kinds.
     package var certificate: Result<X509Certificate, DERError>? {
         switch holder {
         case .certificate(let certificate): .success(certificate)
@@ -45,7 +46,7 @@ package struct KeyMaterial: Sendable {
         }
     }
 
-    /// DER SubjectPublicKeyInfo.
+    /// The DER SubjectPublicKeyInfo.
     package var subjectPublicKeyInfo: [UInt8] {
         switch holder {
         case .certificate(let certificate): certificate.subjectPublicKeyInfo.derBytes
@@ -53,7 +54,7 @@ package struct KeyMaterial: Sendable {
         }
     }
 
-    /// Whom a certificate or request names.
+    /// The subject of a certificate or request.
     package var subject: X509Name? {
         switch holder {
         case .certificate(let certificate): certificate.subject
@@ -61,12 +62,12 @@ package struct KeyMaterial: Sendable {
         }
     }
 
-    /// The alternative names that a request asks for.
+    /// The alternative names in a certificate request.
     package var requestedNames: [SubjectAlternativeName] {
         if case .other(let parts) = holder { parts.requestedNames } else { [] }
     }
 
-    /// The kind and size of the key; nil when its SubjectPublicKeyInfo cannot be read that far.
+    /// The kind and size of the key. `nil` if its SubjectPublicKeyInfo can't be decoded far enough.
     package var keyKind: PublicKeyKind? {
         switch holder {
         case .certificate(let certificate): certificate.keyKind == .malformed ? nil : certificate.keyKind
@@ -75,25 +76,24 @@ package struct KeyMaterial: Sendable {
     }
 }
 
-/// Why an object holds no key that can be pinned.
+/// The reason why an object has no key that can be pinned.
 package enum KeyMaterialError: Error, Hashable, Sendable {
     case pem(PEMError)
     case der(DERError)
-    /// An encrypted key, and no password was given.
+    /// The key is encrypted, and no password was given.
     case encrypted
-    /// A PKCS #12 file that the empty password does not open, and no other was given.
+    /// The PKCS #12 file can't be decrypted with the empty password, and no other was given.
     case encryptedContainer
-    /// The password opens nothing.
     case wrongPassword
-    /// To derive the key from the password takes this many iterations, more than are left; none was made.
+    /// Deriving the key from the password takes this many iterations, more than are left. None was made.
     case tooManyIterations(UInt64)
-    /// A PKCS #12 file that OpenSSL refuses, in its words.
+    /// OpenSSL rejected the PKCS #12 file, for this reason.
     case unreadableContainer(String)
-    /// A private key that OpenSSL refuses, in its words.
+    /// OpenSSL rejected the private key, for this reason.
     case unreadablePrivateKey(String)
-    /// A key in a format that is not read here: what it is, and what to give instead.
+    /// The key is in an unsupported format. The values are its description and an alternative.
     case foreign(String, advice: String)
-    /// A PEM label or DER structure that holds no single key.
+    /// The PEM label or DER structure has no single key.
     case unsupported(String)
 }
 
@@ -120,8 +120,8 @@ extension KeyMaterialError: CustomStringConvertible {
 }
 
 extension KeyMaterial {
-    /// What a PEM block of this label holds, or without one a DER file: several objects where it is PKCS #7 or PKCS #12,
-    /// none where it is parameters.
+    /// Calls `body` with each object in a PEM block of this label, or in a DER file if there is no label. PKCS #7 and
+    /// PKCS #12 contain several objects, parameters none.
     static func forEach(
         label: String?, der: Span<UInt8>, _ password: KeyPassword,
         _ body: (Result<KeyMaterial, KeyMaterialError>) -> Void
@@ -145,12 +145,13 @@ extension KeyMaterial {
         }
     }
 
-    /// What a PEM block of this label holds; nil for parameters, which accompany a key and hold none.
+    /// Parses the object in a PEM block of this label. Returns `nil` for parameters, which accompany a key but contain
+    /// none.
     init?(label: String, der: Span<UInt8>) throws(KeyMaterialError) {
         switch label {
         case "CERTIFICATE", "X509 CERTIFICATE": try self.init(certificate: der)
         case "TRUSTED CERTIFICATE":
-            // The certificate, and behind it OpenSSL's own trust settings.
+            // The certificate is followed by OpenSSL's own trust settings.
             var cursor = DERCursor(0..<der.count)
             do throws(DERError) { _ = try cursor.next(DERTag.sequence, der) } catch { throw .der(error) }
             try self.init(certificate: der.extracting(0..<cursor.position))
@@ -170,7 +171,7 @@ extension KeyMaterial {
         }
     }
 
-    /// What a DER file holds, told by its structure.
+    /// Parses the object in a DER file, which is identified by its structure.
     package init(der: Span<UInt8>) throws(KeyMaterialError) {
         let shape: Shape
         do throws(DERError) { shape = try Shape(der) } catch { throw .der(error) }
@@ -199,7 +200,7 @@ extension KeyMaterial {
         }
     }
 
-    /// PKCS#10 (RFC 2986, section 4.2).
+    /// Parses PKCS #10 (RFC 2986, section 4.2).
     private init(certificateRequest der: Span<UInt8>) throws(KeyMaterialError) {
         let subject: DERElement
         let key: DERElement
@@ -241,7 +242,7 @@ extension KeyMaterial {
         self.init(kind: .publicKey, key: key.span)
     }
 
-    /// The public half of a private key.
+    /// Creates the public half of a private key.
     init(_ key: OpenSSLPrivateKey) throws(KeyMaterialError) {
         let encoded: [UInt8]
         do throws(OpenSSLError) {
@@ -261,7 +262,7 @@ extension KeyMaterial {
         }
     }
 
-    /// A key encrypted in OpenSSL's old way, by the lines of its block.
+    /// Decrypts a key in OpenSSL's old format, given the lines of its block.
     init(encryptedPEM lines: Span<UInt8>, _ password: KeyPassword) throws(KeyMaterialError) {
         guard let secret = password.bytes else { throw .encrypted }
         try password.spending { (left) throws(KeyMaterialError) in
@@ -321,7 +322,7 @@ extension KeyMaterial {
             Parts(key: Array(copying: key), subject: subject, requestedNames: requestedNames, flaw: flaw))
     }
 
-    /// What a DER object is, by its first members.
+    /// The kind of a DER object, identified by its first members.
     private enum Shape {
         case certificate, certificateRequest, publicKey, rsaPublicKey, privateKey, encryptedPrivateKey, message, other
 
@@ -334,7 +335,7 @@ extension KeyMaterial {
             case [DERTag.sequence, DERTag.sequence, DERTag.bitString]:
                 var parts = DERCursor(object.contents)
                 let inner = try Self.tags(der, parts.next(der).contents)
-                // A request's key stands where a certificate has the issuer, with attributes or nothing behind it.
+                // A request has its key where a certificate has the issuer, followed by attributes or nothing.
                 let isRequest =
                     inner.starts(with: [DERTag.integer, DERTag.sequence, DERTag.sequence])
                     && (inner.count == 3 || inner[3] == DERTag.constructedContext(0))

@@ -1,11 +1,11 @@
 import OpenSSLBridge
 
-/// The password that the encrypted keys of some files are opened with, and the work that is left for all of them: a
-/// folder of files that ask for two seconds each would take hours. The password is wiped when this goes.
+/// The password for the encrypted keys of some files, and the work that may still be spent on all of them. Without that
+/// limit, a directory of files that take two seconds each could take hours. The password is wiped on deinitialization.
 package final class KeyPassword: Sendable {
     private struct State {
         var bytes: [UInt8]?
-        /// Iterations that are left.
+        /// The number of iterations that are left.
         var iterations = 5 * iterationLimit
     }
 
@@ -15,29 +15,29 @@ package final class KeyPassword: Sendable {
 
     deinit {
         state.withLock { state in
-            // One reference is left, so that no copy is wiped instead.
+            // The state gives up its reference, so that `wipe` overwrites the original and not a copy.
             guard var secret = state.bytes else { return }
             state.bytes = nil
             wipe(&secret)
         }
     }
 
-    /// Nil when none was given: then only what the empty password opens is opened.
+    /// The password. `nil` if none was given. Only PKCS #12 files are decrypted then, with the empty password.
     package var bytes: [UInt8]? { state.withLock { $0.bytes } }
 
-    /// Lets `body` pay for its work from the iterations that are left, one caller at a time.
+    /// Calls `body` with the iterations that are left, from which it subtracts its work. One caller runs at a time.
     func spending<Result, Failure: Error>(
         _ body: (inout UInt64) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try state.withLock { (state) throws(Failure) in try body(&state.iterations) }
     }
 
-    /// What a key in OpenSSL's old format is charged: a round of MD5, and a walk to its lines.
+    /// The cost of a key in OpenSSL's old format: a round of MD5 and the search for its lines.
     static let oldFormatIterations: UInt64 = 20_000
 }
 
 extension KeyPassword {
-    /// A password as it stands in a file: its first line. The rest is wiped.
+    /// Creates a password from a file's contents, of which it is the first line. The contents are wiped.
     package convenience init(firstLineOf contents: consuming [UInt8]) {
         var contents = contents
         self.init(Array(contents.prefix { $0 != 0x0A && $0 != 0x0D }))

@@ -1,14 +1,15 @@
 import OpenSSLBridge
 
-/// The SHA-256 of a DER SubjectPublicKeyInfo as the certificate carries it: what the field calls a pin.
+/// The SHA-256 of a DER SubjectPublicKeyInfo as in the certificate, also called a pin.
 ///
-/// 32 bytes; RFC 7469, section 2.4. Written `sha256/` and 44 characters of base64. The bytes are hashed as sent, not
-/// decoded and encoded again, so keys of any algorithm have one, also those OpenSSL cannot read.
+/// It has 32 bytes (RFC 7469, section 2.4) and is written as `sha256/` and 44 characters of Base64. The bytes are
+/// hashed as received and not re-encoded. Keys of any algorithm therefore have a pin, including those that OpenSSL
+/// can't read.
 public struct SPKIFingerprint: Sendable {
     /// The digest, 32 bytes.
     public let bytes: [32 of UInt8]
 
-    /// A digest that was computed elsewhere, 32 bytes.
+    /// Creates a pin from a digest that was computed elsewhere, 32 bytes.
     public init(bytes: [32 of UInt8]) {
         self.bytes = bytes
     }
@@ -18,15 +19,15 @@ public struct SPKIFingerprint: Sendable {
         bytes = sha256(subjectPublicKeyInfo)
     }
 
-    /// Hashes the SubjectPublicKeyInfo inside a DER certificate, without decoding the rest.
+    /// Hashes the SubjectPublicKeyInfo in a DER certificate, without decoding the rest.
     ///
-    /// The structure around the key is checked: one certificate, DER, nothing behind it.
+    /// The structure around the key is checked: the bytes must be exactly one certificate in DER.
     public init(ofCertificate der: Span<UInt8>) throws(DERError) {
         let layout = try CertificateLayout(der)
         bytes = sha256(der.extracting(layout.subjectPublicKeyInfo))
     }
 
-    /// Parses `sha256/` and canonical base64 of 32 bytes; nil for any other spelling.
+    /// Parses `sha256/` and the canonical Base64 of 32 bytes. Returns `nil` for any other text.
     public init?(_ text: String) {
         guard let bytes = digest(in: text, prefix: "sha256/") else { return nil }
         self.bytes = bytes
@@ -44,24 +45,24 @@ extension SPKIFingerprint: Hashable {
 }
 
 extension SPKIFingerprint: CustomStringConvertible {
-    /// `sha256/` and the digest in base64, 51 characters.
+    /// The text `sha256/` and the digest in Base64, 51 characters.
     public var description: String { String(appending: append) }
 
-    /// Writes ``description`` behind what stands in `text`.
+    /// Appends the ``description`` to `text`.
     package func append(to text: inout [UInt8]) {
         text.append("sha256/")
         Base64.append(bytes.span, to: &text)
     }
 }
 
-/// The SHA-256 of a whole DER certificate, 32 bytes; written `cert-sha256/` and base64.
+/// The SHA-256 of a whole DER certificate, 32 bytes, written as `cert-sha256/` and Base64.
 ///
-/// It changes with every renewal, so ``SPKIFingerprint`` is what to pin; this is for those who must.
+/// It changes with every renewal. Pin an ``SPKIFingerprint`` unless you must pin a certificate.
 public struct CertificateFingerprint: Sendable {
     /// The digest, 32 bytes.
     public let bytes: [32 of UInt8]
 
-    /// A digest that was computed elsewhere, 32 bytes.
+    /// Creates a fingerprint from a digest that was computed elsewhere, 32 bytes.
     public init(bytes: [32 of UInt8]) {
         self.bytes = bytes
     }
@@ -71,7 +72,7 @@ public struct CertificateFingerprint: Sendable {
         bytes = sha256(certificate)
     }
 
-    /// Parses `cert-sha256/` and canonical base64 of 32 bytes; nil for any other spelling.
+    /// Parses `cert-sha256/` and the canonical Base64 of 32 bytes. Returns `nil` for any other text.
     public init?(_ text: String) {
         guard let bytes = digest(in: text, prefix: "cert-sha256/") else { return nil }
         self.bytes = bytes
@@ -89,11 +90,11 @@ extension CertificateFingerprint: Hashable {
 }
 
 extension CertificateFingerprint: CustomStringConvertible {
-    /// `cert-sha256/` and the digest in base64.
+    /// The text `cert-sha256/` and the digest in Base64.
     public var description: String { "cert-sha256/" + Base64.encode(bytes.span) }
 }
 
-/// The 32 bytes behind `prefix`, or nil: 44 characters of canonical base64, no other length.
+/// Returns the 32 bytes after `prefix`, or `nil`. They must be 44 characters of canonical Base64.
 private func digest(in text: String, prefix: String) -> [32 of UInt8]? {
     let characters = Array(text.utf8)
     let head = Array(prefix.utf8)
@@ -103,14 +104,14 @@ private func digest(in text: String, prefix: String) -> [32 of UInt8]? {
     return [32 of UInt8] { decoded[$0] }
 }
 
-/// SHA-256 of any bytes, 32 bytes, for modules that cannot see OpenSSL.
+/// Returns the SHA-256 of any bytes, 32 bytes, for modules that can't import OpenSSL.
 package func sha256Digest(_ bytes: Span<UInt8>) -> [UInt8] {
     let digest = sha256(bytes)
     return digest.indices.map { digest[$0] }
 }
 
-/// SHA-1 of any bytes, 20 bytes: to recognise what people have hashed, never to trust it.
+/// Returns the SHA-1 of any bytes, 20 bytes. It only recognizes existing hashes and is never trusted.
 package func sha1Digest(_ bytes: Span<UInt8>) -> [UInt8] { sha1(bytes) }
 
-/// SHA-512 of any bytes, 64 bytes; nil where OpenSSL's configuration does not offer it.
+/// Returns the SHA-512 of any bytes, 64 bytes, or `nil` if OpenSSL's configuration doesn't offer it.
 package func sha512Digest(_ bytes: Span<UInt8>) -> [UInt8]? { namedDigest("SHA2-512", of: bytes) }

@@ -1,11 +1,12 @@
 import OpenSSLBridge
 
-/// Bytes that are overwritten when the last reference to them goes. Whoever copies them answers for the copy.
+/// An array of bytes that is overwritten when its last reference is released. Callers that copy the bytes are
+/// responsible for the copy.
 package final class SecretBytes: Sendable {
     private let storage: Locked<[UInt8]>
 
-    /// Takes the bytes over and leaves an empty array. Nobody else may hold them: what is shared is copied when it is
-    /// overwritten, and stays.
+    /// Takes over the bytes and leaves an empty array. There must be no other reference to them: overwriting a shared
+    /// array would copy it first and leave the original in memory.
     package init(taking bytes: inout [UInt8]) {
         var own: [UInt8] = []
         swap(&own, &bytes)
@@ -15,7 +16,7 @@ package final class SecretBytes: Sendable {
 
     /// Copies the bytes.
     package convenience init(_ bytes: some Collection<UInt8>) {
-        // Another array would be shared, and one that grows leaves what it was behind.
+        // Another array would be shared, and growing an array leaves its old storage in memory.
         var copy: [UInt8] = []
         copy.reserveCapacity(bytes.count)
         copy.append(contentsOf: bytes)
@@ -24,7 +25,7 @@ package final class SecretBytes: Sendable {
 
     deinit { storage.withLock { wipe(&$0) } }
 
-    /// Calls `body` with the bytes, which it must not keep.
+    /// Calls `body` with the bytes. `body` must not keep them.
     package func withBytes<Result, Failure: Error>(
         _ body: ([UInt8]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -39,9 +40,8 @@ extension SecretBytes: Equatable {
 }
 
 extension SecretBytes: CustomStringConvertible, CustomReflectable {
-    /// The type alone.
+    /// The name of the type, without the bytes.
     package var description: String { "SecretBytes" }
 
-    /// Shows nothing.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,31 +1,31 @@
-/// A public key as certificates carry it: algorithm and key bits (RFC 5280, section 4.1.2.7).
+/// A public key as in a certificate: its algorithm and key bits (RFC 5280, section 4.1.2.7).
 public struct SubjectPublicKeyInfo: Sendable, Hashable {
-    /// The DER as sent.
+    /// The DER as received.
     public let derBytes: [UInt8]
 
-    /// Reads a DER SubjectPublicKeyInfo that fills `derBytes`.
+    /// Parses a DER SubjectPublicKeyInfo that fills `derBytes`.
     public init(derBytes: [UInt8]) throws(DERError) {
         try Self.check(derBytes.span)
         self.derBytes = derBytes
     }
 
-    /// A key that was checked when its certificate was parsed.
+    /// Creates a key that was checked when its certificate was parsed.
     init(checked derBytes: [UInt8]) {
         self.derBytes = derBytes
     }
 
-    /// An algorithm and a BIT STRING, and nothing behind them.
+    /// Throws unless the bytes are exactly an algorithm and a BIT STRING.
     static func check(_ bytes: Span<UInt8>) throws(DERError) {
         let fields = try Fields(bytes)
         var algorithm = DERCursor(fields.algorithm)
         _ = try algorithm.next(DERTag.objectIdentifier, bytes)
     }
 
-    /// Where the two parts of a DER SubjectPublicKeyInfo that fills `bytes` lie.
+    /// The positions of the two parts of a DER SubjectPublicKeyInfo that fills `bytes`.
     struct Fields {
         /// The contents of the AlgorithmIdentifier.
         let algorithm: Range<Int>
-        /// The contents of the BIT STRING, the count of unused bits in front.
+        /// The contents of the BIT STRING, beginning with the number of unused bits.
         let key: Range<Int>
 
         init(_ bytes: Span<UInt8>) throws(DERError) {
@@ -38,13 +38,13 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
         }
     }
 
-    /// The octets of the key, without algorithm and wrapping; none when malformed.
+    /// The octets of the key, without the algorithm and the enclosing structure. Empty if malformed.
     package var keyOctets: [UInt8] {
         guard let fields = try? Fields(derBytes.span) else { return [] }
         return Array(derBytes[fields.key.dropFirst()])
     }
 
-    /// The magnitude of an RSA key's modulus, big-endian; nil for other keys.
+    /// The magnitude of an RSA key's modulus, big-endian. `nil` for other keys.
     package var rsaModulus: [UInt8]? {
         guard let fields = try? Fields(derBytes.span),
             var integers = PublicKeyKind.rsaIntegers(derBytes.span, fields.key),
@@ -53,7 +53,7 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
         return Array(derBytes[modulus.contents].drop { $0 == 0 })
     }
 
-    /// The algorithm of FIPS 204 or FIPS 205; nil for other keys.
+    /// The algorithm of FIPS 204 or FIPS 205. `nil` for other keys.
     var postQuantumAlgorithm: PostQuantumAlgorithm? {
         let bytes = derBytes.span
         guard let fields = try? Fields(bytes) else { return nil }
@@ -62,7 +62,7 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
         return PostQuantumAlgorithm(bytes, identifier)
     }
 
-    /// The algorithm and size; an algorithm nobody here knows keeps its identifier.
+    /// The algorithm and size. An unsupported algorithm is given by its identifier.
     public var keyKind: PublicKeyKind {
         (try? PublicKeyKind(subjectPublicKeyInfo: derBytes.span)) ?? .malformed
     }
@@ -74,29 +74,30 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
 /// The algorithm and size of a public key.
 @nonexhaustive
 public enum PublicKeyKind: Sendable, Hashable {
-    /// `rsaEncryption`, size of the modulus in bits (RFC 3279).
+    /// An `rsaEncryption` key, with the size of the modulus in bits (RFC 3279).
     case rsa(bits: Int)
-    /// `id-RSASSA-PSS`, size of the modulus in bits (RFC 4055).
+    /// An `id-RSASSA-PSS` key, with the size of the modulus in bits (RFC 4055).
     case rsaPSS(bits: Int)
-    /// `id-ecPublicKey` on a named curve (RFC 5480): `P-256`, or the curve's identifier in dotted decimal.
+    /// An `id-ecPublicKey` key on a named curve (RFC 5480): `P-256`, or the curve's identifier in dotted decimal. For a
+    /// curve given by its parameters, `explicit parameters`.
     case ellipticCurve(String)
-    /// Ed25519 (RFC 8410).
+    /// An Ed25519 key (RFC 8410).
     case ed25519
-    /// Ed448 (RFC 8410).
+    /// An Ed448 key (RFC 8410).
     case ed448
-    /// DSA, size of the prime in bits (RFC 3279).
+    /// A DSA key, with the size of the prime in bits (RFC 3279).
     case dsa(bits: Int)
-    /// ML-DSA (FIPS 204, RFC 9881) or SLH-DSA (FIPS 205, RFC 9909), by its name there: `ML-DSA-44`.
+    /// An ML-DSA (FIPS 204, RFC 9881) or SLH-DSA (FIPS 205, RFC 9909) key, by its name in the standard: `ML-DSA-44`.
     case postQuantum(String)
-    /// Any other algorithm: its identifier in dotted decimal.
+    /// A key of any other algorithm, by its identifier in dotted decimal.
     case other(identifier: String)
 }
 
 extension PublicKeyKind: CustomStringConvertible {
-    /// `RSA 2048`, `EC P-256`, `Ed25519`.
+    /// The kind as text: `RSA 2048`, `EC P-256`, `Ed25519`.
     public var description: String { String(appending: append) }
 
-    /// Writes the ``description`` behind what stands in `text`.
+    /// Appends the ``description`` to `text`.
     package func append(to text: inout [UInt8]) {
         let (name, size): (String, Int?) =
             switch self {
@@ -115,16 +116,16 @@ extension PublicKeyKind: CustomStringConvertible {
 }
 
 extension PublicKeyKind {
-    /// A key whose parameters are not those of its algorithm.
+    /// A key with parameters that don't belong to its algorithm.
     static let malformed = PublicKeyKind.other(identifier: "of malformed parameters")
 
-    /// Reads the kind of a DER SubjectPublicKeyInfo that fills `bytes`.
+    /// Parses the kind of a DER SubjectPublicKeyInfo that fills `bytes`.
     init(subjectPublicKeyInfo bytes: Span<UInt8>) throws(DERError) {
         let fields = try SubjectPublicKeyInfo.Fields(bytes)
         var algorithm = DERCursor(fields.algorithm)
         let identifier = try algorithm.next(DERTag.objectIdentifier, bytes).contents
         switch ObjectIdentifierNumber(bytes, identifier) {
-        // RFC 3279, section 2.3.1: the parameters are NULL, and not left out.
+        // RFC 3279, section 2.3.1: the parameters are NULL and must not be omitted.
         case .rsaEncryption:
             _ = try algorithm.next(DERTag.null, bytes)
             try algorithm.finish()
@@ -170,13 +171,14 @@ extension PublicKeyKind {
         }
     }
 
-    /// The bits of an RSA modulus inside the BIT STRING; 0 when the key is not what its algorithm says: no strength to
-    /// an evaluation, and a key that cannot be read keeps its pin.
+    /// Returns the size of an RSA modulus in the BIT STRING, or 0 if the key doesn't match its algorithm. An evaluation
+    /// treats 0 as no strength. A key that can't be read still has a pin.
     private static func modulusBits(_ bytes: Span<UInt8>, _ bitString: Range<Int>) -> Int {
         rsaIntegers(bytes, bitString).map { integerBits(bytes, $0) } ?? 0
     }
 
-    /// The public exponent of an RSA key in a DER SubjectPublicKeyInfo; nil when there is none, or none of 64 bits.
+    /// Returns the public exponent of an RSA key in a DER SubjectPublicKeyInfo, or `nil` if there is none or it is too
+    /// large for 64 bits.
     static func rsaExponent(subjectPublicKeyInfo bytes: Span<UInt8>) -> UInt64? {
         guard let fields = try? SubjectPublicKeyInfo.Fields(bytes), var integers = rsaIntegers(bytes, fields.key),
             (try? integers.next(DERTag.integer, bytes)) != nil,
@@ -186,7 +188,7 @@ extension PublicKeyKind {
         return exponent.contents.reduce(0) { $0 << 8 | UInt64(bytes[$1]) }
     }
 
-    /// Modulus and exponent of an RSAPublicKey inside the BIT STRING (RFC 8017, appendix A.1.1).
+    /// Returns a cursor at the modulus and exponent of the RSAPublicKey in the BIT STRING (RFC 8017, appendix A.1.1).
     fileprivate static func rsaIntegers(_ bytes: Span<UInt8>, _ bitString: Range<Int>) -> DERCursor? {
         guard bitString.count > 1 else { return nil }
         var key = DERCursor(bitString.lowerBound + 1..<bitString.upperBound)
@@ -209,9 +211,10 @@ extension PublicKeyKind {
     }
 }
 
-/// Object identifiers as people write them (X.690, section 8.19).
+/// A formatter for object identifiers (X.690, section 8.19).
 enum ObjectIdentifierText {
-    /// Dotted decimal; arcs beyond 63 bits are written `?`, and what is over 256 octets is left out.
+    /// Returns the identifier in dotted decimal. Arcs over 63 bits are written as `?`, and octets after the first 256
+    /// are omitted.
     static func dotted(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
         var arcs: [String] = []
         var value: UInt64 = 0

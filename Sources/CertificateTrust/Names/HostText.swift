@@ -1,11 +1,11 @@
-/// Host names as bytes in lower case.
+/// Functions on hostnames as bytes in lower case.
 enum HostText {
-    /// ASCII capitals lowered, and nothing else.
+    /// Converts ASCII capitals to lower case and leaves all other bytes unchanged.
     static func lowered(_ bytes: [UInt8]) -> [UInt8] {
         bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
     }
 
-    /// Labels of letters, digits, hyphens and underscores, no empty one.
+    /// Whether the text consists of non-empty labels of letters, digits, hyphens and underscores.
     static func isHostName(_ host: ArraySlice<UInt8>) -> Bool {
         guard (1...253).contains(host.count) else { return false }
         return host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
@@ -13,7 +13,8 @@ enum HostText {
         }
     }
 
-    /// Letters, digits, hyphen, and the underscore that real hosts use though RFC 952 does not know it.
+    /// Whether a label may contain the byte: a letter, digit, hyphen or underscore. RFC 952 doesn't allow underscores,
+    /// but real hosts use them.
     static func isLabelByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -22,20 +23,20 @@ enum HostText {
         }
     }
 
-    /// Whether `host` is `domain` or below it; the empty domain holds every host.
+    /// Whether `host` is `domain` or below it. Every host is within the empty domain.
     static func isHost(_ host: [UInt8], within domain: [UInt8]) -> Bool {
         guard !domain.isEmpty else { return true }
         guard host.count >= domain.count, host.suffix(domain.count).elementsEqual(domain) else { return false }
         return host.count == domain.count || host[host.count - domain.count - 1] == UInt8(ascii: ".")
     }
 
-    /// What stands behind the first label; nil for a single label.
+    /// Returns the name after the first label, or `nil` for a single label.
     static func parent(_ host: [UInt8]) -> [UInt8]? {
         host.firstIndex(of: UInt8(ascii: ".")).map { Array(host[($0 + 1)...]) }
     }
 
-    /// The host of an absolute URI (RFC 3986, section 3.2.2); nil when there is none or it is an address, to which
-    /// constraints cannot apply (RFC 5280, section 4.2.1.10).
+    /// Returns the host of an absolute URI (RFC 3986, section 3.2.2). Returns `nil` if there is none or it is an
+    /// address, to which constraints can't apply (RFC 5280, section 4.2.1.10).
     static func host(ofURI uri: [UInt8]) -> [UInt8]? {
         let text = HostText.lowered(uri)
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0,

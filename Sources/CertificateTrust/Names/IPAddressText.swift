@@ -1,7 +1,7 @@
-/// IP addresses as text: strict to read, canonical to write.
+/// A strict parser and a canonical formatter for IP addresses.
 enum IPAddressText {
-    /// 4 or 16 bytes, or nil. IPv4 is four decimal numbers without leading zeros (RFC 6943, section 3.1.1); IPv6 is
-    /// RFC 4291, section 2.2, in brackets or not, without a zone.
+    /// Parses an address into 4 or 16 bytes, or returns `nil`. IPv4 is four decimal numbers without leading zeros (RFC
+    /// 6943, section 3.1.1). IPv6 is as in RFC 4291, section 2.2, with or without brackets and without a zone.
     static func parse(_ text: [UInt8]) -> [UInt8]? {
         if text.contains(UInt8(ascii: ":")) {
             if text.first == UInt8(ascii: "[") || text.last == UInt8(ascii: "]") {
@@ -67,7 +67,7 @@ enum IPAddressText {
             }
         }
         guard let tail else { return head.count == 16 ? head : nil }
-        // "::" stands for at least one group.
+        // "::" represents at least one group.
         guard head.count + tail.count <= 14 else { return nil }
         return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
     }
@@ -85,7 +85,8 @@ enum IPAddressText {
         return value
     }
 
-    /// A dotted quad, or RFC 5952 text; other lengths in hexadecimal, which is what a malformed certificate shows.
+    /// Returns a dotted quad or RFC 5952 text. Other lengths, which only a malformed certificate has, are written in
+    /// hexadecimal.
     static func format(_ bytes: [UInt8]) -> String {
         switch bytes.count {
         case 4: return bytes.map(String.init).joined(separator: ".")

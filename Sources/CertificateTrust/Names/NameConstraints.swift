@@ -1,21 +1,21 @@
-/// The nameConstraints of an authority (RFC 5280, section 4.2.1.10): what the names below it must and must not be.
+/// The nameConstraints of a CA (RFC 5280, section 4.2.1.10), which limit the names in the certificates below it.
 ///
-/// OpenSSL judges them too, with other gaps: it compares a wildcard as if `*` were a label, and passes over constraints
-/// and names that are malformed. Both must agree to a path.
+/// OpenSSL checks them too, with other gaps: it compares a wildcard as if `*` were a label, and ignores malformed
+/// constraints and names. Both must accept a path.
 struct NameConstraints: Sendable {
-    /// Empty when nothing is limited by what is permitted.
+    /// The permitted subtrees. If there are none of a kind, names of that kind aren't limited to permitted ones.
     private(set) var permitted: [NameConstraint] = []
     private(set) var excluded: [NameConstraint] = []
-    /// Why the extension cannot be applied; nil when it can.
+    /// The reason why the extension can't be applied. `nil` if it can.
     private(set) var defect: String?
 
-    /// Comparisons that one name costs.
+    /// The number of comparisons that one name takes.
     var count: Int { permitted.count + excluded.count }
 
-    /// The first DNS name with a leading dot, which RFC 5280 allows for email addresses and URIs only.
+    /// The first DNS name with a leading dot, which RFC 5280 allows only for email addresses and URIs.
     var leadingDot: SubjectAlternativeName? { (permitted + excluded).lazy.compactMap(\.leadingDot).first }
 
-    /// Reads the contents of a NameConstraints sequence.
+    /// Parses the contents of a NameConstraints sequence.
     init(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {
         var fields = DERCursor(contents)
         let permittedList = try fields.nextIfPresent(DERTag.constructedContext(0), bytes)
@@ -33,7 +33,7 @@ struct NameConstraints: Sendable {
         while !list.isAtEnd {
             var subtree = DERCursor(try list.next(DERTag.sequence, bytes).contents)
             let base = try subtree.next(bytes)
-            // RFC 5280: minimum is zero, which DER leaves out, and maximum is absent.
+            // RFC 5280: minimum is zero, which DER omits, and maximum is absent.
             if !subtree.isAtEnd { defect = "limits how deep a name may be" }
             guard let kind = GeneralNameKind(tag: base.tag) else {
                 throw .invalidValue(what: "kind of constrained name", offset: base.whole.lowerBound)
@@ -47,7 +47,7 @@ struct NameConstraints: Sendable {
         return constraints
     }
 
-    /// Why a certificate below may not have one of its names; nil when it may have all of them.
+    /// Returns the reason why a certificate below may not have one of these names, or `nil` if it may have all of them.
     func violation(by names: [ConstrainedName]) -> String? {
         for name in names {
             var isConstrained = false
@@ -72,29 +72,29 @@ struct NameConstraints: Sendable {
     }
 }
 
-/// The base of one subtree.
+/// The base name of one subtree.
 struct NameConstraint: Sendable {
     fileprivate enum Base: Sendable {
-        /// Lower case; empty stands for every name.
+        /// A DNS name in lower case. The empty name includes every name.
         case dns([UInt8])
         case ipAddress([UInt8], mask: [UInt8])
-        /// One mailbox; the host in lower case.
+        /// One mailbox, with the host in lower case.
         case mailbox(local: [UInt8], host: [UInt8])
-        /// One host, for email and URI.
+        /// One host, for email addresses and URIs.
         case host([UInt8])
-        /// The subdomains of a host, written with a dot in front: for email and URI (RFC 5280), and for DNS names as
-        /// Go, OpenSSL and most private CAs have it.
+        /// The subdomains of a host, written with a leading dot. RFC 5280 defines it for email addresses and URIs. Go,
+        /// OpenSSL and most private CAs use it for DNS names too.
         case domain([UInt8])
         /// The canonical RDNs that a name must begin with.
         case directory([[UInt8]])
-        /// A kind that nothing here compares.
+        /// A kind that isn't compared here.
         case unsupported
     }
 
     let kind: GeneralNameKind
     fileprivate let base: Base
 
-    /// Nil when the value is not one that its kind allows.
+    /// Parses a base name. Returns `nil` if its kind doesn't allow the value.
     init?(_ kind: GeneralNameKind, _ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {
         self.kind = kind
         let raw = contents.map { bytes[$0] }
@@ -121,7 +121,7 @@ struct NameConstraint: Sendable {
         }
     }
 
-    /// The DNS name as the extension has it, if there is a dot in front.
+    /// The DNS name as in the extension, if it has a leading dot.
     fileprivate var leadingDot: SubjectAlternativeName? {
         guard kind == .dns, case .domain(let domain) = base else { return nil }
         return .dns([UInt8(ascii: ".")] + domain)
@@ -152,7 +152,7 @@ struct NameConstraint: Sendable {
     fileprivate func permits(_ name: ConstrainedName) -> Bool {
         switch (base, name.value) {
         case (.dns(let constraint), .dns(let host, _)): HostText.isHost(host, within: constraint)
-        // `*.a` stands for subdomains of `a` and not for `a` itself.
+        // `*.a` represents subdomains of `a`, but not `a` itself.
         case (.domain(let domain), .dns(let host, let isWildcard)):
             (isWildcard || host != domain) && HostText.isHost(host, within: domain)
         default: matches(name)
@@ -161,7 +161,7 @@ struct NameConstraint: Sendable {
 
     fileprivate func excludes(_ name: ConstrainedName) -> Bool {
         switch (base, name.value) {
-        // `*.a` also stands for the name that is excluded, when that is one label more than `a`.
+        // `*.a` also includes the excluded name if that has one label more than `a`.
         case (.dns(let constraint), .dns(let host, isWildcard: true)):
             HostText.isHost(host, within: constraint) || HostText.parent(constraint) == host
         case (.unsupported, _): true
@@ -184,18 +184,18 @@ struct NameConstraint: Sendable {
     }
 }
 
-/// A name of a certificate as constraints see it.
+/// A name in a certificate, in a form that can be compared with constraints.
 struct ConstrainedName: Sendable {
     fileprivate enum Value: Sendable {
-        /// The name, or of a wildcard what stands behind `*.`; lower case.
+        /// The name in lower case. For a wildcard, the part after `*.`.
         case dns([UInt8], isWildcard: Bool)
         case ipAddress([UInt8])
         case email(local: [UInt8], host: [UInt8])
-        /// The host.
+        /// The host of the URI.
         case uri([UInt8])
         case directory([[UInt8]])
         case malformed
-        /// Of a kind that nothing here compares.
+        /// A kind that isn't compared here.
         case unsupported
     }
 
@@ -217,7 +217,8 @@ struct ConstrainedName: Sendable {
             value = HostText.isHostName(host[...]) ? .dns(host, isWildcard: parent != nil) : .malformed
         case .ipAddress(let bytes):
             kind = .ipAddress
-            // An IPv4 address in IPv6 (RFC 4291, section 2.5.5.2) reaches a host that constraints know by four bytes.
+            // An IPv4 address mapped into IPv6 (RFC 4291, section 2.5.5.2) reaches a host that constraints identify by
+            // four bytes.
             let isMapped =
                 bytes.count == 16 && bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10...11] == [0xFF, 0xFF]
             value = bytes.count == 4 || bytes.count == 16 && !isMapped ? .ipAddress(bytes) : .malformed
@@ -234,7 +235,7 @@ struct ConstrainedName: Sendable {
         }
     }
 
-    /// A subject, which is held against constraints on directory names.
+    /// Creates a name from a subject, which is compared with constraints on directory names.
     init(subject: X509Name) {
         self.init(.other(tag: GeneralNameKind.directory.rawValue, contents: subject.derBytes))
     }
@@ -243,7 +244,7 @@ struct ConstrainedName: Sendable {
         guard let at = bytes.lastIndex(of: UInt8(ascii: "@")), at > 0 else { return .malformed }
         let host = HostText.lowered(Array(bytes[(at + 1)...]))
         let local = bytes[..<at]
-        // A quoted `@` is allowed (RFC 5321, section 4.1.2), and read by nobody in the same way.
+        // A quoted `@` is allowed (RFC 5321, section 4.1.2), but every reader interprets it differently.
         guard HostText.isHostName(host[...]), local.allSatisfy({ (0x21...0x7E).contains($0) }),
             !local.contains(UInt8(ascii: "@"))
         else { return .malformed }
@@ -261,7 +262,7 @@ extension ConstrainedName: CustomStringConvertible {
 }
 
 extension X509Certificate {
-    /// Every name that constraints apply to: the subject, its email addresses, and the alternative names.
+    /// Every name to which constraints apply: the subject, its email addresses, and the alternative names.
     var constrainedNames: [ConstrainedName] {
         let subject = self.subject
         let emails = subject.emailAddresses.map { ConstrainedName(.other(tag: 1, contents: Array($0.utf8))) }

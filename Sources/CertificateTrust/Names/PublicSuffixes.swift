@@ -1,12 +1,13 @@
-/// The names under which strangers register names: `com`, `co.uk`, `github.io` (publicsuffix.org, both sections).
+/// The names below which different parties register names, such as `com`, `co.uk` and `github.io` (publicsuffix.org,
+/// both sections).
 ///
-/// A rule for all names below one of them would speak for people who do not know of it.
+/// A rule for every name below a public suffix would affect people who don't know about it.
 public struct PublicSuffixes: Sendable {
     /// The two sections of the list.
     package enum Section: Sendable {
-        /// Suffixes of registries: `com`, `co.uk`.
+        /// The suffixes of registries, such as `com` and `co.uk`.
         case icann
-        /// Suffixes of companies that give out names below their own: `github.io`.
+        /// The suffixes of companies that offer names below their own, such as `github.io`.
         case `private`
     }
 
@@ -17,33 +18,35 @@ public struct PublicSuffixes: Sendable {
 
     private let source: Source
 
-    /// The list of this machine (Debian's package `publicsuffix`), read when it is first asked; single labels alone
-    /// where there is none.
+    /// The system's list (Debian's package `publicsuffix`), read on first use. If it is missing, only single labels are
+    /// suffixes.
     public static let system = PublicSuffixes(source: Source { SystemSuffixList.shared.list.section(of: $0) })
 
     private init(source: Source) { self.source = source }
 
-    /// Reads a list as publicsuffix.org publishes it: UTF-8, a rule a line, `//` comments, of which two begin the
-    /// sections. Rules outside the private section count as those of registries.
+    /// Parses a list in the format of publicsuffix.org: UTF-8, one rule per line, and `//` comments, some of which
+    /// begin and end the sections. Rules outside the private section count as suffixes of registries.
     public init(list: [UInt8]) {
         let list = SuffixList(list)
         source = Source { list.section(of: $0) }
     }
 
-    /// Suffixes from elsewhere: whether names below a name belong to different parties. They count as those of
-    /// registries.
+    /// Creates suffixes from another source, which returns whether the names below a name belong to different parties.
+    /// They count as suffixes of registries.
     public init(_ contains: @escaping @Sendable (ServerName) -> Bool) {
         source = Source { contains($0) ? .icann : nil }
     }
 
-    /// Whether names below this one belong to different parties. An address is no suffix; a single label always is.
+    /// Whether the names below this one belong to different parties. An address is never a suffix. A single label
+    /// always is.
     public func contains(_ name: ServerName) -> Bool { section(of: name) != nil }
 
-    /// The section that has the name as a suffix, the registries' first; nil for a name that is no suffix.
+    /// Returns the section that has the name as a suffix, with registries taking precedence. Returns `nil` if the name
+    /// isn't a suffix.
     package func section(of name: ServerName) -> Section? { source.section(name) }
 }
 
-/// By source: two are equal when one is a copy of the other.
+/// Equality by source: two values are equal if one is a copy of the other.
 extension PublicSuffixes: Hashable {
     public static func == (left: PublicSuffixes, right: PublicSuffixes) -> Bool { left.source === right.source }
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(source)) }

@@ -1,8 +1,8 @@
 extension KeyMaterial {
-    /// The alternative names that a certificate request asks for; empty when it asks for none. The authority decides
-    /// whether it grants them.
+    /// Returns the alternative names in a certificate request, which may be none. The CA decides whether to include
+    /// them in the certificate.
     ///
-    /// PKCS#10 (RFC 2986, section 4.1): the extensions stand in an attribute (RFC 2985, section 5.4.2).
+    /// In PKCS #10 (RFC 2986, section 4.1), the extensions are in an attribute (RFC 2985, section 5.4.2).
     static func requestedNames(ofRequest der: Span<UInt8>) throws(DERError) -> [SubjectAlternativeName] {
         var outer = DERCursor(0..<der.count)
         var parts = DERCursor(try outer.next(DERTag.sequence, der).contents)
@@ -32,8 +32,8 @@ extension KeyMaterial {
 }
 
 extension ObjectIdentifierNumber {
-    /// extensionRequest, 1.2.840.113549.1.9.14.
+    /// The attribute extensionRequest, 1.2.840.113549.1.9.14.
     fileprivate static let extensionRequest = Self(0x09_2A86_4886_F70D_0109_0E)
-    /// subjectAltName, 2.5.29.17.
+    /// The extension subjectAltName, 2.5.29.17.
     fileprivate static let subjectAlternativeName = Self(0x03_551D_11)
 }

@@ -1,27 +1,27 @@
-/// The name a server must prove: a DNS name or an IP address, parsed once and compared as bytes ever after.
+/// The hostname that a server must prove: a DNS name or an IP address. It is parsed once, and always compared as bytes.
 ///
-/// A DNS name is held as ASCII A-labels in lower case without a trailing dot (RFC 9525, section 2); an address as its
-/// 4 or 16 bytes. Everything that compares names (certificates, pin rules, SNI) takes this type.
+/// A DNS name is stored as ASCII A-labels in lower case without a trailing dot (RFC 9525, section 2). An address is
+/// stored as its 4 or 16 bytes. Everything that compares hostnames (certificates, pin rules, SNI) uses this type.
 public struct ServerName: Sendable, Hashable {
-    /// What kind of name it is.
+    /// The kind of a hostname, with its value.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
-        /// Labels joined by dots, lower case, at most 253 bytes.
+        /// A DNS name: labels joined by dots, lower case, at most 253 bytes.
         case dns(String)
-        /// 4 bytes, network order.
+        /// An IPv4 address: 4 bytes, network order.
         case ipv4([UInt8])
-        /// 16 bytes, network order.
+        /// An IPv6 address: 16 bytes, network order.
         case ipv6([UInt8])
     }
 
-    /// The parsed name.
+    /// The kind and value of the name.
     public let kind: Kind
 
-    /// Parses a host as it stands in a URL or a policy: a DNS name, an IPv4 address, or an IPv6 address with or without
-    /// brackets. No scheme, port, wildcard, zone identifier or user part.
+    /// Parses a host as in a URL or policy: a DNS name, an IPv4 address, or an IPv6 address with or without brackets.
+    /// The text must not have a scheme, port, wildcard, zone identifier or user part.
     ///
-    /// A trailing dot is removed and ASCII capitals are lowered. Non-ASCII names are refused: give the A-label, which
-    /// `URL.host(percentEncoded: false)` already holds.
+    /// A trailing dot is removed, and ASCII capitals are converted to lower case. Non-ASCII names are rejected: pass
+    /// the A-label, which `URL.host(percentEncoded: false)` already contains.
     public init(_ text: String) throws(ServerNameError) {
         let bytes = Array(text.utf8)
         if let address = IPAddressText.parse(bytes) {
@@ -31,17 +31,17 @@ public struct ServerName: Sendable, Hashable {
         }
     }
 
-    /// Whether this is an address.
+    /// Whether this is an IP address.
     public var isIPAddress: Bool {
         if case .dns = kind { false } else { true }
     }
 
-    /// Labels from the left; an address has none.
+    /// The labels from the left. An address has none.
     package var labels: [Substring] {
         if case .dns(let name) = kind { name.split(separator: ".") } else { [] }
     }
 
-    /// Whether this is `parent` with one or more labels in front. An address never is.
+    /// Whether this is `parent` with one or more labels before it. An address never is.
     package func isSubdomain(of parent: ServerName) -> Bool {
         guard case .dns(let name) = kind, case .dns(let suffix) = parent.kind else { return false }
         return name.utf8.count > suffix.utf8.count + 1 && name.hasSuffix("." + suffix)
@@ -59,7 +59,7 @@ public struct ServerName: Sendable, Hashable {
                 label.allSatisfy(HostText.isLabelByte)
             else { throw .malformed(text) }
         }
-        // A name that ends in a number is somebody's spelling of an address (WHATWG URL, "ends in a number"):
+        // A name whose last label is a number is another spelling of an address (WHATWG URL, "ends in a number"):
         // 127.1, 0x7f.1 and 2130706433 reach a host that no certificate check here would name.
         if let last = labels.last, isNumber(last) { throw .malformedAddress(text) }
         return String(decoding: lowered, as: UTF8.self)
@@ -75,7 +75,7 @@ public struct ServerName: Sendable, Hashable {
 }
 
 extension ServerName: CustomStringConvertible {
-    /// The canonical spelling: a lower-case name, `192.0.2.1`, or `2001:db8::1` (RFC 5952) without brackets.
+    /// The canonical text: a DNS name in lower case, `192.0.2.1`, or `2001:db8::1` (RFC 5952) without brackets.
     public var description: String {
         switch kind {
         case .dns(let name): name
@@ -84,18 +84,18 @@ extension ServerName: CustomStringConvertible {
     }
 }
 
-/// Why a text is no ``ServerName``.
+/// The reason why a text isn't a ``ServerName``.
 @nonexhaustive
 public enum ServerNameError: Error, Hashable, Sendable {
-    /// Nothing was given.
+    /// The text is empty.
     case empty
-    /// A U-label or another non-ASCII character.
+    /// The text has a U-label or another non-ASCII character.
     case notASCII(String)
-    /// Over 253 bytes.
+    /// The name has over 253 bytes.
     case tooLong(String)
-    /// An empty or over-long label, or a character that no host name has.
+    /// A label is empty, too long, or begins or ends with a hyphen, or a character isn't allowed in hostnames.
     case malformed(String)
-    /// Neither a dotted quad nor a name: `127.1`, `0x7f.0.0.1`, `010.0.0.1`.
+    /// The last label is a number, but the text isn't a dotted quad: `127.1`, `0x7f.0.0.1`, `010.0.0.1`.
     case malformedAddress(String)
 }
 

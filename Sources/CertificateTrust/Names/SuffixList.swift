@@ -1,11 +1,11 @@
-/// The list of publicsuffix.org, read.
+/// A parsed list of publicsuffix.org.
 struct SuffixList: Sendable {
     /// The rules of one section, as A-labels.
     private struct Rules: Sendable {
         var names: Set<String> = []
-        /// The names behind `*.`.
+        /// The names after `*.`.
         var wildcards: Set<String> = []
-        /// The names behind `!`.
+        /// The names after `!`.
         var exceptions: Set<String> = []
 
         func contains(_ text: String) -> Bool {
@@ -17,7 +17,7 @@ struct SuffixList: Sendable {
 
     private var icann = Rules()
     private var others = Rules()
-    /// When the list was published, by its own word (`// VERSION: 2025-01-31_…`); nil when it doesn't say.
+    /// The publication date of the list (`// VERSION: 2025-01-31_…`). `nil` if the list doesn't state it.
     private(set) var version: String?
 
     init(_ list: [UInt8]) {
@@ -53,7 +53,7 @@ struct SuffixList: Sendable {
         }
     }
 
-    /// The section that has a name as a suffix. A single label is one, listed or not.
+    /// Returns the section that has a name as a suffix, if any. A single label is always a suffix of a registry.
     func section(of name: ServerName) -> PublicSuffixes.Section? {
         guard case .dns(let text) = name.kind else { return nil }
         if !text.contains(".") || icann.contains(text) { return .icann }

@@ -1,16 +1,16 @@
 package import FoundationEssentials
 
-/// The list of public suffixes of this machine, which Debian's package `publicsuffix` installs.
+/// The system's list of public suffixes, which Debian's package `publicsuffix` installs.
 package struct SystemSuffixList: Sendable {
     let list: SuffixList
-    /// When the list was published: by its own word, or as the file's modification time, which the package sets to that
-    /// of its source. Nil when there is no list.
+    /// The publication date of the list. If the list doesn't state it, this is the file's modification time, which the
+    /// package sets to that of its source. `nil` if there is no list.
     let date: Date?
 
     private static let path = "/usr/share/publicsuffix/public_suffix_list.dat"
     private static let loaded = Locked<SystemSuffixList?>(nil)
 
-    /// The list, read when it is first asked for.
+    /// The list, read on first use.
     static var shared: SystemSuffixList {
         loaded.withLock { loaded in
             let list = loaded ?? SystemSuffixList(contentsOfFile: path)
@@ -31,11 +31,11 @@ package struct SystemSuffixList: Sendable {
         }
     }
 
-    /// Why answers of this process about public suffixes may be wrong at a time; nil when nothing asked for the list, or
-    /// it is there and not older than two years.
+    /// Returns a warning if answers about public suffixes in this process may be wrong at `time`. Returns `nil` if the
+    /// list hasn't been used, or if it is present and not older than two years.
     package static func warning(at time: Date) -> String? { loaded.withLock { $0 }?.warning(at: time) }
 
-    /// Two years, with a leap day.
+    /// The maximum age: two years, with a leap day.
     private static let longestAge: Double = 731 * 86_400
 
     func warning(at time: Date) -> String? {

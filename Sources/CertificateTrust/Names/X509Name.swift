@@ -1,29 +1,29 @@
 /// The subject or issuer of a certificate (RFC 5280, section 4.1.2.4).
 public struct X509Name: Sendable, Hashable {
-    /// The DER as sent.
+    /// The DER as received.
     public let derBytes: [UInt8]
 
-    /// The first 256 octets of the first common name, unescaped; nil when there is none. For people to read: it never
-    /// decides anything.
+    /// The first 256 octets of the first common name, unescaped. `nil` if there is none. It is only for display and
+    /// never affects a decision.
     public var commonName: String? { shownText(.commonName) }
 
     /// The first 256 octets of the first organization, unescaped.
     package var organization: String? { shownText(.organization) }
 
-    /// Common names, unescaped, in order.
+    /// The common names, unescaped, in order.
     var commonNames: [String] { texts(.commonName) }
 
-    /// Addresses of the attribute `emailAddress` (PKCS #9), unescaped.
+    /// The values of the attribute `emailAddress` (PKCS #9), unescaped.
     var emailAddresses: [String] { texts(.emailAddress) }
 
-    /// Whether the name has no attributes at all.
+    /// Whether the name has no attributes.
     var isEmpty: Bool { derBytes.count <= 2 }
 
-    /// Where one attribute stands. It is decoded when it is read: a name may have thousands.
+    /// The position of one attribute. It is decoded on demand, because a name may have thousands of attributes.
     private struct Attribute {
         var identifier: Range<Int>
         var value: DERElement
-        /// Whether it shares its RDN with the attribute before.
+        /// Whether the attribute is in the same RDN as the previous one.
         var isJoined = false
     }
 
@@ -45,7 +45,7 @@ public struct X509Name: Sendable, Hashable {
             .map { DirectoryString.text(derBytes.span, $0.value, limit: shownOctets) }
     }
 
-    /// What messages call a type of attribute: its short name, else its identifier in dotted decimal.
+    /// Appends the short name of an attribute type to `text`, or its identifier in dotted decimal if it has none.
     private static func appendType(_ identifier: Span<UInt8>, to text: inout [UInt8]) {
         if identifier.count == 3, identifier[0] == 0x55, identifier[1] == 0x04,
             let name = standardName(identifier[2])
@@ -56,7 +56,7 @@ public struct X509Name: Sendable, Hashable {
         text += (otherNames[dotted] ?? dotted).utf8
     }
 
-    /// The short names of the types below 2.5.4, which are most of those that names have.
+    /// Returns the short name of a type below 2.5.4, which includes most types in use.
     private static func standardName(_ number: UInt8) -> StaticString? {
         switch number {
         case 3: "CN"
@@ -79,13 +79,13 @@ public struct X509Name: Sendable, Hashable {
 }
 
 extension X509Name: CustomStringConvertible {
-    /// The text of RFC 4514: last attribute first, `CN=Example,O=Example Inc,C=US`. Characters that could change how
-    /// a screen shows the name are escaped. Of more than 32 attributes the first are left out, and of a value what is
-    /// over 256 octets: nobody reads them, and a peer may present thousands, which every candidate of a search would be
-    /// refused with.
+    /// The name as RFC 4514 text, last attribute first: `CN=Example,O=Example Inc,C=US`. Characters that could change
+    /// how the name appears on a screen are escaped. Only the last 32 attributes, and 256 octets of each value, are
+    /// included. A peer may present thousands of attributes, and the finding for every candidate of a search would
+    /// repeat them.
     public var description: String { String(appending: { Self.append(derBytes.span, to: &$0) }) }
 
-    /// Writes the ``description`` of the DER Name `name` behind what stands in `text`.
+    /// Appends the ``description`` of the DER Name `name` to `text`.
     static func append(_ name: Span<UInt8>, to text: inout [UInt8]) {
         let nothing = Attribute(identifier: 0..<0, value: DERElement(tag: 0, whole: 0..<0, contents: 0..<0))
         var last = [32 of Attribute](repeating: nothing)
@@ -108,7 +108,7 @@ extension X509Name: CustomStringConvertible {
 
     private static func append(_ value: DERElement, of name: Span<UInt8>, to text: inout [UInt8]) {
         let contents = name.extracting(value.contents.prefix(shownOctets))
-        // Nearly every value is ASCII that shows as itself, and needs no string of its own.
+        // Nearly every value is printable ASCII and needs no string of its own.
         guard DirectoryString.isUTF8(value.tag), isPlainASCII(contents) else {
             var escaped: [UInt8] = []
             appendEscaped(DirectoryString.text(name, value, limit: shownOctets).utf8.span, to: &escaped)
@@ -118,7 +118,7 @@ extension X509Name: CustomStringConvertible {
         appendEscaped(contents, to: &text)
     }
 
-    /// Escapes what RFC 4514, section 2.4, has a meaning for.
+    /// Escapes the characters that have a meaning in RFC 4514, section 2.4.
     private static func appendEscaped(_ value: Span<UInt8>, to text: inout [UInt8]) {
         guard hasEscaped(value) else {
             text.append(copying: value)
@@ -134,7 +134,7 @@ extension X509Name: CustomStringConvertible {
         }
     }
 
-    /// Whether something may have to be escaped; seldom is there anything.
+    /// Whether a character may have to be escaped, which is rare.
     private static func hasEscaped(_ value: Span<UInt8>) -> Bool {
         guard value.count > 0 else { return false }
         var hasSpecial = value[0] <= UInt8(ascii: "#") || value[value.count - 1] == UInt8(ascii: " ")
@@ -146,18 +146,19 @@ extension X509Name: CustomStringConvertible {
         byte < 64 ? specials &>> UInt64(byte) & 1 == 1 : byte == UInt8(ascii: "\\")
     }
 
-    /// The special characters below 64, a bit each.
+    /// The special characters below 64, with one bit for each.
     private static let specials: UInt64 = 1 << 0x22 | 1 << 0x2B | 1 << 0x2C | 1 << 0x3B | 1 << 0x3C | 1 << 0x3E
 }
 
-/// How much is shown of a text that a peer chose: four times the 64 characters of RFC 5280, appendix A.1, and room for
-/// a host name.
+/// The number of octets that are shown of a text chosen by a peer: four times the 64 characters of RFC 5280, appendix
+/// A.1, which leaves room for a hostname.
 let shownOctets = 256
 
-/// Text from outside with every character escaped that would not show as itself: controls, line breaks, bidirectional
-/// and zero-width marks (`\u{202E}`). What a certificate says must not move a cursor or reorder a verdict.
+/// Returns untrusted text with every character escaped that isn't shown as itself: control characters, line breaks,
+/// bidirectional and zero-width marks (`\u{202E}`). The contents of a certificate must not move the cursor or reorder
+/// the output.
 package func visibleText(_ text: String) -> String {
-    // Plain ASCII is the rule, and asks for no look at each character's properties.
+    // Most texts are plain ASCII, for which the properties of each character needn't be looked up.
     if isPlainASCII(text.utf8.span) { return text }
     var result: [UInt8] = []
     result.reserveCapacity(text.utf8.count)
@@ -173,9 +174,9 @@ package func visibleText(_ text: String) -> String {
     return String(decoding: result, as: UTF8.self)
 }
 
-/// Whether all bytes are ASCII that shows as itself.
+/// Whether all bytes are printable ASCII.
 package func isPlainASCII(_ text: Span<UInt8>) -> Bool {
-    // Without a way out in between the compiler takes many at a time.
+    // Without an early exit, the compiler vectorizes the loop.
     var isPlain = true
     for index in text.indices { isPlain = (0x20...0x7E).contains(text[index]) && isPlain }
     return isPlain
@@ -188,7 +189,7 @@ private func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
     }
 }
 
-/// The walk over `SEQUENCE OF SET OF SEQUENCE { OBJECT IDENTIFIER, value }`.
+/// A walk over `SEQUENCE OF SET OF SEQUENCE { OBJECT IDENTIFIER, value }`.
 enum NameWalk {
     static func forEachAttribute(
         _ bytes: Span<UInt8>, _ name: Range<Int>,
@@ -212,7 +213,7 @@ enum NameWalk {
     }
 }
 
-/// The string types of a name (RFC 5280, section 4.1.2.4).
+/// The string types in names (RFC 5280, section 4.1.2.4).
 enum DirectoryString {
     static func isText(_ tag: UInt8) -> Bool {
         switch tag {
@@ -223,7 +224,7 @@ enum DirectoryString {
         }
     }
 
-    /// Whether the contents of a type are read as UTF-8, of which ASCII is a part.
+    /// Whether the contents of a type are decoded as UTF-8, which includes ASCII.
     static func isUTF8(_ tag: UInt8) -> Bool {
         switch tag {
         case DERTag.utf8String, DERTag.printableString, DERTag.ia5String, DERTag.visibleString: true
@@ -231,14 +232,14 @@ enum DirectoryString {
         }
     }
 
-    /// The value as text, or the first `limit` octets of it, a multiple of 4; what is no string is shown as `#` and
-    /// hexadecimal (RFC 4514, section 2.4).
+    /// Returns the value as text, or only its first `limit` octets. `limit` is a multiple of 4. A value that isn't a
+    /// string is returned as `#` and hexadecimal (RFC 4514, section 2.4).
     static func text(_ bytes: Span<UInt8>, _ value: DERElement, limit: Int = .max) -> String {
         let contents = value.contents.prefix(limit).map { bytes[$0] }
         switch value.tag {
         case _ where isUTF8(value.tag): return String(decoding: contents, as: UTF8.self)
         case DERTag.teletexString:
-            // T.61 in name, Latin-1 in practice.
+            // The type is T.61 by name, but Latin-1 in practice.
             return String(String.UnicodeScalarView(contents.map { Unicode.Scalar($0) }))
         case DERTag.bmpString where contents.count % 2 == 0:
             let units = stride(from: 0, to: contents.count, by: 2).map { start in
@@ -256,16 +257,17 @@ enum DirectoryString {
     }
 }
 
-/// A name in the form in which two spellings of one name are equal: string types unified, ASCII capitals lowered,
-/// spaces trimmed and collapsed (RFC 5280, section 7.1, with the prose rules of RFC 4518 left out).
+/// A name in a form in which different encodings of the same name are equal: string types are unified, ASCII capitals
+/// converted to lower case, and spaces trimmed and collapsed (RFC 5280, section 7.1, without the preparation rules of
+/// RFC 4518).
 ///
-/// It finds candidates for an issuer. Whether one did issue, OpenSSL decides with the same rules.
+/// It is used to find candidate issuers. OpenSSL applies the same rules to decide whether one is the issuer.
 struct CanonicalName: Sendable {
     private let bytes: [UInt8]
-    /// FNV-1a over the bytes: a dictionary would otherwise hash them one by one.
+    /// The FNV-1a hash of the bytes, because a dictionary would otherwise hash them one by one.
     private let hash: UInt64
 
-    /// A name that was walked before, when its certificate was parsed.
+    /// Creates a name that was checked when its certificate was parsed.
     init(checked input: Span<UInt8>, _ name: Range<Int>) {
         self = (try? CanonicalName(input, name)) ?? CanonicalName()
     }
@@ -285,7 +287,7 @@ struct CanonicalName: Sendable {
         self.hash = hash
     }
 
-    /// The relative names of a DER Name in canonical form, outermost first.
+    /// Returns the relative names of a DER Name in canonical form, outermost first.
     static func relativeNames(_ input: Span<UInt8>, _ name: Range<Int>) throws(DERError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         try NameWalk.forEachAttribute(input, name) { identifier, value, isJoined in
@@ -313,7 +315,7 @@ struct CanonicalName: Sendable {
     }
 
     private static func fold(_ text: Span<UInt8>, into output: inout [UInt8]) {
-        // A tag of its own keeps a folded string apart from raw DER.
+        // A separate tag distinguishes a folded string from raw DER.
         output.append(DERTag.utf8String)
         var isSpacePending = false
         var isEmpty = true

@@ -1,19 +1,19 @@
 public import FoundationEssentials
 
-/// A claim without a server's name: the chain of a TLS client, or of whatever ``TrustPolicy/purpose`` says.
+/// A claim without a server name: the chain of a TLS client, or for the purpose in ``TrustPolicy/purpose``.
 ///
-/// Use ``ServerTrust`` for servers: a chain that is valid for some name is not valid for yours.
+/// Use ``ServerTrust`` for servers: a chain that is valid for some hostname isn't necessarily valid for yours.
 public struct ChainTrust: Sendable {
-    /// What was presented.
+    /// The presented chain.
     public let presented: PresentedChain
-    /// The anchors.
+    /// The trust anchors.
     public let store: TrustStore
-    /// What a path must satisfy.
+    /// The requirements for a path.
     public let policy: TrustPolicy
-    /// What is at hand about revocation, for a policy that looks at it.
+    /// The evidence about revocation, which is used if the policy checks revocation.
     public let revocation: RevocationEvidence
 
-    /// A claim over an already parsed chain.
+    /// Creates a claim for a parsed chain.
     public init(
         presented: PresentedChain, store: TrustStore, policy: TrustPolicy, revocation: RevocationEvidence = .none
     ) {
@@ -23,8 +23,8 @@ public struct ChainTrust: Sendable {
         self.revocation = revocation
     }
 
-    /// Finds a valid path as of `time`, as ``ServerTrust`` does, with no name asked for.
-    /// Throws the most useful reason when there is none.
+    /// Returns the best valid path as of `time`, as ``ServerTrust`` does, but without a hostname. Throws the most
+    /// useful finding if there is none.
     public func evaluate(
         at time: Date, tracing: (TrustAttempt) -> Void = { _ in }
     ) throws(TrustFinding) -> VerifiedChain {
@@ -35,8 +35,8 @@ public struct ChainTrust: Sendable {
         return VerifiedChain(certificates: path, leaf: presented.leaf)
     }
 
-    /// Every valid path as of `time`, best first, at most `limit`, as ``ServerTrust/allPaths(at:limit:)`` has them.
-    /// Throws the most useful reason when there is none.
+    /// Returns every valid path as of `time`, best first, up to `limit`, as ``ServerTrust/allPaths(at:limit:)`` does.
+    /// Throws the most useful finding if there is none.
     public func allPaths(at time: Date, limit: Int) throws(TrustFinding) -> [VerifiedChain] {
         guard limit > 0 else { return [] }
         let claim = TrustEvaluation.Claim(
@@ -53,10 +53,10 @@ public struct ChainTrust: Sendable {
     }
 }
 
-/// A path from a leaf to a trust anchor that was verified at a time, for no name. Only ``ChainTrust`` makes one; pins
-/// are not judged on it.
+/// A path from a leaf to a trust anchor that was verified at a given time, without a hostname. Only ``ChainTrust``
+/// creates one. Pins aren't checked against it.
 public struct VerifiedChain: Sendable, Hashable {
-    /// Leaf first, anchor last.
+    /// The certificates of the path, leaf first and anchor last.
     public let certificates: [X509Certificate]
     /// The certificate that was presented first.
     public let leaf: X509Certificate
@@ -66,6 +66,6 @@ public struct VerifiedChain: Sendable, Hashable {
         self.leaf = leaf
     }
 
-    /// The trust anchor the path ends at.
+    /// The trust anchor at the end of the path.
     public var anchor: X509Certificate { certificates.last ?? leaf }
 }

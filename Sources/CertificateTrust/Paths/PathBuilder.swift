@@ -1,25 +1,27 @@
-/// The search for paths from a leaf to an anchor: issuers are found by name, the most promising first, depth first.
+/// A depth-first search for paths from a leaf to an anchor. Issuers are found by name, and the most promising are tried
+/// first.
 ///
-/// It knows nothing of validity: `admits` says whether a certificate may stand in its place, and `visit` is handed every
-/// candidate that reaches an anchor. All work is paid from a ``TrustBudget``.
+/// The search doesn't check validity. `admits` decides whether a certificate may be at its position, and `visit`
+/// receives every candidate that reaches an anchor. All work is limited by a ``TrustBudget``.
 struct PathBuilder {
-    /// What became of a candidate.
+    /// The decision about a candidate.
     enum Visit {
-        /// The search is over.
+        /// The search ends.
         case stop
-        /// Other candidates may be better.
+        /// The search continues, because another candidate may be better.
         case next
-        /// The signature of the certificate at this depth is not by the one behind it: no candidate with both.
+        /// The signature of the certificate at this depth doesn't verify with the next certificate's key. The search
+        /// skips every candidate with both.
         case badSignature(depth: Int)
         case overBudget
     }
 
     enum Outcome {
-        /// `visit` said to stop.
+        /// `visit` ended the search.
         case stopped
-        /// Every path within the bounds was visited.
+        /// Every path within the limits was visited.
         case exhausted
-        /// A bound ended the search.
+        /// A limit ended the search.
         case overBudget
     }
 
@@ -29,23 +31,23 @@ struct PathBuilder {
     }
 
     private let leaf: X509Certificate
-    /// What was presented with the leaf, each certificate once. They are a few, or a hundred: looking at each costs no
-    /// more than a dictionary.
+    /// The certificates presented with the leaf, each once. There are a few or at most a hundred, so a linear search
+    /// costs no more than a dictionary.
     private let presented: [X509Certificate]
     private let store: TrustStore
     private let time: Int64
     private var badEdges: Set<Edge> = []
-    /// The subjects of presented certificates above which an anchor stands, at whatever distance; found when the search
-    /// takes longer than usual.
+    /// The subjects of presented certificates that have an anchor above them at any distance. Computed only if the
+    /// search takes longer than usual.
     private var leadingNames: Set<CanonicalName>?
-    /// Steps after which certificates that lead nowhere are told from the others. A chain in use takes three.
+    /// The number of steps after which certificates that lead to no anchor are skipped. A chain in use takes three.
     private static let patience = 16
-    /// The longest path that was walked, to tell where an issuer is missing.
+    /// The longest path so far, which shows where an issuer is missing.
     private(set) var longestWalk: [X509Certificate] = []
-    /// Whether a walk was given up since it was longer than a path may be.
+    /// Whether the search abandoned a path because it reached the maximum length.
     private(set) var isCutShort = false
 
-    /// `time` is in seconds since 1970 and only orders the search.
+    /// Creates a search. `time` is in seconds since 1970 and affects only the order of the search.
     init(leaf: X509Certificate, intermediates: [X509Certificate], store: TrustStore, time: Int64) {
         self.leaf = leaf
         var seen: Set<X509Certificate> = []
@@ -54,14 +56,15 @@ struct PathBuilder {
         self.time = time
     }
 
-    /// Visits candidates, leaf first and anchor last, until `visit` says to stop. The leaf is taken as admitted.
+    /// Visits candidates, leaf first and anchor last, until `visit` ends the search. The leaf itself isn't checked by
+    /// `admits`.
     mutating func search<Judge: PathJudge>(with judge: inout Judge) -> Outcome {
         var path = [leaf]
         return walk(&path, &judge)
     }
 
-    /// Whether no search could visit another path than this one: by names alone, each certificate has the issuer that
-    /// it has there, and no other.
+    /// Whether this path is the only one that a search could visit: going by names, each certificate has no issuer
+    /// other than the next one in the path.
     func isOnlyWay(_ path: [X509Certificate]) -> Bool {
         path.indices.allSatisfy { index in
             let issuers = issuers(of: path[index]).map(\.0).filter { $0 != path[index] }
@@ -81,14 +84,15 @@ struct PathBuilder {
             return .exhausted
         }
         for (issuer, isAnchor) in issuers(of: current) {
-            // A loop is a step too: a peer can present hundreds of certificates that are found only to be passed over.
+            // A loop counts as a step too: a peer can present hundreds of certificates that are found and then skipped.
             guard judge.budget.spendStep() else { return .overBudget }
             guard !isRepeated(issuer, in: path) else { continue }
             if isAnchor {
                 let outcome = step(&path, to: issuer, &judge, asAnchor: true)
                 guard outcome == .exhausted else { return outcome }
             }
-            // A path ends at the first anchor; behind one that is no root it goes on when it was refused there.
+            // A path ends at the first anchor. If the path was rejected there and the anchor isn't a root, the search
+            // continues above it.
             if !isAnchor || !issuer.isSelfIssued, judge.budget.steps <= Self.patience || leadsToAnchor(issuer) {
                 let outcome = step(&path, to: issuer, &judge, asAnchor: false)
                 guard outcome == .exhausted else { return outcome }
@@ -109,8 +113,8 @@ struct PathBuilder {
         return asAnchor ? yield(path, &judge) : walk(&path, &judge)
     }
 
-    /// Whether an anchor stands above a certificate, were every signature good. Authorities that sign each other and
-    /// nobody else make thousands of walks, none of which ends.
+    /// Whether an anchor is above a certificate, if every signature were valid. CAs that sign only each other produce
+    /// thousands of paths that never reach an anchor.
     private mutating func leadsToAnchor(_ certificate: X509Certificate) -> Bool {
         let names = leadingNames ?? findLeadingNames()
         leadingNames = names
@@ -148,7 +152,8 @@ struct PathBuilder {
         }
     }
 
-    /// Anchors, then presented certificates; in each, those whose key identifier and validity fit first.
+    /// Returns the anchors first, then the presented certificates. Within each group, those whose key identifier and
+    /// validity match come first.
     private func issuers(of certificate: X509Certificate) -> [(X509Certificate, isAnchor: Bool)] {
         let anchors = store.issuers(of: certificate)
         let others = presented.filter {
@@ -170,7 +175,7 @@ struct PathBuilder {
             .sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
     }
 
-    /// The same name with the same key twice in a path is a loop, whatever the rest of the certificate says.
+    /// Whether the path already has a certificate with this name and key, which would be a loop whatever else differs.
     private func isRepeated(_ issuer: X509Certificate, in path: [X509Certificate]) -> Bool {
         path.contains {
             $0.canonicalSubject == issuer.canonicalSubject && $0.subjectPublicKeyInfo == issuer.subjectPublicKeyInfo
@@ -178,10 +183,10 @@ struct PathBuilder {
     }
 }
 
-/// Who decides on what a ``PathBuilder`` finds.
+/// The decisions about the paths that a ``PathBuilder`` finds.
 protocol PathJudge {
     var budget: TrustBudget { get set }
-    /// Whether `issuer` may stand behind `path`. Asked once a step, before anything is verified.
+    /// Whether `issuer` may follow `path`. Called once for each step, before any signature is verified.
     mutating func admits(_ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool) -> Bool
     /// Judges a candidate, leaf first and anchor last.
     mutating func visit(_ path: [X509Certificate]) -> PathBuilder.Visit

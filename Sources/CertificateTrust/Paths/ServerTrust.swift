@@ -1,22 +1,22 @@
 public import FoundationEssentials
 
-/// A claim to be evaluated: a presented chain, the name it should prove, the anchors and the policy.
+/// A claim to evaluate: a presented chain, the hostname it should prove, the anchors and the policy.
 ///
-/// Nothing is trusted until ``evaluate(at:accepting:tracing:)`` returns. It is an object so that an answer can name the
-/// very claim it answers.
+/// Nothing is trusted until ``evaluate(at:accepting:tracing:)`` returns. The claim is a class so that an answer can
+/// refer to the exact claim it belongs to.
 public final class ServerTrust: Sendable {
-    /// What the server presented.
+    /// The chain that the server presented.
     public let presented: PresentedChain
-    /// The name that was asked for.
+    /// The requested hostname.
     public let name: ServerName
-    /// The anchors.
+    /// The trust anchors.
     public let store: TrustStore
-    /// What a path must satisfy.
+    /// The requirements for a path.
     public let policy: TrustPolicy
-    /// What is at hand about revocation, for a policy that looks at it.
+    /// The evidence about revocation, which is used if the policy checks revocation.
     public let revocation: RevocationEvidence
 
-    /// A claim over an already parsed chain.
+    /// Creates a claim for a parsed chain.
     public init(
         presented: PresentedChain, name: ServerName, store: TrustStore, policy: TrustPolicy = .default,
         revocation: RevocationEvidence = .none
@@ -28,11 +28,11 @@ public final class ServerTrust: Sendable {
         self.revocation = revocation
     }
 
-    /// Returns the best valid path as of `time`. Throws the most useful reason when there is none.
+    /// Returns the best valid path as of `time`. Throws the most useful finding if there is none.
     ///
-    /// A path is valid when the leaf names the server (RFC 9525), every certificate is within its validity, both ends
-    /// inclusive, and satisfies the policy for its position, and OpenSSL verifies it (RFC 5280, section 6). `tracing` is
-    /// called for every path that was tried.
+    /// A path is valid if the leaf matches the hostname (RFC 9525), every certificate is within its validity (both ends
+    /// inclusive) and satisfies the policy for its position, and OpenSSL verifies the path (RFC 5280, section 6).
+    /// `tracing` is called for every path that was tried.
     public func evaluate(
         at time: Date, tracing: (TrustAttempt) -> Void = { _ in }
     ) throws(TrustFinding) -> VerifiedPath {
@@ -43,9 +43,9 @@ public final class ServerTrust: Sendable {
 
     /// Returns a valid path as of `time` that `accepting` accepts.
     ///
-    /// `accepting` is called for each valid path, best first, and can only refuse it; then the next valid path is tried.
-    /// Throws ``TrustError/refused(best:)`` when valid paths exist and none was accepted, ``TrustError/untrusted(_:)``
-    /// when none is valid.
+    /// `accepting` is called for each valid path, best first. It can only reject a path, and then the next valid path
+    /// is tried. Throws ``TrustError/refused(best:)`` if there are valid paths but none was accepted, and
+    /// ``TrustError/untrusted(_:)`` if there is no valid path.
     public func evaluate(
         at time: Date, accepting: (VerifiedPath) -> Bool, tracing: (TrustAttempt) -> Void = { _ in }
     ) throws(TrustError) -> VerifiedPath {
@@ -55,9 +55,10 @@ public final class ServerTrust: Sendable {
         throw .untrusted(result.finding)
     }
 
-    /// Every valid path as of `time`, best first, at most `limit`: each way in which a client could anchor the chain.
+    /// Returns every valid path as of `time`, best first, up to `limit`. Each is a way in which a client could anchor
+    /// the chain.
     ///
-    /// Throws the most useful reason when there is none. The budgets of an evaluation apply to all paths together.
+    /// Throws the most useful finding if there is none. The limits of an evaluation apply to all paths together.
     public func allPaths(at time: Date, limit: Int) throws(TrustFinding) -> [VerifiedPath] {
         guard limit > 0 else { return [] }
         var paths: [VerifiedPath] = []
@@ -71,8 +72,8 @@ public final class ServerTrust: Sendable {
         return paths
     }
 
-    /// Every valid path as of `time`, where this one is known to be valid: nothing is verified again when the names of
-    /// the issuers leave no other way.
+    /// Returns every valid path as of `time`, given one path that is known to be valid. Nothing is verified again if
+    /// the names of the issuers allow no other path.
     package func allPaths(
         beside path: VerifiedPath, at time: Date, limit: Int
     ) throws(TrustFinding) -> [VerifiedPath] {
@@ -82,7 +83,7 @@ public final class ServerTrust: Sendable {
         return builder.isOnlyWay(path.certificates) ? [path] : try allPaths(at: time, limit: limit)
     }
 
-    /// The evaluation, with what it cost.
+    /// Runs the evaluation and returns its result, including the budget that was spent.
     func evaluation(
         at time: Date, accepting: (VerifiedPath) -> Bool = { _ in true }, tracing: (TrustAttempt) -> Void = { _ in }
     ) -> TrustEvaluation.Result {

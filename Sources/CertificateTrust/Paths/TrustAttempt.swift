@@ -1,22 +1,23 @@
-/// One step of an evaluation that somebody may want to read: how far a path was walked and what became of it.
+/// One step of an evaluation for diagnostics: a path that was tried, and its outcome.
 public struct TrustAttempt: Sendable, Hashable {
-    /// What became of a path.
+    /// The outcome of a path.
     @nonexhaustive
     public enum Outcome: Sendable, Hashable {
-        /// Not valid, for this reason.
+        /// The path isn't valid, for this reason.
         case untrusted(TrustFinding)
-        /// Valid, and the caller did not accept it.
+        /// The path is valid, and the caller rejected it.
         case refused
-        /// Valid and accepted.
+        /// The path is valid, and the caller accepted it.
         case accepted
     }
 
-    /// Leaf first; the last is an anchor unless the path was given up before one.
+    /// The certificates of the path, leaf first. The last one is an anchor unless the path was abandoned before
+    /// reaching one.
     public let certificates: [X509Certificate]
-    /// What became of it.
+    /// The outcome of the path.
     public let outcome: Outcome
 
-    /// Whether the path is valid, accepted or not.
+    /// Whether the path is valid, whether or not the caller accepted it.
     public var isValid: Bool {
         if case .untrusted = outcome { false } else { true }
     }

@@ -1,9 +1,9 @@
-/// Why a server is not trusted.
+/// The reason why a server isn't trusted.
 @nonexhaustive
 public enum TrustError: Error, Hashable, Sendable {
-    /// No valid path leads to an anchor; the finding is the most useful reason of all that were met.
+    /// No valid path leads to an anchor. The finding is the most useful of all.
     case untrusted(TrustFinding)
-    /// Valid paths exist and the caller accepted none; `best` is the first of them.
+    /// There are valid paths, but the caller accepted none of them. `best` is the first one.
     case refused(best: VerifiedPath)
 }
 
@@ -16,15 +16,15 @@ extension TrustError: CustomStringConvertible {
     }
 }
 
-/// One reason to refuse: the rule, the certificate it failed at, and what that certificate does say.
+/// One reason to reject a path: the rule, the certificate that violates it, and the details.
 public struct TrustFinding: Error, Hashable, Sendable {
-    /// The rule that was not met.
+    /// The rule that was violated.
     public let rule: TrustRule
-    /// Where in the path: 0 is the leaf. Nil when no certificate is to blame.
+    /// The position in the path, where 0 is the leaf. `nil` if no single certificate is the cause.
     public let depth: Int?
-    /// The certificate at that place.
+    /// The certificate at that position.
     public let certificate: X509Certificate?
-    /// What was wanted and what was found, and what to do.
+    /// The violation and its remedy.
     public let detail: String
 }
 

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import OpenSSLBridge
 
-/// One evaluation of a claim: judges what the ``PathBuilder`` finds, keeps the most useful reason, pays the budget.
+/// The evaluation of one claim. It judges the paths of a ``PathBuilder``, keeps the best finding and spends a budget.
 ///
-/// Cheap checks come first (each certificate in its place, names against constraints), OpenSSL's signatures last.
+/// Cheap checks come first: single certificates, then name constraints. OpenSSL verifies the signatures after them.
 struct TrustEvaluation: PathJudge {
-    /// A chain to be judged for a name, or for none.
+    /// A chain to evaluate, with or without a server name.
     struct Claim: Sendable {
         let presented: PresentedChain
         let name: ServerName?
@@ -14,15 +14,15 @@ struct TrustEvaluation: PathJudge {
         let revocation: RevocationEvidence
     }
 
-    /// What became of it.
+    /// The outcome of an evaluation.
     struct Result: Sendable {
-        /// The path that was accepted, leaf first.
+        /// The accepted path, leaf first.
         var accepted: [X509Certificate]?
-        /// The first valid path that was not.
+        /// The first valid path that `accepting` rejected.
         var refused: [X509Certificate]?
-        /// The most useful reason met on the way.
+        /// The most useful finding.
         var finding: TrustFinding
-        /// What it cost.
+        /// The budget that was spent.
         var budget: TrustBudget
     }
 
@@ -37,26 +37,26 @@ struct TrustEvaluation: PathJudge {
     private let accepting: ([X509Certificate]) -> Bool
     private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
-    /// Judged once an evaluation, however many paths a certificate is on.
+    /// Whether a certificate is admitted at its position. Each is judged once per evaluation.
     private var admissions = [Placed: Bool](minimumCapacity: 3)
     private var namesRead: [X509Certificate: [ConstrainedName]] = [:]
-    /// Nil when the policy does not look at revocation.
+    /// The revocation check. `nil` if the policy ignores revocation.
     private var revocation: RevocationCheck?
     private var finding: TrustFinding?
     private var refused: [X509Certificate]?
     private var accepted: [X509Certificate]?
 
-    /// Looks for a path that is valid at `time` and that `accepting` accepts.
+    /// Searches for a path that is valid at `time` and that `accepting` accepts.
     static func run(
         _ claim: Claim, at time: Date, accepting: ([X509Certificate]) -> Bool = { _ in true },
         tracing: (TrustAttempt) -> Void
     ) -> Result {
-        // An infinite Date is no time at which anything is valid.
+        // No certificate is valid at an infinite Date.
         guard let seconds = Int64(exactly: time.timeIntervalSince1970.rounded(.down)) else {
             return Result(finding: noTime, budget: TrustBudget())
         }
-        // The closures do not outlive this call, which their type cannot say. What checks that at run time keeps the
-        // length of the file's path, and a package is to be the same from every folder.
+        // The closures don't outlive this call, which their types can't express. The runtime check for that stores the
+        // length of the source file's path, and a package must be identical whatever directory it is built in.
         #sourceLocation(file:"TrustEvaluation.run.swift",line:61)
         return withoutActuallyEscaping(accepting) { accepting in
             withoutActuallyEscaping(tracing) { tracing in
@@ -147,7 +147,7 @@ struct TrustEvaluation: PathJudge {
     }
 }
 
-/// Why a candidate is not valid, and how the search goes on.
+/// The reason why a candidate isn't valid, and how the search continues.
 private struct PathRefusal: Error {
     var finding: TrustFinding
     var visit = PathBuilder.Visit.next
@@ -165,9 +165,10 @@ extension TrustEvaluation {
                     + "\(claim.policy.maximumIntermediates): have the server send a shorter chain"))
     }
 
-    /// Name constraints, each authority's on all below it but self-issued intermediates (RFC 5280, section 6.1.3 (b)).
+    /// Checks the name constraints of each CA against every certificate below it, except self-issued intermediates (RFC
+    /// 5280, section 6.1.3 (b)).
     private mutating func checkNames(_ path: [X509Certificate]) throws(PathRefusal) {
-        // Above the last authority that constrains, names are nobody's business.
+        // Names above the topmost CA with constraints aren't constrained.
         guard let top = path.lastIndex(where: { $0.extensions.nameConstraints != nil }) else { return }
         let names = path[..<top].enumerated().map { $0 == 0 || !$1.isSelfIssued ? constrainedNames(of: $1) : [] }
         for (depth, issuer) in path.enumerated() {
@@ -185,7 +186,8 @@ extension TrustEvaluation {
         }
     }
 
-    /// Read once an evaluation: a leaf may have thousands, and a search fifty candidates.
+    /// Returns the names of a certificate, which are parsed once per evaluation. A leaf may have thousands of names,
+    /// and a search fifty candidates.
     private mutating func constrainedNames(of certificate: X509Certificate) -> [ConstrainedName] {
         if let names = namesRead[certificate] { return names }
         let names = certificate.constrainedNames
@@ -228,7 +230,8 @@ extension TrustEvaluation {
         }
     }
 
-    /// What OpenSSL found, in words that say what to do; its own where they do.
+    /// Returns a description of what OpenSSL found, with a remedy. The description is OpenSSL's own unless the rule has
+    /// one here.
     private static func words(_ code: VerifyCode, _ rule: TrustRule) -> String {
         switch rule {
         case .pathLength: "allows fewer authorities below it than this path has: have another authority issue"
@@ -240,8 +243,8 @@ extension TrustEvaluation {
         }
     }
 
-    /// Nil when policies cannot make a path invalid, as on nearly every path of the Web: neither the caller nor a
-    /// certificate asks for one.
+    /// Returns the inputs of policy processing. Returns `nil` if policies can't make the path invalid because neither
+    /// the caller nor a certificate requires one, which is so for nearly every path on the Web.
     private func policyProcessing(_ path: [X509Certificate]) -> PolicyProcessing? {
         let requirements = claim.policy.certificatePolicies
         let asking: CertificateExtensions.Kinds = [.policyConstraints, .policyMappings, .inhibitAnyPolicy]
@@ -256,7 +259,7 @@ extension TrustEvaluation {
 
     private static let keyIdentifierRules = CertificateRule.selection(of: .authorityKeyIdentifier)
 
-    /// Strict: the identifier that a certificate gives of its issuer's key is the issuer's own.
+    /// Checks that the key identifier a certificate gives for its issuer matches the issuer's own. Strict.
     private func checkKeyIdentifiers(_ path: [X509Certificate]) throws(PathRefusal) {
         guard claim.policy.activeRules.isSuperset(of: Self.keyIdentifierRules) else {
             return
@@ -274,7 +277,7 @@ extension TrustEvaluation {
     }
 }
 
-/// Revocation, which may need a second search: for the path of a certificate that signed a list.
+/// The revocation check, which may need a second search for the path of a certificate that signed a list.
 extension TrustEvaluation {
     private mutating func checkRevocation(_ path: [X509Certificate]) throws(PathRefusal) {
         let (claim, time) = (claim, time)
@@ -286,8 +289,8 @@ extension TrustEvaluation {
         throw PathRefusal(finding: finding, visit: finding.rule == .budget ? .overBudget : .next)
     }
 
-    /// A valid path of another certificate to the same anchor, paid from the same budget. Its revocation is looked at
-    /// by whoever asks.
+    /// Returns a valid path from another certificate to the same anchor, at the expense of the same budget. The caller
+    /// checks the revocation of that path.
     private static func path(
         from signer: X509Certificate, to anchor: X509Certificate, _ claim: Claim, at time: Int64,
         _ budget: inout TrustBudget
@@ -309,7 +312,7 @@ extension TrustEvaluation {
     }
 }
 
-/// What needs no path to be refused, and what is left to say when there is none.
+/// The findings that are made without a path, and those for a search that found no path.
 extension TrustEvaluation {
     private var overSize: TrustFinding? {
         let presented = claim.presented

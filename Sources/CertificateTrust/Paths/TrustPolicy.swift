@@ -1,21 +1,21 @@
-/// What a path must satisfy besides leading to an anchor.
+/// The requirements for a path besides leading to an anchor.
 ///
-/// ``default`` accepts what the Web accepts; ``strict`` asks for RFC 5280 and the CA/Browser Forum's rules to the
-/// letter. Both build the same paths under the same budgets.
+/// ``default`` accepts what the Web accepts. ``strict`` requires exact conformance to RFC 5280 and the CA/Browser
+/// Forum's rules. Both build the same paths within the same limits.
 public struct TrustPolicy: Sendable, Hashable {
-    /// What the leaf is used for (RFC 5280, section 4.2.1.12).
+    /// The purpose of the leaf (RFC 5280, section 4.2.1.12).
     @nonexhaustive
     public enum Purpose: Sendable, Hashable {
         /// A TLS server (`id-kp-serverAuth`).
         case server
         /// A TLS client (`id-kp-clientAuth`).
         case client
-        /// Whatever the leaf is for: path validation alone (RFC 5280, section 6). Usages are not looked at, and of the
-        /// rules that ``TrustPolicy/strict`` adds, which are a profile of certificates for TLS, none is.
+        /// Any purpose: path validation alone (RFC 5280, section 6). Key usages aren't checked. The rules that
+        /// ``TrustPolicy/strict`` adds aren't checked either, because they are a profile of certificates for TLS.
         case any
     }
 
-    /// The least strength of keys and signature digests, in bits (NIST SP 800-57; OpenSSL's security levels 1 to 5).
+    /// The minimum strength of keys and signature digests, in bits (NIST SP 800-57; OpenSSL's security levels 1 to 5).
     @nonexhaustive
     public enum Strength: Int, Sendable, Hashable {
         /// RSA 1024.
@@ -30,47 +30,47 @@ public struct TrustPolicy: Sendable, Hashable {
         case bits256
     }
 
-    /// What the leaf is used for.
+    /// The purpose of the leaf.
     public var purpose = Purpose.server
 
-    /// How many certificates may stand between leaf and anchor; those that are self-issued do not count (RFC 5280,
-    /// section 4.2.1.9). No path is longer than 12 certificates whatever this says.
+    /// The maximum number of certificates between leaf and anchor, not counting self-issued ones (RFC 5280, section
+    /// 4.2.1.9). Whatever the value, no path is longer than 12 certificates.
     public var maximumIntermediates = 10
 
-    /// The least strength of the keys and signatures of a path.
+    /// The minimum strength of the keys and signatures in a path.
     public var strength = Strength.bits112
 
-    /// How much is asked about revocation; nothing, unless told.
+    /// The extent of the revocation check. By default, revocation isn't checked.
     public var revocation = RevocationMode.ignore
 
-    /// The policies a path must be valid for; any, unless told.
+    /// The certificate policies that a path must be valid for. By default, any policy is accepted.
     public var certificatePolicies = CertificatePolicyRequirements()
 
-    /// The names directly below which no wildcard is accepted: those of registries in both profiles, those of companies
-    /// in ``strict``.
+    /// The names directly below which wildcards are rejected. Both profiles use the suffixes of registries, and
+    /// ``strict`` also those of companies.
     public var publicSuffixes = PublicSuffixes.system
 
     private var rules: CertificateRule.Selection
 
-    /// The rules of our own that are checked, each as a bit.
+    /// The rules of this library that are checked, with one bit for each.
     var activeRules: CertificateRule.Selection {
         purpose == .any ? rules.intersection(CertificateRule.base) : rules
     }
 
-    /// What the Web accepts: RSA of 2048 bits or more, SHA-256 or better, issuers that are authorities, a leaf for the
-    /// purpose, names within their constraints.
+    /// The rules of the Web: RSA keys of 2048 bits or more, SHA-256 or better, issuers that are CAs, a leaf for the
+    /// purpose, and names within their constraints.
     public static let `default` = TrustPolicy(rules: CertificateRule.base)
 
-    /// RFC 5280 and the CA/Browser Forum's Baseline Requirements to the letter. Refuses real certificates, roots among
-    /// them: for a closed PKI, and for judging what a CA issued.
+    /// Exact conformance to RFC 5280 and the CA/Browser Forum's Baseline Requirements. It rejects certificates in use,
+    /// including roots. Use it for a closed PKI, or to check what a CA issued.
     public static let strict = TrustPolicy(rules: CertificateRule.all)
 
-    /// This policy without one of the rules that ``strict`` adds; a rule that ``default`` has stays.
+    /// Returns this policy without one of the rules that ``strict`` adds. A rule of ``default`` can't be removed.
     public func without(_ rule: TrustRule) -> TrustPolicy {
         disabling(CertificateRule.selection(of: rule).subtracting(CertificateRule.base))
     }
 
-    /// This policy without a rule, whichever it is: for the tests that show what each is good for.
+    /// Returns this policy without any of these rules, for the tests that show the effect of each rule.
     func disabling(_ rules: CertificateRule.Selection) -> TrustPolicy {
         var policy = self
         policy.rules.subtract(rules)
@@ -80,7 +80,7 @@ public struct TrustPolicy: Sendable, Hashable {
 
 /// The inputs of certificate policy processing (RFC 5280, section 6.1.1 (c) to (f)).
 public struct CertificatePolicyRequirements: Sendable, Hashable {
-    /// The policies that are acceptable, as dotted decimals; `2.5.29.32.0` stands for any.
+    /// The acceptable policies in dotted decimal. `2.5.29.32.0` means any policy.
     public var initialPolicies: Set<String>
     /// Whether a path must be valid for one of them.
     public var requireExplicit: Bool
@@ -89,7 +89,7 @@ public struct CertificatePolicyRequirements: Sendable, Hashable {
     /// Whether anyPolicy in a certificate is ignored.
     public var inhibitAnyPolicy: Bool
 
-    /// By default any policy will do, and none.
+    /// Creates the inputs. By default, a path may be valid for any policy or none.
     public init(
         initialPolicies: Set<String> = ["2.5.29.32.0"], requireExplicit: Bool = false, inhibitMapping: Bool = false,
         inhibitAnyPolicy: Bool = false

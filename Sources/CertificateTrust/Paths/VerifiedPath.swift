@@ -1,8 +1,10 @@
-/// A path from a leaf to a trust anchor that was verified for a name at a time. Only ``ServerTrust`` makes one.
+/// A path from a leaf to a trust anchor that was verified for a hostname at a given time. Only ``ServerTrust`` creates
+/// one.
 public struct VerifiedPath: Sendable, Hashable {
-    /// Leaf first, anchor last. One certificate alone is a leaf that is itself an anchor.
+    /// The certificates of the path, leaf first and anchor last. A path of one certificate is a leaf that is itself an
+    /// anchor.
     public let certificates: [X509Certificate]
-    /// The name the leaf was verified for.
+    /// The hostname for which the leaf was verified.
     public let name: ServerName
 
     init(certificates: [X509Certificate], leaf: X509Certificate, name: ServerName) {
@@ -11,9 +13,9 @@ public struct VerifiedPath: Sendable, Hashable {
         self.name = name
     }
 
-    /// The certificate of the server.
+    /// The server's certificate.
     public let leaf: X509Certificate
 
-    /// The trust anchor the path ends at.
+    /// The trust anchor at the end of the path.
     public var anchor: X509Certificate { certificates.last ?? leaf }
 }

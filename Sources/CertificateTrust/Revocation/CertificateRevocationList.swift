@@ -1,40 +1,40 @@
 public import FoundationEssentials
 
-/// A list of revoked certificates (CRL): parsed, nothing verified.
+/// A certificate revocation list (CRL), parsed but not verified.
 ///
-/// The parts are read from the DER as sent (RFC 5280, section 5). Entries stay where they are and are searched when a
-/// certificate is looked up. Two lists are equal when their DER is.
+/// The fields are read from the received DER (RFC 5280, section 5). Entries aren't copied: they are searched when a
+/// certificate is looked up. Two lists are equal if their DER is equal.
 public struct CertificateRevocationList: Sendable {
-    /// The DER as sent.
+    /// The received DER.
     public let derBytes: [UInt8]
-    /// Who signed it, by its own word.
+    /// The name of the issuer, as the list states it.
     public let issuer: X509Name
-    /// When it was issued, in seconds since 1970.
+    /// The time of issue (thisUpdate), in seconds since 1970.
     let issued: Int64
-    /// When the next one is due; nil when it does not say.
+    /// The time when the next list is due (nextUpdate), in seconds since 1970. `nil` if the list doesn't state it.
     let due: Int64?
     let canonicalIssuer: CanonicalName
     let signature: SignedDER
     private(set) var scope = IssuingDistributionPoint()
-    /// cRLNumber without leading zeros (RFC 5280, section 5.2.3).
+    /// The cRLNumber without leading zeros (RFC 5280, section 5.2.3).
     private(set) var number: ListNumber?
-    /// The list that this one only adds to; nil for a complete list (RFC 5280, section 5.2.4).
+    /// The number of the base list, if this is a delta CRL. `nil` for a complete list (RFC 5280, section 5.2.4).
     private(set) var baseNumber: ListNumber?
     /// The value of authorityKeyIdentifier.
     private(set) var authorityKeyIdentifier: [UInt8] = []
-    /// Why nothing may be learned from this list: a critical extension that nobody here processes, or a number that is
-    /// missing or critical, both against RFC 5280, section 5.2.
+    /// The reason why the list can't be used, if any: an unsupported critical extension in the list or an entry, or a
+    /// cRLNumber that is missing or critical, which violates RFC 5280, section 5.2.
     var unusable: String?
     /// The contents of revokedCertificates.
     let entries: Range<Int>
 
-    /// When it was issued.
+    /// The time of issue.
     public var thisUpdate: Date { Date(timeIntervalSince1970: Double(issued)) }
 
-    /// When the next list is due, inclusive; nil when the list does not say, which RFC 5280 does not allow.
+    /// The time when the next list is due, inclusive. `nil` if the list doesn't state it, which RFC 5280 doesn't allow.
     public var nextUpdate: Date? { due.map { Date(timeIntervalSince1970: Double($0)) } }
 
-    /// Parses one DER CertificateList that fills `derBytes`; ``RevocationEvidence/init(files:)`` reads PEM.
+    /// Parses one DER CertificateList that fills `derBytes`. Use ``RevocationEvidence/init(files:)`` to read PEM.
     public init(derBytes: [UInt8]) throws(DERError) {
         self.derBytes = derBytes
         let bytes = derBytes.span
@@ -74,7 +74,7 @@ public struct CertificateRevocationList: Sendable {
         try checkEntries(bytes)
     }
 
-    /// Of the extensions RFC 5280, section 5.2 lets two be critical, and both are read here.
+    /// Reads the list's extensions. RFC 5280, section 5.2 lets two of them be critical, and both are read here.
     private mutating func readExtensions(
         _ bytes: Span<UInt8>, _ explicit: Range<Int>, _ issuer: [UInt8]
     ) throws(DERError) {
@@ -101,7 +101,7 @@ public struct CertificateRevocationList: Sendable {
         }
     }
 
-    /// Lists have five or so; a bound keeps the search for doubles short.
+    /// The limit on extensions, which keeps the search for duplicates short. Lists have about five.
     private static let maximumExtensions = 20
 }
 
@@ -110,7 +110,7 @@ extension CertificateRevocationList: Hashable {
         left.derBytes == right.derBytes
     }
 
-    /// The end of the signature stands for the whole, as it does for a certificate.
+    /// Hashes the length and the end of the signature, which identify the whole list as they do a certificate.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(derBytes.count)
         for byte in derBytes.suffix(8) { hasher.combine(byte) }

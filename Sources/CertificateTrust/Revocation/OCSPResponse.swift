@@ -1,9 +1,9 @@
-/// A successful OCSP response (RFC 6960, section 4.2): parsed, nothing verified.
+/// A successful OCSP response (RFC 6960, section 4.2), parsed but not verified.
 struct OCSPResponse {
-    /// Whom a response says it is from.
+    /// The responder that the response names.
     enum Responder {
         case name(CanonicalName)
-        /// SHA-1 of the responder's key.
+        /// The SHA-1 hash of the responder's key.
         case keyHash([UInt8])
     }
 
@@ -13,9 +13,9 @@ struct OCSPResponse {
         case unknown
     }
 
-    /// What a response says of one certificate.
+    /// The status of one certificate in a response.
     struct Single {
-        /// The contents of the hash algorithm's identifier.
+        /// The contents of the hash algorithm's object identifier.
         let hash: [UInt8]
         let issuerNameHash: [UInt8]
         let issuerKeyHash: [UInt8]
@@ -29,11 +29,11 @@ struct OCSPResponse {
     let signature: SignedDER
     let responder: Responder
     let singles: [Single]
-    /// DER of the certificates that came with it.
+    /// The positions of the DER certificates that the response includes.
     let certificates: [Range<Int>]
 
-    /// Reads one DER OCSPResponse that fills `derBytes`. One that reports an error of the responder, or has a critical
-    /// extension, is no answer and throws.
+    /// Parses one DER OCSPResponse that fills `derBytes`. Throws if the response reports an error of the responder or
+    /// has a critical extension.
     init(derBytes: [UInt8]) throws(DERError) {
         let bytes = derBytes.span
         var outer = DERCursor(0..<bytes.count)
@@ -68,7 +68,7 @@ struct OCSPResponse {
 
         var fields = DERCursor(signature.contents)
         if let version = try fields.nextIfPresent(DERTag.constructedContext(0), bytes) {
-            // Version 1 is the default and the only one.
+            // Version 1 is the default and the only version.
             throw .invalidValue(what: "response version", offset: version.whole.lowerBound)
         }
         responder = try Self.responder(bytes, &fields)
@@ -137,7 +137,8 @@ struct OCSPResponse {
         }
     }
 
-    /// The last field, `[1] EXPLICIT Extensions`: none that RFC 6960 has is critical, and none is read here.
+    /// Checks the extensions in the last field, `[1] EXPLICIT Extensions`. RFC 6960 defines no critical ones, and none
+    /// is read here.
     private static func checkExtensions(_ bytes: Span<UInt8>, _ fields: inout DERCursor) throws(DERError) {
         if let explicit = try fields.nextIfPresent(DERTag.constructedContext(1), bytes) {
             var outer = DERCursor(explicit.contents)

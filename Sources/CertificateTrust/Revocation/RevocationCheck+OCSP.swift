@@ -1,8 +1,8 @@
 import OpenSSLBridge
 
 extension RevocationCheck {
-    /// What the stapled response says of the leaf, with what the lists say. A list that revokes it outweighs a good
-    /// response; a good response outweighs lists that are stale or missing.
+    /// Combines the stapled response about the leaf with `answer`, the answer of the CRLs. A CRL that revokes the leaf
+    /// outweighs a good response. A good response outweighs CRLs that are stale or missing.
     mutating func answerOfStaple(
         on leaf: X509Certificate, under issuers: ArraySlice<X509Certificate>, beside answer: RevocationAnswer,
         pathTo search: PathSearch
@@ -25,7 +25,7 @@ extension RevocationCheck {
         }
     }
 
-    /// Returns when the response says that the leaf is good.
+    /// Returns normally if the response says that the leaf is good, and throws otherwise.
     private mutating func judge(
         _ staple: [UInt8], on leaf: X509Certificate, under issuers: ArraySlice<X509Certificate>,
         pathTo search: PathSearch
@@ -45,7 +45,8 @@ extension RevocationCheck {
         let singles = response.singles.filter(identity.isMeant)
         guard !singles.isEmpty else { throw .unusable(what, "is about another certificate") }
         for single in singles {
-            // Without an end it could be replayed for as long as the certificate lives, by whoever stole its key.
+            // Without nextUpdate, an attacker with the stolen key could replay the response for the certificate's whole
+            // lifetime.
             guard single.thisUpdate <= time, let end = single.nextUpdate, time <= end else {
                 throw .stale(what, from: single.thisUpdate, until: single.nextUpdate, at: time)
             }
@@ -62,8 +63,9 @@ extension RevocationCheck {
         }
     }
 
-    /// The response must be signed by the issuer, or by whom the issuer itself made a responder (RFC 6960,
-    /// section 4.2.2.2). What the leaf's own key says of it, whatever the issuer made of it, its thief would say too.
+    /// Checks that the response is signed by the issuer, or by a responder to which the issuer itself delegated (RFC
+    /// 6960, section 4.2.2.2). The leaf's own key is never accepted, even if the issuer delegated to it: an attacker
+    /// who has stolen that key could sign the response.
     private mutating func checkResponder(
         of response: OCSPResponse, on leaf: X509Certificate, under issuers: ArraySlice<X509Certificate>,
         pathTo search: PathSearch
@@ -94,7 +96,7 @@ extension RevocationCheck {
         throw problem
     }
 
-    /// Responses carry one certificate, or its issuers with it.
+    /// The limit on included certificates that are tried. Responses include one certificate, or one and its issuers.
     private static var maximumResponders: Int { 10 }
 
     private mutating func checkDelegate(
@@ -129,7 +131,7 @@ extension RevocationCheck {
     }
 }
 
-/// What a response calls a certificate: hashes of its issuer's name and key, and its serial number (RFC 6960,
+/// The identity of a certificate in a response: hashes of its issuer's name and key, and its serial number (RFC 6960,
 /// section 4.1.1).
 private struct OCSPIdentity {
     private let serialNumber: [UInt8]

@@ -1,31 +1,33 @@
-/// The judgement on revocation for the paths of one evaluation (RFC 5280, section 6.3.3; RFC 6960).
+/// The revocation check for the paths of one evaluation (RFC 5280, section 6.3.3; RFC 6960).
 ///
-/// It keeps what it learned from path to path: each list's signature is verified once for each key, and a certificate
-/// is looked up in a list once.
+/// Results are reused across paths: each list's signature is verified once for each key, and a certificate is looked up
+/// in a list once.
 struct RevocationCheck {
-    /// A valid path from a certificate to the anchor of the path in question, or nil. The evaluation has it.
+    /// A function that returns a valid path from a certificate to the anchor of the path being checked, or `nil`. The
+    /// evaluation provides it.
     typealias PathSearch = (X509Certificate, inout TrustBudget) -> [X509Certificate]?
 
     let evidence: RevocationEvidence
     let policy: TrustPolicy
     /// Seconds since 1970.
     let time: Int64
-    /// Certificates that may have signed a list, by subject.
+    /// Certificates outside the path that may have signed a list, by subject.
     private let besides: [CanonicalName: [X509Certificate]]
 
     private var budget = TrustBudget()
     private var verified: [SignedList: Bool] = [:]
     private var points: [X509Certificate: [DistributionPoint]] = [:]
     private var entries: [ListedCertificate: RevocationEntry?] = [:]
-    /// Paths to signers that stand beside the path in question.
+    /// Paths to signers that aren't on the path being checked.
     private var signerPaths: [X509Certificate: [X509Certificate]?] = [:]
-    /// Signers whose own revocation is being looked at.
+    /// Signers whose own revocation is being checked.
     private var signersInQuestion: [X509Certificate] = []
 
-    /// At most this many certificates beside the path are tried for a list, those at hand before those presented: a peer
-    /// can present any number that bear a signer's name.
+    /// The limit on certificates outside the path that are tried for a list. Configured certificates are tried before
+    /// those the peer presents, because a peer can present any number with the name of a signer.
     private static let maximumCandidates = 8
-    /// Signers of lists that tell of signers of lists; three is more than anybody has.
+    /// The limit on nesting when the list that covers a list signer is signed by another list signer. Three is more
+    /// than any PKI has.
     private static let maximumNesting = 3
 
     private struct SignedList: Hashable {
@@ -38,7 +40,7 @@ struct RevocationCheck {
         var certificate: X509Certificate
     }
 
-    /// `presented` may have signed lists too.
+    /// Creates the check. Certificates in `presented` may also have signed lists.
     init(evidence: RevocationEvidence, presented: [X509Certificate], policy: TrustPolicy, time: Int64) {
         self.evidence = evidence
         self.policy = policy
@@ -49,7 +51,8 @@ struct RevocationCheck {
             }, by: \.canonicalSubject)
     }
 
-    /// Why a path, leaf first and anchor last, is refused; nil when it is not. The anchor itself is never asked about.
+    /// Returns the reason why a path, leaf first and anchor last, is rejected, or `nil` if it isn't. The anchor itself
+    /// is never checked.
     mutating func finding(
         for path: [X509Certificate], budget: inout TrustBudget, pathTo search: PathSearch
     ) -> TrustFinding? {
@@ -76,14 +79,15 @@ struct RevocationCheck {
         return nil
     }
 
-    /// Pays for a signature, or throws.
+    /// Spends one signature verification from the budget, or throws.
     mutating func spendSignature() throws(RevocationProblem) {
         guard budget.spend(signatures: 1) else { throw .overBudget }
     }
 
     // MARK: Lists
 
-    /// What the lists say of a certificate; `issuers` are those above it on a path, its own first, the anchor last.
+    /// Returns the answer of the lists about a certificate. `issuers` are the certificates above it on a path, its own
+    /// issuer first and the anchor last.
     mutating func answerOfLists(
         on certificate: X509Certificate, under issuers: ArraySlice<X509Certificate>, pathTo search: PathSearch
     ) -> RevocationAnswer {
@@ -95,10 +99,12 @@ struct RevocationCheck {
             return .refused(.unusable("what it says of its lists", "is malformed (\(error))"))
         }
         var covered: ReasonSet = []
-        // What only the certificate's own key says of it counts when nobody else tells: its thief would say the same.
+        // The reasons covered only by a list that the certificate's own key signed. They count only if no other list
+        // revokes the certificate: an attacker who has stolen the key could sign the same list.
         var ownWord: ReasonSet = []
-        // Of lists by one key the newest counts; of another key's, one that revokes. Under one root two authorities may
-        // bear one name, and the newer list must not be the one that is believed.
+        // Among lists signed by the same key, the newest decides. A list signed by another key also decides if it
+        // revokes the certificate. Two CAs under one root may have the same name, and the newer list must not override
+        // the other CA's revocation.
         var told: [SubjectPublicKeyInfo: ReasonSet] = [:]
         var problem: RevocationProblem?
         for point in points {
@@ -131,17 +137,17 @@ struct RevocationCheck {
         return problem.map { .refused($0) } ?? .unknown
     }
 
-    /// Whether a list says that a certificate is revoked; nothing of it is verified.
+    /// Whether a list says that a certificate is revoked. The list isn't verified.
     private mutating func names(_ certificate: X509Certificate, in index: Int) -> Bool {
         lookUp(certificate, in: index).map { !$0.isRemoval } ?? false
     }
 
-    /// Whether a list that was verified is by the key of this certificate.
+    /// Whether a list was verified with the key of this certificate.
     private func isSigned(_ index: Int, by certificate: X509Certificate) -> Bool {
         verified[SignedList(list: index, key: certificate.subjectPublicKeyInfo)] ?? false
     }
 
-    /// Those the certificate names, and the one that every certificate has.
+    /// Returns the points that the certificate names, and the implicit point that every certificate has.
     private mutating func distributionPoints(of certificate: X509Certificate) throws(DERError) -> [DistributionPoint] {
         if let known = points[certificate] { return known }
         let all =
@@ -151,7 +157,8 @@ struct RevocationCheck {
         return all
     }
 
-    /// The entry by which a complete list, with the newest that adds to it, revokes a certificate, and whose list it is.
+    /// Returns the entry that revokes a certificate, from a complete list and the newest delta CRL for it, and the key
+    /// that signed the list.
     private mutating func entry(
         on certificate: X509Certificate, in index: Int, under issuers: ArraySlice<X509Certificate>,
         pathTo search: PathSearch
@@ -172,8 +179,8 @@ struct RevocationCheck {
         return (lookUp(certificate, in: index), key)
     }
 
-    /// The lists that bring a complete one up to date, newest first: of the same issuer, scope and key, with a base
-    /// that is not newer than it (RFC 5280, section 5.2.4).
+    /// Returns the delta CRLs for a complete list, newest first. They have the same issuer, scope and authority key
+    /// identifier, and a base that isn't newer than the list (RFC 5280, section 5.2.4).
     private func deltas(of list: CertificateRevocationList) -> [Int] {
         guard let number = list.number else { return [] }
         return (evidence.listsByIssuer[list.canonicalIssuer] ?? []).filter { index in
@@ -207,8 +214,9 @@ struct RevocationCheck {
 
     // MARK: Signers of lists
 
-    /// The key that signed a list: of a certificate with the name of the list's issuer that may sign lists and stands
-    /// on the path, or leads to the same anchor and is not revoked itself (RFC 5280, section 6.3.3 (f)).
+    /// Returns the key that signed a list. It belongs to a certificate that has the name of the list's issuer and may
+    /// sign lists. The certificate is on the path, or leads to the same anchor and isn't revoked itself (RFC 5280,
+    /// section 6.3.3 (f)).
     private mutating func signer(
         of index: Int, under issuers: ArraySlice<X509Certificate>, pathTo search: PathSearch
     ) throws(RevocationProblem) -> SubjectPublicKeyInfo {
@@ -219,8 +227,8 @@ struct RevocationCheck {
         for candidate in onPath + besides where candidate.keyWeakness(at: policy.strength) == nil {
             let key = candidate.subjectPublicKeyInfo
             guard try verifies(index, by: key) else { continue }
-            // RFC 5280, section 4.2.1.3: who signs lists says so. Issuers may leave all of keyUsage out; any certificate
-            // that bears their name may not.
+            // RFC 5280, section 4.2.1.3: the keyUsage of a list signer includes cRLSign. An issuer on the path may omit
+            // keyUsage altogether. Any other certificate with that name may not.
             let isOnPath = onPath.contains(candidate)
             guard candidate.extensions.keyUsage?.contains(.listSigning) ?? isOnPath else {
                 problem = .signer(list.name, "is signed by a key that may not sign lists (keyUsage)")
@@ -241,7 +249,8 @@ struct RevocationCheck {
         _ signer: X509Certificate, of list: CertificateRevocationList, under issuers: ArraySlice<X509Certificate>,
         pathTo search: PathSearch
     ) throws(RevocationProblem) {
-        // Who is asked about already has a path, and an authority may have its list signer tell of itself.
+        // A signer that is already being checked has a path. A CA's list signer may also sign the list that covers
+        // itself.
         guard !signersInQuestion.contains(signer) else { return }
         guard signersInQuestion.count < Self.maximumNesting else {
             throw .signer(list.name, "is signed by one of too many signers that tell of each other")
@@ -273,9 +282,10 @@ struct RevocationCheck {
 }
 
 extension CertificateRevocationList {
-    /// What to call it.
+    /// The description of the list in messages.
     var name: String { "the list of revoked certificates of \(issuer)" }
 
-    /// Both ends are inclusive. A list without an end is never fresh: RFC 5280, section 5.1.2.5 demands one.
+    /// Whether the list is current. Both ends are inclusive. A list without nextUpdate is never fresh: RFC 5280,
+    /// section 5.1.2.5 requires it.
     func isFresh(at time: Int64) -> Bool { issued <= time && due.map { time <= $0 } ?? false }
 }

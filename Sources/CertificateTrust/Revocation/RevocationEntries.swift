@@ -1,16 +1,16 @@
-/// What a list says of one certificate.
+/// The entry of a list about one certificate.
 struct RevocationEntry: Sendable, Hashable {
-    /// When it was revoked, in seconds since 1970; nil when the list holds no time there.
+    /// The revocation time, in seconds since 1970. `nil` if the field isn't a valid time.
     let time: Int64?
-    /// CRLReason (RFC 5280, section 5.3.1), 0 without one.
+    /// The CRLReason (RFC 5280, section 5.3.1), or 0 if the entry has none.
     let reason: UInt8
 
-    /// The certificate is on the list no longer: lifts a hold, in a list that adds to another.
+    /// Whether a delta CRL removes the certificate from the list, which lifts a hold.
     var isRemoval: Bool { reason == 8 }
 }
 
 extension CertificateRevocationList {
-    /// Where the fields of an entry lie.
+    /// The positions of the fields of an entry.
     private struct EntryLayout {
         let serialNumber: Range<Int>
         let time: Range<Int>
@@ -20,7 +20,7 @@ extension CertificateRevocationList {
         init(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) {
             var fields = DERCursor(contents)
             let serial = try fields.next(DERTag.integer, bytes)
-            // Spelled otherwise, a serial number could be on a list and not be found.
+            // A lookup compares bytes, so it would miss a serial number in another encoding.
             guard DEREncoding.isInteger(bytes.extracting(serial.contents)) else {
                 throw .invalidValue(what: "serial number", offset: serial.whole.lowerBound)
             }
@@ -35,8 +35,8 @@ extension CertificateRevocationList {
         }
     }
 
-    /// Walks the entries once: every one must be well formed, and none may have a critical extension that is not
-    /// processed here (RFC 5280, section 5.3: then the whole list may not be used).
+    /// Checks every entry once. Each must be well-formed. If one has an unsupported critical extension, the whole list
+    /// can't be used (RFC 5280, section 5.3).
     mutating func checkEntries(_ bytes: Span<UInt8>) throws(DERError) {
         var list = DERCursor(entries)
         while !list.isAtEnd {
@@ -57,10 +57,10 @@ extension CertificateRevocationList {
         }
     }
 
-    /// What the list says of the certificate with this serial number and issuer; nil when it does not name it.
+    /// Returns the entry for the certificate with this serial number and issuer, or `nil` if there is none.
     ///
-    /// A linear search of the bytes as they stand: nothing is copied. In an indirect list an entry belongs to the
-    /// issuer that was named last (RFC 5280, section 5.3.3).
+    /// This is a linear search of the DER without copying. In an indirect list, an entry belongs to the issuer that was
+    /// named last (RFC 5280, section 5.3.3).
     func entry(serialNumber: [UInt8], issuer: CanonicalName) -> RevocationEntry? {
         let der = derBytes
         let bytes = der.span
@@ -68,7 +68,7 @@ extension CertificateRevocationList {
         var isOfIssuer = canonicalIssuer == issuer
         var found: RevocationEntry?
         var list = DERCursor(entries)
-        // The entries were walked when the list was parsed.
+        // The entries were checked when the list was parsed.
         while !list.isAtEnd, let contents = try? list.next(DERTag.sequence, bytes).contents,
             let entry = try? EntryLayout(bytes, contents)
         {
@@ -81,7 +81,7 @@ extension CertificateRevocationList {
             let revocation = RevocationEntry(
                 time: try? DERTime.seconds(bytes, entry.time),
                 reason: entry.extensions.map { Self.reason(bytes, $0) } ?? 0)
-            // Of two entries for one certificate, one that revokes it counts.
+            // If a certificate has two entries, one that revokes it takes precedence.
             if found == nil || !revocation.isRemoval { found = revocation }
         }
         return found
@@ -91,7 +91,7 @@ extension CertificateRevocationList {
         var names: [ScopeName]?
         try? DERExtensions.forEach(bytes, extensions) { (identifier, _, value) throws(DERError) in
             guard EntryExtension(bytes, identifier) == .certificateIssuer else { return }
-            // A name that cannot be read is nobody's.
+            // A name that can't be read matches no issuer.
             names = []
             var outer = DERCursor(value)
             names = try ScopeName.list(bytes, try outer.next(DERTag.sequence, bytes).contents)
@@ -111,7 +111,7 @@ extension CertificateRevocationList {
     }
 }
 
-/// The extensions of an entry (RFC 5280, section 5.3), by the last arc under `2.5.29`.
+/// The supported extensions of an entry (RFC 5280, section 5.3), by the last arc under `2.5.29`.
 private enum EntryExtension: UInt8 {
     case reason = 21
     case holdInstruction = 23
@@ -125,11 +125,11 @@ private enum EntryExtension: UInt8 {
     }
 }
 
-/// A cRLNumber or BaseCRLNumber: non-negative, up to 20 octets (RFC 5280, section 5.2.3).
+/// A cRLNumber or BaseCRLNumber: a non-negative integer of up to 20 octets (RFC 5280, section 5.2.3).
 struct ListNumber: Sendable, Hashable, Comparable {
     private let octets: [UInt8]
 
-    /// Reads an extension's value.
+    /// Parses an extension's value.
     init(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(DERError) {
         var outer = DERCursor(value)
         let number = try outer.next(DERTag.integer, bytes)

@@ -1,16 +1,17 @@
-/// What is at hand about revocation. Nothing is fetched, and nothing here is trusted before its signature is.
+/// The available evidence about revocation. Nothing is fetched, and nothing here is trusted until its signature is
+/// verified.
 public struct RevocationEvidence: Sendable {
-    /// Lists of revoked certificates: complete ones, and such as add to one.
+    /// The certificate revocation lists, both complete lists and delta CRLs.
     public let lists: [CertificateRevocationList]
-    /// Certificates that may have signed a list, beside those that the peer presents.
+    /// Certificates that may have signed a list, besides those that the peer presents.
     public let certificates: [X509Certificate]
-    /// DER of the OCSPResponse about the leaf that the server sent in the handshake (RFC 6066, section 8).
+    /// The DER of the OCSPResponse about the leaf that the server stapled in the handshake (RFC 6066, section 8).
     public var stapledOCSP: [UInt8]?
 
-    /// Places in ``lists`` by issuer, the newest list first.
+    /// The indices of ``lists`` by issuer, the newest list first.
     let listsByIssuer: [CanonicalName: [Int]]
 
-    /// Evidence from any source.
+    /// Creates evidence from lists, certificates and a stapled response.
     public init(
         lists: [CertificateRevocationList] = [], certificates: [X509Certificate] = [], stapledOCSP: [UInt8]? = nil
     ) {
@@ -21,12 +22,12 @@ public struct RevocationEvidence: Sendable {
             .mapValues { $0.sorted { lists[$0].issued > lists[$1].issued } }
     }
 
-    /// Nothing at hand.
+    /// No evidence.
     public static let none = RevocationEvidence()
 }
 
 extension RevocationEvidence {
-    /// Throws where ``stapledOCSP`` is no successful OCSP response at all; whom it is from is not looked at.
+    /// Throws if ``stapledOCSP`` isn't a successful OCSP response. The signer isn't checked.
     package func checkStaple() throws(DERError) {
         if let stapledOCSP { _ = try OCSPResponse(derBytes: stapledOCSP) }
     }

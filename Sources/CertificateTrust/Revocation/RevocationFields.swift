@@ -1,11 +1,13 @@
-/// What a certificate says that only revocation asks for: where its lists are, whether it needs a staple.
+/// The fields of a certificate that only the revocation check needs: its distribution points and whether it requires a
+/// stapled response.
 struct RevocationFields {
     private let certificate: X509Certificate
     /// The value of cRLDistributionPoints.
     private var points: Range<Int>?
-    /// Whether its issuer vouches for it for as long as it lives: id-pkix-ocsp-nocheck (RFC 6960, section 4.2.2.2.1).
+    /// Whether the issuer exempts it from revocation checks for its lifetime: id-pkix-ocsp-nocheck (RFC 6960, section
+    /// 4.2.2.2.1).
     private(set) var isNotToBeChecked = false
-    /// Whether the TLS feature extension asks for status_request (RFC 7633), or cannot be read.
+    /// Whether the TLS feature extension contains status_request (RFC 7633) or can't be read.
     private(set) var demandsStaple = false
 
     init(_ certificate: X509Certificate) throws(DERError) {
@@ -23,10 +25,11 @@ struct RevocationFields {
         }
     }
 
-    /// Certificates have one or two points; each one is held against every list of its issuer.
+    /// The limit on distribution points. Certificates have one or two, and each is compared with every list of its
+    /// issuer.
     private static let maximumPoints = 20
 
-    /// The points of the certificate, none without the extension.
+    /// Returns the distribution points of the certificate. The result is empty if it has no such extension.
     func distributionPoints() throws(DERError) -> [DistributionPoint] {
         guard let points else { return [] }
         let der = certificate.derBytes

@@ -1,10 +1,11 @@
 import FoundationEssentials
 
 extension RevocationEvidence {
-    /// Every list of some PEM (`X509 CRL`) or DER files, and the certificates beside them, which may have signed lists.
+    /// Reads every list in the given PEM (`X509 CRL`) or DER files, and the certificates next to them, which may have
+    /// signed lists.
     ///
-    /// A file that cannot be read, holds no list, or has a broken block fails the whole: who passes over a list passes
-    /// over what it revokes.
+    /// Throws if a file can't be read, contains no list, or has a malformed block, because skipping a list would ignore
+    /// its revocations.
     public init(files: [String]) throws(RevocationFileError) {
         var reader = RevocationFileReader()
         for file in files {
@@ -15,8 +16,8 @@ extension RevocationEvidence {
         self.init(lists: reader.lists, certificates: reader.certificates)
     }
 
-    /// Every list in the files of a directory, not below it, read as ``init(files:)`` does. A text without PEM in it
-    /// is passed over, a broken block is not.
+    /// Reads every list in the files of a directory, as ``init(files:)`` does, but not in its subdirectories. A text
+    /// file without PEM is skipped. A malformed block is an error.
     public init(directory: String) throws(RevocationFileError) {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
             throw .unreadable(path: directory, reason: "cannot be listed: check the path and who may read it")
@@ -29,13 +30,13 @@ extension RevocationEvidence {
 }
 
 private struct RevocationFileReader {
-    /// The largest lists in use have some ten MiB.
+    /// The size limit of a file. The largest lists in use have about ten MiB.
     private static let limit = 64 << 20
 
     private(set) var lists: [CertificateRevocationList] = []
     private(set) var certificates: [X509Certificate] = []
 
-    /// `isNamed` is false for what stands in a directory by chance.
+    /// Reads one file. `isNamed` is false for a file that was found in a directory.
     mutating func read(_ path: String, isNamed: Bool = true) throws(RevocationFileError) {
         let file: InputFile
         do throws(InputFileError) {
@@ -84,14 +85,14 @@ private struct RevocationFileReader {
     }
 }
 
-/// Why files gave no evidence about revocation.
+/// The reason why evidence about revocation couldn't be read from files.
 @nonexhaustive
 public enum RevocationFileError: Error, Hashable, Sendable {
-    /// A file or directory cannot be read, or is neither PEM nor DER.
+    /// A file or directory can't be read, or is neither PEM nor DER.
     case unreadable(path: String, reason: String)
-    /// A list or certificate is broken; `line` is where it begins, nil in a DER file.
+    /// A list or certificate is malformed. `line` is its first line, or `nil` in a DER file.
     case malformed(path: String, line: Int?, reason: String)
-    /// No list of revoked certificates there.
+    /// The file or directory contains no certificate revocation list.
     case noList(path: String)
 }
 

@@ -1,11 +1,11 @@
-/// How much is asked about revocation.
+/// The extent of the revocation check.
 @nonexhaustive
 public enum RevocationMode: Sendable, Hashable {
-    /// Nothing is looked at.
+    /// Revocation isn't checked.
     case ignore
-    /// What is at hand decides: a certificate that is revoked is refused, and so is one about which a list or response
-    /// is there that is stale, wrongly signed or malformed. Without any, a certificate passes, unless it demands a
-    /// staple (RFC 7633).
+    /// The available evidence decides. A certificate is rejected if it is revoked, or if a list or response about it is
+    /// stale, wrongly signed or malformed. A certificate without evidence is accepted, unless it requires a stapled
+    /// response (RFC 7633).
     case use
     /// Every certificate below the anchor needs a list or response that says it is good.
     case require

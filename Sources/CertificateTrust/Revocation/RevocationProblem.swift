@@ -1,13 +1,13 @@
-/// Why a certificate does not pass: the rule, and what was found and what to do.
+/// The reason why a certificate is rejected: the rule, and a detail with the finding and its remedy.
 struct RevocationProblem: Error, Hashable {
     let rule: TrustRule
     let detail: String
 }
 
-/// What lists or a response say of one certificate.
+/// The combined answer of lists or a response about one certificate.
 enum RevocationAnswer {
     case good
-    /// Nothing, or not about every reason for which it could be revoked.
+    /// There is no evidence, or it doesn't cover every revocation reason.
     case unknown
     case refused(RevocationProblem)
 }
@@ -20,7 +20,7 @@ extension RevocationProblem {
             rule: .revoked, detail: "was revoked by its issuer\(when) (\(why)): replace it, with a new key")
     }
 
-    /// CRLReason in words (RFC 5280, section 5.3.1).
+    /// The texts for CRLReason (RFC 5280, section 5.3.1).
     private static let reasons = [
         "no reason given", "key compromise", "compromise of the authority", "affiliation changed", "superseded",
         "cessation of operation", "on hold", "reason 7", "removed from the list", "privilege withdrawn",
@@ -37,7 +37,8 @@ extension RevocationProblem {
         detail: "the look at its revocation was stopped after \(TrustBudget.maximumSignatures) signatures: "
             + "give fewer lists, or have the server send its chain alone")
 
-    /// `what` is a list or a response, with whose it is.
+    /// Returns the problem of a list or response outside its validity. `what` describes the list or response and its
+    /// issuer.
     static func stale(_ what: String, from start: Int64, until end: Int64?, at now: Int64) -> RevocationProblem {
         let found =
             if now < start {

@@ -1,4 +1,4 @@
-/// The reasons for which a list may name a certificate (RFC 5280, section 4.2.1.13).
+/// A set of revocation reasons that a list covers (RFC 5280, section 4.2.1.13).
 struct ReasonSet: OptionSet, Sendable, Hashable {
     /// Bit n is bit n of ReasonFlags.
     let rawValue: UInt16
@@ -8,7 +8,7 @@ struct ReasonSet: OptionSet, Sendable, Hashable {
 
     init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Reads the contents of a ReasonFlags BIT STRING.
+    /// Parses the contents of a ReasonFlags BIT STRING.
     init(_ bytes: Span<UInt8>, _ contents: Range<Int>) {
         var bits: UInt16 = 0
         for (place, index) in contents.dropFirst().prefix(2).enumerated() {
@@ -18,13 +18,13 @@ struct ReasonSet: OptionSet, Sendable, Hashable {
     }
 }
 
-/// A GeneralName in a form in which equal names are equal.
+/// A GeneralName in a form that can be compared for equality.
 enum ScopeName: Sendable, Hashable {
     case directory(CanonicalName)
-    /// Any other kind, as it is spelled.
+    /// Any other kind, as its DER.
     case other([UInt8])
 
-    /// Reads the contents of GeneralNames.
+    /// Parses the contents of GeneralNames.
     static func list(_ bytes: Span<UInt8>, _ contents: Range<Int>) throws(DERError) -> [ScopeName] {
         var names = DERCursor(contents)
         var list: [ScopeName] = []
@@ -39,8 +39,8 @@ enum ScopeName: Sendable, Hashable {
         return list
     }
 
-    /// Reads the contents of a `[0]` around a DistributionPointName. A relative one stands behind `issuer`, DER of
-    /// the name of whoever signs the list.
+    /// Parses the contents of a `[0]` around a DistributionPointName. A relative name is appended to `issuer`, the DER
+    /// of the list issuer's name.
     static func point(
         _ bytes: Span<UInt8>, _ contents: Range<Int>, issuer: [UInt8]
     ) throws(DERError) -> [ScopeName] {
@@ -60,7 +60,7 @@ enum ScopeName: Sendable, Hashable {
     }
 }
 
-/// What a list says of its scope (issuingDistributionPoint, RFC 5280, section 5.2.5).
+/// The scope of a list (issuingDistributionPoint, RFC 5280, section 5.2.5).
 struct IssuingDistributionPoint: Sendable, Hashable {
     private(set) var names: [ScopeName]?
     private(set) var onlyUserCertificates = false
@@ -69,10 +69,10 @@ struct IssuingDistributionPoint: Sendable, Hashable {
     private(set) var isIndirect = false
     private(set) var reasons = ReasonSet.all
 
-    /// The scope of a list without the extension: all its issuer issued.
+    /// Creates the scope of a list without the extension, which covers every certificate of its issuer.
     init() {}
 
-    /// Reads the extension's value; `issuer` is DER of the list's issuer.
+    /// Parses the extension's value. `issuer` is the DER of the list issuer's name.
     init(_ bytes: Span<UInt8>, _ value: Range<Int>, issuer: [UInt8]) throws(DERError) {
         var outer = DERCursor(value)
         var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
@@ -100,21 +100,23 @@ struct IssuingDistributionPoint: Sendable, Hashable {
     }
 }
 
-/// Where a certificate says that lists with it are found (cRLDistributionPoints, RFC 5280, section 4.2.1.13).
+/// A distribution point of a certificate, which says where its lists are found (cRLDistributionPoints, RFC 5280,
+/// section 4.2.1.13).
 struct DistributionPoint: Sendable {
     let names: [ScopeName]?
     let reasons: ReasonSet
-    /// Who signs the list, when that is not the certificate's issuer.
+    /// The issuers of the list, if they aren't the certificate's issuer.
     let listIssuers: [CanonicalName]?
 
-    /// The point that every certificate has: whatever its issuer signs (RFC 5280, section 6.3.3, last paragraph).
+    /// Creates the implicit point of every certificate, which covers the lists that its issuer signs (RFC 5280, section
+    /// 6.3.3, last paragraph).
     init(issuer: CanonicalName) {
         names = [.directory(issuer)]
         reasons = .all
         listIssuers = nil
     }
 
-    /// Reads the contents of a DistributionPoint; `issuer` is DER of the certificate's issuer.
+    /// Parses the contents of a DistributionPoint. `issuer` is the DER of the certificate issuer's name.
     init(_ bytes: Span<UInt8>, _ contents: Range<Int>, issuer: [UInt8]) throws(DERError) {
         var fields = DERCursor(contents)
         let point = try fields.nextIfPresent(DERTag.constructedContext(0), bytes)
@@ -139,8 +141,8 @@ struct DistributionPoint: Sendable {
             if let point { try ScopeName.point(bytes, point.contents, issuer: signer) } else { nil }
     }
 
-    /// The reasons for which `list` decides on a certificate with this point; nil when it is not about it
-    /// (RFC 5280, section 6.3.3 (b) and (d)).
+    /// Returns the reasons for which `list` decides on a certificate with this point, or `nil` if the list doesn't
+    /// cover it (RFC 5280, section 6.3.3 (b) and (d)).
     func reasons(
         of list: CertificateRevocationList, isAuthority: Bool, issuer: CanonicalName
     ) -> ReasonSet? {

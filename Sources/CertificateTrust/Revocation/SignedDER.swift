@@ -1,30 +1,30 @@
 import OpenSSLBridge
 
-/// What lists of revoked certificates and OCSP responses have in common: something signed, the algorithm, the signature
-/// (RFC 5280, section 5.1.1; RFC 6960, section 4.2.1). Offsets count from the start of the whole input.
+/// The structure that CRLs and OCSP responses share: a signed element, the algorithm and the signature (RFC 5280,
+/// section 5.1.1; RFC 6960, section 4.2.1). Offsets count from the start of the whole input.
 struct SignedDER: Sendable {
     /// The signed element, header included.
     let signed: Range<Int>
-    /// What is in it.
+    /// The contents of the signed element.
     let contents: Range<Int>
     /// The AlgorithmIdentifier, header included.
     let algorithm: Range<Int>
     /// The octets of the signature.
     let signature: Range<Int>
 
-    /// Reads the three fields, and leaves `fields` behind them.
+    /// Parses the three fields and leaves `fields` after them.
     init(_ bytes: Span<UInt8>, _ fields: inout DERCursor) throws(DERError) {
         let element = try fields.next(DERTag.sequence, bytes)
         signed = element.whole
         contents = element.contents
         algorithm = try fields.next(DERTag.sequence, bytes).whole
         let bits = try fields.next(DERTag.bitString, bytes)
-        // Whole octets; anything else is no signature, and verifies with no key.
+        // The signature must consist of whole octets. Otherwise it is left empty and verifies with no key.
         let isWhole = bits.contents.first.map { bytes[$0] == 0 } ?? false
         signature = (isWhole ? bits.contents : bits.contents.prefix(0)).dropFirst()
     }
 
-    /// Whether the signature is by this key, under an algorithm of the list.
+    /// Whether the signature verifies with this key and uses an accepted algorithm.
     func isSigned(_ bytes: Span<UInt8>, by key: SubjectPublicKeyInfo) -> Bool {
         guard SignatureAlgorithms.accept(bytes.extracting(algorithm)) else { return false }
         let keyBytes = key.derBytes
@@ -34,7 +34,7 @@ struct SignedDER: Sendable {
     }
 }
 
-/// Writes DER, for what is compared with DER that was read.
+/// A writer for DER that is compared with parsed DER.
 enum DERText {
     static func sequence(_ contents: [UInt8]) -> [UInt8] { element(DERTag.sequence, contents) }
 

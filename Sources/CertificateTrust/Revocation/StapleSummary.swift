@@ -1,11 +1,11 @@
 package import FoundationEssentials
 
-/// What an OCSP response says of a certificate, by its serial number; whom it is from is not looked at.
+/// A summary of what an OCSP response says about a certificate, found by its serial number. The signer isn't checked.
 package struct StapleSummary: Sendable, Hashable {
     /// `good`, `revoked`, `unknown`, or `about another certificate`.
     package let status: String
     package let thisUpdate: Date?
-    /// When it ends; nil when it does not say.
+    /// The end of the response's validity. `nil` if the response doesn't state it.
     package let nextUpdate: Date?
 
     package init(_ response: [UInt8], of leaf: X509Certificate) throws(DERError) {

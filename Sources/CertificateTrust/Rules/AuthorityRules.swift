@@ -1,5 +1,6 @@
-/// What ``TrustPolicy/strict`` asks of authorities. Real roots break some of these (no key identifier,
-/// basicConstraints that is not critical), so that none of them is in the default profile.
+/// The checks that ``TrustPolicy/strict`` adds for CA certificates. They aren't part of the default profile because
+/// some roots in use fail them, for example roots without a key identifier or with basicConstraints that isn't
+/// critical.
 extension CertificateRule {
     static let authorityRules: [CertificateRule] = [
         CertificateRule(

@@ -1,4 +1,4 @@
-/// What both profiles ask for.
+/// The checks that both profiles make.
 extension CertificateRule {
     static let baseRules: [CertificateRule] = [
         CertificateRule(
@@ -20,7 +20,8 @@ extension CertificateRule {
         ) { certificate, context in
             let extensions = certificate.extensions
             guard !extensions.isAuthority else { return nil }
-            // Anchors are trusted for what they are; those of version 1 could not say that they are authorities.
+            // Anchors are trusted by configuration. Version 1 certificates have no extension that could mark them as a
+            // CA.
             if context.place == .anchor, certificate.version == 1, extensions.present.isEmpty { return nil }
             return "is no authority, and signed another certificate: reissue it with basicConstraints CA:TRUE"
         },
@@ -52,7 +53,7 @@ extension CertificateRule {
             rule: .publicSuffixWildcard, places: .leaf, source: "Baseline Requirements, section 3.2.2.6", isBase: true
         ) { certificate, context in
             guard let name = context.name else { return nil }
-            // Another entry may name the server itself.
+            // Another entry may match the server without such a wildcard.
             var wildcard: SubjectAlternativeName?
             for entry in certificate.subjectAlternativeNames where name.matches(entry) {
                 guard context.sectionAbove(entry) == .icann else { return nil }
@@ -109,7 +110,8 @@ extension CertificateRule {
             rule: .certificatePolicies, places: .belowAnchor, source: "RFC 5280, section 6.1.3 (e)",
             isBase: true
         ) { certificate, _ in
-            // Nobody issues it, nothing below it can be valid for a policy, and OpenSSL 3.0 leaks over it.
+            // No CA issues such a certificate, no certificate below it can be valid for a policy, and OpenSSL 3.0 leaks
+            // memory when it verifies one.
             let present = certificate.extensions.present
             return present.contains(.policyConstraints) && !present.contains(.certificatePolicies)
                 ? "constrains policies and has none: reissue it with its policies" : nil
@@ -129,17 +131,19 @@ extension CertificateRule {
 }
 
 extension X509Certificate {
-    /// OpenSSL sorts the policies of a certificate again with each that it reads: 10,000 of them take it seconds.
+    /// The limit on policies and mappings. OpenSSL sorts a certificate's policies again after reading each one, so
+    /// 10,000 of them take it seconds.
     private static let maximumPolicies = 100
-    /// It copies the issuer's name for each distribution point that is named relative to it: 39 KB of certificate make
-    /// it take 128 MiB.
+    /// The limit on the bytes that OpenSSL copies for relative distribution points. It copies the issuer's name for
+    /// each one, so a certificate of 39 KB makes it allocate 128 MiB.
     private static let maximumRelativePointBytes = 64 * 1_024
 
-    /// Names of one byte each: with more of them, what is made of them here and by OpenSSL takes over 32 MiB. The largest
-    /// certificates in use have a thousand.
+    /// The limit on alternative names. With more names of one byte each, the values built from them here and by OpenSSL
+    /// take over 32 MiB. The largest certificates in use have a thousand names.
     private static let maximumAlternativeNames = 20_000
 
-    /// What OpenSSL would take too long over, before a signature is looked at; nil when there is nothing.
+    /// The reason why OpenSSL would take too long over the certificate before it verifies a signature. `nil` if there
+    /// is none.
     fileprivate var excessiveWork: String? {
         if extensions.policyCount > Self.maximumPolicies {
             return
@@ -163,7 +167,8 @@ func timeText(_ seconds: Int64) -> String {
 }
 
 extension CertificateRule.Context {
-    /// The section of the public suffix that a wildcard is directly below; nil for any other name.
+    /// Returns the section of the public suffix directly below which a wildcard name is. Returns `nil` for any other
+    /// name.
     func sectionAbove(_ entry: SubjectAlternativeName) -> PublicSuffixes.Section? {
         guard let parent = entry.wildcardParent, let suffix = try? ServerName(String(decoding: parent, as: UTF8.self))
         else { return nil }
@@ -172,7 +177,7 @@ extension CertificateRule.Context {
 }
 
 extension TrustPolicy {
-    /// Nil when any purpose will do.
+    /// The required purpose. `nil` if any purpose is accepted.
     var wantedPurpose: CertificateExtensions.Purposes? {
         switch purpose {
         case .server: .server
@@ -181,7 +186,8 @@ extension TrustPolicy {
         }
     }
 
-    /// RFC 8446, section 4.4.2.2 and 4.4.2.4, and the key exchanges of TLS 1.2 (RFC 5246, section 7.4.2).
+    /// The key usages of which a handshake needs at least one: RFC 8446, sections 4.4.2.2 and 4.4.2.4, and the key
+    /// exchanges of TLS 1.2 (RFC 5246, section 7.4.2).
     fileprivate var handshakeUsages: CertificateExtensions.KeyUsage {
         purpose == .client
             ? [.digitalSignature, .keyAgreement] : [.digitalSignature, .keyEncipherment, .keyAgreement]

@@ -1,45 +1,45 @@
-/// One check of a certificate on its own: what it says must allow its place in a path.
+/// One check of a single certificate: whether its contents allow its position in a path.
 ///
-/// The table is complete: what OpenSSL is not asked to judge, or judges otherwise, stands here. Each entry can be
-/// switched off, and has a test that fails when it is.
+/// The table contains every check that OpenSSL isn't asked to make or makes differently. Each entry can be switched
+/// off, and has a test that fails when it is.
 struct CertificateRule: Sendable {
-    /// Where a certificate stands in a path. A path of one is a leaf.
+    /// The positions of a certificate in a path. The only certificate of a path of one is a leaf.
     struct Place: OptionSet, Sendable {
         let rawValue: UInt8
         static let leaf = Place(rawValue: 1 << 0)
         static let intermediate = Place(rawValue: 1 << 1)
         static let anchor = Place(rawValue: 1 << 2)
         static let issuer: Place = [.intermediate, .anchor]
-        /// All but the anchor, which is trusted by configuration, in whatever form it is.
+        /// Every position except the anchor, which is trusted by configuration whatever its contents.
         static let belowAnchor: Place = [.leaf, .intermediate]
         static let everywhere: Place = [.leaf, .intermediate, .anchor]
     }
 
-    /// A set of rules of the table, a bit each.
+    /// A set of rules from the table, with one bit for each.
     struct Selection: OptionSet, Hashable, Sendable {
         let rawValue: UInt64
     }
 
-    /// What a rule judges by beside the certificate.
+    /// The input of a rule besides the certificate.
     struct Context: Sendable {
         let policy: TrustPolicy
         /// Seconds since 1970.
         let time: Int64
-        /// The name asked for; nil for a chain without one.
+        /// The requested server name. `nil` when a chain is evaluated without one.
         let name: ServerName?
         let place: Place
     }
 
     let rule: TrustRule
     let places: Place
-    /// The document that asks for it.
+    /// The document that requires the check.
     let source: String
     /// Whether ``TrustPolicy/default`` checks it too.
     let isBase: Bool
-    /// What the certificate says that the rule does not allow, and what to do; nil when it is in order.
+    /// A function that returns a description of the violation and its remedy, or `nil` if the certificate passes.
     let violation: @Sendable (X509Certificate, Context) -> String?
 
-    /// Every rule, in the order in which they are checked: first what explains most.
+    /// Every rule, in the order of the checks: the rules that explain a failure best come first.
     static let table: [CertificateRule] = baseRules + authorityRules + leafRules + encodingRules
 
     static let all = Selection(rawValue: (1 << UInt64(table.count)) - 1)
@@ -48,7 +48,7 @@ struct CertificateRule: Sendable {
     private static let ofIntermediates = selection { $0.places.contains(.intermediate) }
     private static let ofAnchors = selection { $0.places.contains(.anchor) }
 
-    /// The entries of the table that check a rule; empty for a rule that is none of the table's.
+    /// Returns the table entries that check `rule`. The result is empty for a rule that isn't in the table.
     static func selection(of rule: TrustRule) -> Selection { selection { $0.rule == rule } }
 
     private static func selection(_ isSelected: (CertificateRule) -> Bool) -> Selection {
@@ -57,7 +57,7 @@ struct CertificateRule: Sendable {
         return Selection(rawValue: bits)
     }
 
-    /// The first rule of the policy that a certificate breaks in its place.
+    /// Returns the first active rule that a certificate violates at its position.
     static func finding(_ certificate: X509Certificate, depth: Int, _ context: Context) -> TrustFinding? {
         let here =
             switch context.place {

@@ -1,4 +1,5 @@
-/// What ``TrustPolicy/strict`` asks of the form of every certificate below the anchor, and of the keys of all.
+/// The checks that ``TrustPolicy/strict`` adds for the encoding of every certificate below the anchor and for the keys
+/// of all certificates.
 extension CertificateRule {
     static let encodingRules: [CertificateRule] = [
         CertificateRule(
@@ -35,8 +36,8 @@ extension CertificateRule {
         CertificateRule(
             rule: .authorityKeyIdentifier, places: .belowAnchor, source: "RFC 5280, section 4.2.1.1", isBase: false
         ) { certificate, context in
-            // A self-signed certificate may leave the identifier out. A self-issued intermediate isn't one: a path in
-            // which it is signed by its own key would have that key twice.
+            // A self-signed certificate may omit the identifier. A self-issued intermediate isn't self-signed:
+            // otherwise the path would contain its key twice.
             guard !certificate.isSelfIssued || context.place == .intermediate else { return nil }
             return certificate.issuerKeyIdentifier == nil
                 ? "has no authorityKeyIdentifier with a keyIdentifier: reissue it with one" : nil

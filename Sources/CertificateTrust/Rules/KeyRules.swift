@@ -1,12 +1,13 @@
-/// Which keys may stand in a path at all. Sizes have an upper end as well: the peer chooses the keys, and a
-/// verification with RSA of 16384 bits takes sixty times as long as one with 2048.
+/// The keys that a path may contain. Sizes have an upper limit as well because the peer chooses the keys: verifying
+/// with a 16384-bit RSA key takes sixty times as long as with a 2048-bit key.
 extension X509Certificate {
-    /// Go's TLS verifies with no larger key (CVE-2023-29409).
+    /// The largest RSA key. Go's TLS verifies with no larger key either (CVE-2023-29409).
     private static let maximumRSABits = 8192
-    /// BoringSSL's limit of 33 bits (`kMaxExponentBits`); OpenSSL lets the exponent of a key up to 3072 bits be as long.
+    /// The largest RSA exponent: 33 bits, as in BoringSSL (`kMaxExponentBits`). For keys of up to 3072 bits, OpenSSL
+    /// accepts an exponent as long as the key.
     private static let maximumRSAExponent: UInt64 = (1 << 33) - 1
 
-    /// Why the key is not accepted at a strength; nil when it is.
+    /// Returns the reason why the key isn't accepted at `strength`, or `nil` if it is.
     func keyWeakness(at strength: TrustPolicy.Strength) -> String? {
         let bits: Int
         switch keyKind {
@@ -46,7 +47,7 @@ extension X509Certificate {
         }
     }
 
-    /// The named curves of TLS (RFC 8422, RFC 7027); all others, and curves given by their parameters, are refused.
+    /// The named curves of TLS (RFC 8422, RFC 7027). All others, and curves given by their parameters, are rejected.
     private static let securityBitsOfCurves = [
         "P-224": 112, "P-256": 128, "P-384": 192, "P-521": 256, "secp256k1": 128, "brainpoolP256r1": 128,
         "brainpoolP384r1": 192, "brainpoolP512r1": 256,
@@ -54,7 +55,6 @@ extension X509Certificate {
 }
 
 extension TrustPolicy.Strength {
-    /// The strength in bits.
     var bits: Int {
         switch self {
         case .bits80: 80

@@ -1,4 +1,4 @@
-/// What ``TrustPolicy/strict`` asks of the certificate of a TLS server or client.
+/// The checks that ``TrustPolicy/strict`` adds for the certificate of a TLS server or client.
 extension CertificateRule {
     static let leafRules: [CertificateRule] = [
         leafRule(.leafAuthority, "Baseline Requirements, section 7.1.2.7.8") { certificate, _ in
@@ -35,7 +35,7 @@ extension CertificateRule {
             }
         },
         leafRule(.commonName, "Baseline Requirements, section 7.1.4.3") { certificate, context in
-            // Of clients it is the name of a person or a device.
+            // The common name of a client certificate is the name of a person or device.
             guard context.policy.purpose == .server else { return nil }
             let commonNames = certificate.subject.commonNames
             guard !commonNames.isEmpty else { return nil }
@@ -47,7 +47,8 @@ extension CertificateRule {
         },
         leafRule(.publicSuffixWildcard, "Baseline Requirements, sections 3.2.2.6 and 7.1.2.7.12") {
             certificate, context in
-            // A certificate may hold a wildcard of its own suffix's registry beside the name that is asked for.
+            // Only entries that match the requested name are checked. The owner of a public suffix may have a wildcard
+            // directly below it in the same certificate.
             guard let name = context.name else { return nil }
             let wildcard = certificate.subjectAlternativeNames.first {
                 name.matches($0) && context.sectionAbove($0) != nil
@@ -66,8 +67,8 @@ extension CertificateRule {
 }
 
 extension SubjectAlternativeName {
-    /// A host name, as a certificate may have it: ASCII labels without underscore, `*` at most as the whole first; an
-    /// address of 4 or 16 bytes. Other kinds are not looked into.
+    /// Whether the entry is a well-formed hostname or address. A hostname has ASCII labels without underscores, and `*`
+    /// only as the whole first label. An address has 4 or 16 bytes. Other kinds aren't examined.
     fileprivate var isWellFormed: Bool {
         switch self {
         case .dns(let bytes):

@@ -1,7 +1,7 @@
 import OpenSSLBridge
 
 extension TrustRule {
-    /// The rule behind an OpenSSL verification code.
+    /// Maps an OpenSSL verification code to its rule.
     init(_ code: VerifyCode) {
         self = Self.families.first { $0.codes.contains(code) }?.rule ?? .other
     }

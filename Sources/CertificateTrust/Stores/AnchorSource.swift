@@ -1,18 +1,18 @@
 import FoundationEssentials
 import OpenSSLBridge
 
-/// Where a trust store finds anchors.
+/// A source of anchors for a trust store.
 protocol AnchorSource: Sendable {
-    /// Anchors with this subject; `derName` is the name as some certificate spells it.
+    /// Returns the anchors with this subject. `derName` returns the name in the encoding of some certificate.
     func anchors(named subject: CanonicalName, derName: () -> [UInt8]) -> [X509Certificate]
 
-    /// Bytes that two sources share only if they hold the same anchors.
+    /// A digest that two sources share only if they have the same anchors.
     var digest: [UInt8] { get }
 }
 
-/// Certificates in memory, indexed by subject and parsed on first use.
+/// The certificates in memory, indexed by subject and parsed on first use.
 ///
-/// A certificate that turns out malformed when it is parsed is no anchor.
+/// A certificate that turns out to be malformed when it is parsed isn't used as an anchor.
 final class AnchorIndex: AnchorSource {
     private let derBySubject: [CanonicalName: [[UInt8]]]
     private let certificates: [[UInt8]]
@@ -72,9 +72,10 @@ final class AnchorIndex: AnchorSource {
 final class AnchorDirectory: AnchorSource {
     private let path: String
     private let names: [String]
-    /// Its files may change while it is open, so that no two of these are taken for the same.
+    /// A random value, because the files may change while the directory is in use. No two directories are considered
+    /// equal.
     let digest = (0..<32).map { _ in UInt8.random(in: 0...0xFF) }
-    /// Whether files are named by the hash of their subject, `8b59b1ad.0`.
+    /// Whether files are named by the hash of their subject, such as `8b59b1ad.0`.
     private let isHashed: Bool
     private let whole = Locked<AnchorIndex?>(nil)
     private let byHash = Locked<[String: [X509Certificate]]>([:])
@@ -106,7 +107,7 @@ final class AnchorDirectory: AnchorSource {
         return byHash.withLock { byHash in
             if let anchors = byHash[prefix] { return anchors }
             let files = names.filter { $0.hasPrefix(prefix) }
-            // Only what is there is kept: peers can make up any number of issuers.
+            // Only hashes with files are cached, because peers can make up any number of issuers.
             guard !files.isEmpty else { return [] }
             let anchors = files.flatMap(read)
             byHash[prefix] = anchors

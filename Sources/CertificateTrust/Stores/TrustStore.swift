@@ -1,21 +1,22 @@
 public import FoundationEssentials
 
-/// The trust anchors: certificates at which a path may end, found by subject. Never changed after it is made.
+/// A set of trust anchors: certificates at which a path may end, found by subject. A store never changes after it is
+/// created.
 ///
-/// Opening one reads its files and notes where each subject stands; an anchor is parsed when a path first needs it.
+/// Opening a store reads its files and indexes them by subject. An anchor is parsed when a path first needs it.
 public final class TrustStore: Sendable {
     private let sources: [any AnchorSource]
     private let cachedDigest = Locked<[UInt8]?>(nil)
 
     private init(sources: [any AnchorSource]) { self.sources = sources }
 
-    /// Certificates as anchors, whatever they are: roots, intermediates, a server's own.
+    /// Uses certificates as anchors, whatever they are: roots, intermediates, or a server's own.
     public convenience init(certificates: [X509Certificate]) {
         self.init(sources: [AnchorIndex(certificates: certificates)])
     }
 
-    /// Every certificate of some PEM or DER files. A file that cannot be read, or a broken block in one, fails the
-    /// whole store: a store that somebody names is meant as it is.
+    /// Reads every certificate of PEM or DER files. Throws if any file can't be read or has a malformed block, because
+    /// a store that the user names must be complete.
     public convenience init(files: [String]) throws(TrustStoreError) {
         guard !files.isEmpty else { throw .empty(tried: []) }
         var sources: [any AnchorSource] = []
@@ -23,9 +24,9 @@ public final class TrustStore: Sendable {
         self.init(sources: sources)
     }
 
-    /// Every certificate of a file's contents, by the same rules; `file` names it in errors.
+    /// Reads every certificate of a file's contents by the same rules. `file` is its name in errors.
     package convenience init(bytes: [UInt8], file: String) throws(TrustStoreError) {
-        // No reader of bytes tells the settings from the certificate in front of them.
+        // The reader of bytes doesn't separate the trust settings from the certificate before them.
         guard !Self.hasTrustSettings(bytes) else {
             throw .file(
                 .malformed(
@@ -58,24 +59,24 @@ public final class TrustStore: Sendable {
         String(decoding: bytes, as: UTF8.self).contains("-----BEGIN TRUSTED CERTIFICATE-----")
     }
 
-    /// The certificates in the files of a directory, not below it.
+    /// Uses the certificates in the files of a directory, without its subdirectories.
     ///
-    /// Where the files are named by subject hash (`openssl rehash`), one is read when its subject is asked for; other
-    /// directories are read whole on first use. Files without a certificate are passed over, and so is a broken one:
-    /// a directory is many hands' work, and one root less only narrows what is trusted.
+    /// If the files are named by subject hash (`openssl rehash`), each is read when its subject is requested. Any other
+    /// directory is read as a whole on first use. Files without a certificate and malformed files are skipped.
+    /// Directories are often maintained by several tools, and a missing root only reduces what is trusted.
     public convenience init(directory: String) throws(TrustStoreError) {
         self.init(sources: [try AnchorDirectory(path: directory)])
     }
 
-    /// The anchors of several stores together.
+    /// Combines the anchors of several stores.
     public convenience init(combining stores: [TrustStore]) {
         self.init(sources: stores.flatMap(\.sources))
     }
 
-    /// The anchors of this machine.
+    /// Returns the operating system's trust store.
     ///
-    /// `SSL_CERT_FILE` (one file) and `SSL_CERT_DIR` (directories, joined by colons) name them where set, and then
-    /// nothing else is read. Otherwise the first bundle of the usual distributions, otherwise the first directory.
+    /// If `SSL_CERT_FILE` (one file) or `SSL_CERT_DIR` (directories separated by colons) is set, only those are read.
+    /// Otherwise the first readable bundle of the usual distributions is used, or else the first directory.
     public static func system(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(TrustStoreError) -> TrustStore {
@@ -95,20 +96,21 @@ public final class TrustStore: Sendable {
         throw .empty(tried: systemBundles + systemDirectories)
     }
 
-    /// Debian and Alpine; Fedora; openSUSE; RHEL; the BSDs' and OpenSSL's own place.
+    /// The bundles of Debian and Alpine, Fedora, openSUSE and RHEL, and the default path of the BSDs and OpenSSL.
     private static let systemBundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
     ]
     private static let systemDirectories = ["/etc/ssl/certs", "/etc/pki/tls/certs"]
 
-    /// Anchors that bear the name of this certificate's issuer.
+    /// Returns the anchors whose subject is the issuer of this certificate.
     package func issuers(of certificate: X509Certificate) -> [X509Certificate] {
         anchors(named: certificate.canonicalIssuer, derName: certificate.issuer.derBytes)
     }
 
-    /// SHA-256 over the anchors, 32 bytes: what an approval notes of the roots it rests on. Files with the same
-    /// certificates have the same digest; a directory, which is read as it is needed, has one of its own.
+    /// The SHA-256 of the anchors, 32 bytes, which an approval records for the roots it relies on. Stores of files with
+    /// the same certificates have the same digest. A directory is read on demand and gets a random digest each time it
+    /// is opened.
     package var digest: [UInt8] {
         cachedDigest.withLock { digest in
             if let digest { return digest }
@@ -119,7 +121,7 @@ public final class TrustStore: Sendable {
         }
     }
 
-    /// Whether this very certificate is an anchor.
+    /// Whether this exact certificate is an anchor.
     public func contains(_ certificate: X509Certificate) -> Bool {
         anchors(named: certificate.canonicalSubject, derName: certificate.subject.derBytes).contains(certificate)
     }
@@ -136,14 +138,14 @@ public final class TrustStore: Sendable {
     }
 }
 
-/// Why there is no trust store.
+/// The reason why a trust store couldn't be created.
 @nonexhaustive
 public enum TrustStoreError: Error, Hashable, Sendable {
-    /// One of the files gave no certificates.
+    /// No certificates could be read from one of the files.
     case file(CertificateFileError)
-    /// A directory cannot be listed.
+    /// The directory can't be listed.
     case unreadableDirectory(String)
-    /// None of these holds a certificate.
+    /// None of the files or directories contains a certificate.
     case empty(tried: [String])
 }
 

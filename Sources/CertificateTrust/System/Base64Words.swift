@@ -1,19 +1,20 @@
-/// Base64 eight characters at a time, with one check of bounds for all of them.
+/// A Base64 decoder for eight characters at a time, with one bounds check for all of them.
 ///
-/// What is unsafe is to read and write eight bytes as one integer. Any eight bytes are an integer, and
+/// The unsafe operations read and write eight bytes as one integer. Any eight bytes are a valid integer, and
 /// `unsafeLoadUnaligned` and `storeBytes` check their bounds.
 enum Base64Words {
-    /// A word is written as eight bytes: six that count, and these behind them.
+    /// The number of extra bytes that writing a word needs. A word is written as eight bytes, of which the first six
+    /// count.
     static let slack = 2
 
-    /// Decodes words of eight characters and passes over line feeds, as long as nothing else comes. `index` moves along
-    /// `characters`, `position` along `output`; returns the number of line feeds.
+    /// Decodes words of eight characters and skips line feeds until something else appears. Advances `index` in
+    /// `characters` and `position` in `output`, and returns the number of line feeds.
     static func decode(
         _ characters: Span<UInt8>, from index: inout Int, into output: inout MutableSpan<UInt8>, at position: inout Int
     ) -> Int {
         let input = unsafe characters.bytes
         var output = unsafe output.mutableBytes
-        // The constant count spares the check of each look-up.
+        // The constant count removes the bounds check of each lookup.
         let table = Base64.pairs
         let pairs = table.span.extracting(0..<0x1_0000)
         let lastIndex = input.byteCount - 8

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Writes all bytes (`write(2)`); 0 or the `errno` that stopped it.
+/// Writes all bytes (`write(2)`). Returns 0, or the `errno` of the write that failed.
 package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
     var start = 0
     while start < bytes.count {
@@ -10,7 +10,7 @@ package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         if count >= 0 {
             start += count
         } else if errno == EAGAIN {
-            // Somebody who shares the terminal or the pipe made it non-blocking.
+            // Another process that shares the terminal or pipe made it non-blocking.
             var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             _ = unsafe poll(&request, 1, -1)
         } else if errno != EINTR {

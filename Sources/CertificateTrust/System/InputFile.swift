@@ -1,29 +1,29 @@
 import Glibc
 import OpenSSLBridge
 
-/// A file to read: a regular file, a pipe, standard input. It never blocks on a pipe that nobody writes to, and leaves
-/// size limits to its reader, who sees the bytes come.
+/// An input: a regular file, a pipe, or standard input. Reading a pipe without a writer fails after about one second.
+/// Size limits are left to the caller, who sees the bytes arrive.
 package struct InputFile: ~Copyable {
-    /// What to call it in messages.
+    /// The name in messages.
     package let name: String
     private let descriptor: Int32
     private let isOwned: Bool
     private let isPipe: Bool
-    /// The mode's last nine bits (`st_mode`); 0 for standard input.
+    /// The last nine bits of the mode (`st_mode`), or 0 for standard input and inherited descriptors.
     let permissions: UInt32
-    /// Whether others than the owner have rights to it; of a file that this process does not own, others than the owner
-    /// and the group.
+    /// Whether other users have rights to the file. For a file that this process's user doesn't own, the group isn't
+    /// counted among the others.
     let isOpenToOthers: Bool
-    /// Seconds since 1970 (`st_mtim`); 0 for standard input.
+    /// The modification time in seconds since 1970 (`st_mtim`), or 0 for standard input and inherited descriptors.
     let modified: Int64
     private var hasSeenWriter = false
 
-    /// Opens a path (`open` with `O_RDONLY | O_NONBLOCK | O_CLOEXEC`). A directory is refused.
+    /// Opens a path (`open` with `O_RDONLY | O_NONBLOCK | O_CLOEXEC`). Throws for a directory.
     package init(path: String) throws(InputFileError) {
         guard !path.utf8.contains(0) else {
             throw InputFileError(path: path, reason: .failed(operation: "open", errno: EINVAL))
         }
-        // What stands where a name had other bytes would open another file.
+        // U+FFFD replaces bytes that aren't UTF-8, so the path would name another file.
         guard !path.unicodeScalars.contains("\u{FFFD}") else {
             throw InputFileError(path: path, reason: .notUTF8)
         }
@@ -51,10 +51,9 @@ package struct InputFile: ~Copyable {
         isOpenToOthers = permissions & (information.st_uid == geteuid() ? 0o077 : 0o007) != 0
     }
 
-    /// Standard input, as it is.
     package static func standardInput() -> InputFile { InputFile(standardInput: 0) }
 
-    /// A descriptor that this program was started with; it stays open.
+    /// Uses a descriptor that the program inherited. It stays open.
     package init(descriptor: Int32) throws(InputFileError) {
         self.init(standardInput: descriptor, name: "descriptor \(descriptor)")
         guard fcntl(descriptor, F_GETFD) != -1 else {
@@ -74,9 +73,9 @@ package struct InputFile: ~Copyable {
 
     deinit { if isOwned { close(descriptor) } }
 
-    /// Fills `buffer` from the start with what comes next and returns how many bytes came, 0 at the end.
+    /// Reads the next bytes to the start of `buffer` and returns their number, or 0 at the end.
     package mutating func read(into buffer: inout [UInt8]) throws(InputFileError) -> Int {
-        // A pipe without a writer reads as ended; a writer that is yet to come gets this long to open it.
+        // A pipe without a writer reads as ended. This is the number of 50 ms waits for a writer to open it.
         var patience = isPipe && !hasSeenWriter ? 20 : 0
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -96,7 +95,7 @@ package struct InputFile: ~Copyable {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                // Somebody holds the other end: wait as long as it takes.
+                // A writer has the pipe open: wait without a limit.
                 hasSeenWriter = true
                 _ = waitForInput(milliseconds: -1)
             default: throw InputFileError(path: name, reason: .failed(operation: "read", errno: errno))
@@ -109,13 +108,14 @@ package struct InputFile: ~Copyable {
         return unsafe poll(&entry, 1, milliseconds) > 0 ? entry.revents : 0
     }
 
-    /// Everything up to the end, or an error when there is more than `limit`.
+    /// Reads the whole file. Throws if it is larger than `limit` bytes.
     package static func contents(ofFile path: String, limit: Int) throws(InputFileError) -> [UInt8] {
         var file = try InputFile(path: path)
         return try file.contents(limit: limit)
     }
 
-    /// Everything that is left, or an error when there is more than `limit`. What is secret leaves no copies behind.
+    /// Reads everything that is left. Throws if it is more than `limit` bytes. If `isSecret` is true, no copies are
+    /// left in memory.
     package mutating func contents(limit: Int, isSecret: Bool = false) throws(InputFileError) -> [UInt8] {
         var contents: [UInt8] = []
         if isSecret { contents.reserveCapacity(limit) }
@@ -132,14 +132,14 @@ package struct InputFile: ~Copyable {
     }
 }
 
-/// Why a file could not be read.
+/// The reason why a file couldn't be read.
 package struct InputFileError: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         case directory
         case notUTF8
         case noWriter
         case tooLarge(limit: Int)
-        /// Whatever keeps the file has its name, and cannot give it.
+        /// The input's source exists but can't provide it.
         case unavailable(String)
         case failed(operation: String, errno: Int32)
     }
@@ -154,12 +154,12 @@ package struct InputFileError: Error, Hashable, Sendable {
 }
 
 extension InputFileError {
-    /// Whether there is nothing of that name.
+    /// Whether the file doesn't exist.
     package var isNoSuchFile: Bool { if case .failed(_, ENOENT) = reason { true } else { false } }
 }
 
 extension InputFileError: CustomStringConvertible {
-    /// The reason without the path, which the caller prints in front.
+    /// The reason without the path, which the caller prints before it.
     package var description: String {
         switch reason {
         case .directory: "is a directory: name the files in it"
@@ -174,7 +174,7 @@ extension InputFileError: CustomStringConvertible {
     }
 }
 
-/// The system's words for an `errno` value (`strerror_r`).
+/// Returns the system's message for an `errno` value (`strerror_r`).
 package func systemErrorText(_ code: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard unsafe strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A value behind a `pthread_mutex_t`, which the thread sanitizer understands. It takes `Mutex` of Synchronization,
-/// which is not instrumented, for a race as soon as two threads meet there.
+/// A value protected by a `pthread_mutex_t`, which the thread sanitizer understands. `Mutex` from Synchronization isn't
+/// instrumented, so the sanitizer reports a race as soon as two threads use one.
 ///
-/// Unchecked: the value is touched in ``withLock(_:)`` only.
+/// The class is `@unchecked Sendable` because only ``withLock(_:)`` accesses the value.
 @safe package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
@@ -19,7 +19,7 @@ import Glibc
         unsafe mutex.deallocate()
     }
 
-    /// Calls `body` with the value, one caller at a time. It must not come back here.
+    /// Calls `body` with the value, one caller at a time. `body` must not call this method again.
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -30,6 +30,6 @@ import Glibc
 }
 
 extension Locked: CustomReflectable {
-    /// Shows nothing: `dump` would read past the lock, and the value may be a secret.
+    /// An empty mirror: `dump` would read without the lock, and the value may be a secret.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

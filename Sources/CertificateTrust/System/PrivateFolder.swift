@@ -1,23 +1,24 @@
 import Glibc
 import OpenSSLBridge
 
-/// A folder of this user alone (mode 0700) whose files (mode 0600) are replaced whole: whoever looks, and whatever ends
-/// the program meanwhile, finds the old file or the new one.
+/// A directory with mode 0700 whose files have mode 0600 and are replaced atomically. A reader finds either the old
+/// file or the new one, even if the program is killed during a change.
 ///
-/// Everything is done below one descriptor, so nobody can put another folder in its place between two steps. What others
-/// can read, what belongs to somebody else, and what is a symbolic link is refused, and neither read nor repaired. So is a
-/// directory below one that another user could rename or replace.
+/// All operations are relative to one descriptor, so nobody can substitute another directory between two steps. A file
+/// or directory is rejected, and neither read nor repaired, if other users have rights to it, it belongs to another
+/// user, or it is a symbolic link. A directory is also rejected if another user could rename or replace it or one of
+/// its parents.
 package final class PrivateFolder: Sendable {
     package let path: String
     private let descriptor: Int32
 
-    /// How long to wait for another process that changes the folder.
+    /// The longest wait for another process that changes the directory.
     package static let patience = Duration.seconds(5)
     private static let lockName = ".lock"
-    /// A name that a kill leaves behind is this one, which the next change removes.
+    /// The name of the temporary file. If the process is killed, the file remains, and the next change removes it.
     private static let temporaryName = ".new"
 
-    /// Opens a directory; `creates` makes it before, with those above it that are missing.
+    /// Opens a directory. If `creates` is true, creates it and its missing parents first.
     package init(path: String, creates: Bool) throws(PrivateFolderError) {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
             throw PrivateFolderError(path: path, reason: .relative)
@@ -35,7 +36,7 @@ package final class PrivateFolder: Sendable {
 
     deinit { close(descriptor) }
 
-    /// What tells one version of a file from the next.
+    /// The identity of one version of a file.
     package struct Version: Hashable, Sendable {
         fileprivate let numbers: [Int64]
 
@@ -43,20 +44,20 @@ package final class PrivateFolder: Sendable {
             numbers = [
                 Int64(truncatingIfNeeded: status.st_dev), Int64(truncatingIfNeeded: status.st_ino),
                 Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_size),
-                // The mode and the owner change with this one.
+                // A change of the mode or owner changes this time too.
                 Int64(status.st_ctim.tv_sec), Int64(status.st_ctim.tv_nsec),
             ]
         }
     }
 
-    /// The version of a file; nil when there is none.
+    /// Returns the version of a file, or `nil` if it doesn't exist.
     package func version(of name: String) -> Version? {
         var status = stat()
         guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
         return Version(status)
     }
 
-    /// The contents of a file; nil when there is none. They are the caller's to wipe, and leave no copy behind.
+    /// Reads a file. Returns `nil` if it doesn't exist. The caller wipes the contents: no other copy is left in memory.
     package func contents(
         of name: String, limit: Int
     ) throws(PrivateFolderError) -> (bytes: [UInt8], version: Version)? {
@@ -72,7 +73,7 @@ package final class PrivateFolder: Sendable {
         var bytes = [UInt8](repeating: 0, count: max(0, Int(status.st_size)))
         var count = 0
         while count < bytes.count {
-            // Not through a slice, which would be a copy that stays in memory.
+            // Reading through a slice would leave a copy in memory.
             let read = unsafe bytes.withUnsafeMutableBytes { all in
                 let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: all[count...])
                 return unsafe Glibc.read(opened, rest.baseAddress, rest.count)
@@ -92,8 +93,8 @@ package final class PrivateFolder: Sendable {
         return (bytes, Version(status))
     }
 
-    /// Puts a file in place of the one of this name, and returns when it is on the disk. To be called within
-    /// ``change(_:)``, which keeps others from the one name that all temporary files have.
+    /// Replaces a file and returns when the new one is on disk. Call it within ``change(_:)``, which keeps other
+    /// processes from using the one name that all temporary files have.
     package func replace(_ name: String, with bytes: [UInt8]) throws(PrivateFolderError) {
         let file = path + "/" + name
         _ = unsafe unlinkat(descriptor, Self.temporaryName, 0)
@@ -102,27 +103,27 @@ package final class PrivateFolder: Sendable {
         guard opened >= 0 else {
             throw PrivateFolderError(path: file, reason: .failed(operation: "write", errno: errno))
         }
-        // A umask may have taken the owner's own rights.
+        // A umask may have removed the owner's own rights.
         var code = fchmod(opened, 0o600) == 0 ? 0 : errno
         if code == 0 { code = writeAll(bytes, to: opened) }
         if code == 0, fsync(opened) != 0 { code = errno }
         if close(opened) != 0, code == 0 { code = errno }
         if code == 0, unsafe renameat(descriptor, Self.temporaryName, descriptor, name) != 0 { code = errno }
         if code != 0 { _ = unsafe unlinkat(descriptor, Self.temporaryName, 0) }
-        // The name is on the disk when the folder is.
+        // The name is on disk once the directory is.
         if code == 0, fsync(descriptor) != 0 { code = errno }
         guard code == 0 else { throw PrivateFolderError(path: file, reason: .failed(operation: "write", errno: code)) }
     }
 
-    /// Removes a file, if there is one.
+    /// Removes a file if it exists.
     package func remove(_ name: String) throws(PrivateFolderError) {
         guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
             throw PrivateFolderError(path: path + "/" + name, reason: .failed(operation: "remove", errno: errno))
         }
     }
 
-    /// Calls `body` while no other process does so in this folder (`flock` of a file in it). Waits for one until the
-    /// deadline, which blocks the thread.
+    /// Calls `body` while no other process does so in this directory (`flock` on a file in it). Blocks the thread until
+    /// the other process has finished or the deadline has passed.
     package func change<Result>(
         until deadline: ContinuousClock.Instant = .now + patience, _ body: () throws(PrivateFolderError) -> Result
     ) throws(PrivateFolderError) -> Result {
@@ -143,9 +144,10 @@ package final class PrivateFolder: Sendable {
         return try body()
     }
 
-    /// The names of the files in it that do not begin with a dot, in no order; at most `limit`.
+    /// Returns up to `limit` names of files in the directory, in no particular order. Names that begin with a dot are
+    /// omitted.
     package func names(limit: Int) throws(PrivateFolderError) -> [String] {
-        // A descriptor of its own, since reading moves it on, and closedir(3) closes it.
+        // A separate descriptor, because reading moves its offset and closedir(3) closes it.
         let opened = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard opened >= 0, let folder = unsafe fdopendir(opened) else {
             throw PrivateFolderError(path: path, reason: .failed(operation: "read", errno: errno))
@@ -161,7 +163,7 @@ package final class PrivateFolder: Sendable {
         return names
     }
 
-    /// Throws unless it is of this kind and of this user alone.
+    /// Throws unless the file is of this kind, belongs to this user, and gives no rights to others.
     private static func check(_ opened: Int32, _ path: String, kind: mode_t) throws(PrivateFolderError) -> stat {
         var status = stat()
         guard unsafe fstat(opened, &status) == 0 else {
@@ -176,22 +178,22 @@ package final class PrivateFolder: Sendable {
     }
 }
 
-/// Why a private folder, or a file in it, is of no use.
+/// The reason why a private directory, or a file in it, can't be used.
 package struct PrivateFolderError: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         case relative
-        /// Not the kind of file that belongs there.
+        /// The file isn't of the expected kind.
         case otherKind
-        /// It belongs to another user.
+        /// The file belongs to another user.
         case foreign
-        /// Others have rights to it.
+        /// Other users have rights to the file.
         case open(isFolder: Bool)
-        /// A directory or link above it belongs to another user than this one and root.
+        /// A directory or link above it belongs to a user other than this one and root.
         case foreignParent
-        /// Others can write to a directory above it.
+        /// Other users can write to a directory above it.
         case openParent
         case tooLarge(limit: Int)
-        /// Another process has it for too long.
+        /// Another process has kept the lock for too long.
         case busy
         case failed(operation: String, errno: Int32)
     }

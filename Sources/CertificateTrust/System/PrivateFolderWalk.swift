@@ -1,34 +1,34 @@
 import Glibc
 
-/// Opens a directory one step after the other from the root, each below the descriptor of the last.
+/// A walk that opens a directory step by step from the root, each step relative to the descriptor of the last.
 ///
-/// Whoever owns a directory, or can write to it, can put another one in the place of what is in it. So each directory on
-/// the way belongs to root or to this user, and others can write to it only where they can't rename what isn't theirs
-/// (the sticky bit, as on `/tmp`). Symbolic links are followed under the same rule, apart from the last step's.
+/// The owner of a directory, and everybody who can write to it, can replace its entries. Each directory on the way must
+/// therefore belong to root or to this user. Other users may write to it only if they can't rename entries of other
+/// owners (the sticky bit, as on `/tmp`). Symbolic links are followed under the same rule, except for the last step's.
 struct PrivateFolderWalk: ~Copyable {
-    /// The directory that the walk has come to.
+    /// The current directory of the walk.
     private var descriptor: Int32
     /// Its path without links, for messages.
     private var place: [String] = []
-    /// Names to be opened, the next one last.
+    /// The names that remain to be opened, the next one last.
     private var steps: [String]
     private var linkCount = 0
 
     private let path: String
 
-    /// As many as Linux follows (path_resolution(7)).
+    /// The limit on symbolic links, the same as in Linux (path_resolution(7)).
     private static let linkLimit = 40
-    /// `O_PATH`, which Swift's Glibc lacks: no more rights are needed than to pass through.
+    /// `O_PATH`, which Swift's Glibc module lacks. It needs only the right to pass through the directory.
     private static let passing: Int32 = 0o10_000_000
 
-    /// Opens the directory at a path that begins with a slash; `creates` makes what is missing, with mode 0700. What the
-    /// directory itself is like is the caller's to check.
+    /// Opens the directory at a path that begins with a slash. If `creates` is true, creates missing directories with
+    /// mode 0700. The caller checks the opened directory itself.
     static func open(_ path: String, creates: Bool) throws(PrivateFolderError) -> Int32 {
         var walk = try PrivateFolderWalk(path)
         while let name = walk.steps.popLast() {
             if let opened = try walk.enter(name, creates: creates) { return opened }
         }
-        // The root itself.
+        // The path is the root itself.
         let opened = unsafe Glibc.open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard opened >= 0 else { throw walk.failed("open") }
         return opened
@@ -50,7 +50,8 @@ struct PrivateFolderWalk: ~Copyable {
 
     private var text: String { "/" + place.joined(separator: "/") }
 
-    /// Moves into the directory of this name, or to where its link leads; at the last step returns the directory.
+    /// Moves into the directory of this name, or to the target of its link. At the last step, returns the opened
+    /// directory.
     private mutating func enter(_ name: String, creates: Bool) throws(PrivateFolderError) -> Int32? {
         if name == ".." { _ = place.popLast() } else { place.append(name) }
         if creates, unsafe mkdirat(descriptor, name, 0o700) != 0, errno != EEXIST, errno != EROFS, errno != EACCES {
@@ -85,7 +86,7 @@ struct PrivateFolderWalk: ~Copyable {
         descriptor = next
     }
 
-    /// Puts what a link says before the steps that are left.
+    /// Inserts the target of a link before the remaining steps.
     private mutating func follow(_ name: String) throws(PrivateFolderError) {
         linkCount += 1
         guard linkCount <= Self.linkLimit else {
@@ -107,8 +108,8 @@ struct PrivateFolderWalk: ~Copyable {
         place = []
     }
 
-    /// Throws unless nobody but root and this user can replace what is in a directory; true for a link, which nobody
-    /// else may have made.
+    /// Throws unless only root and this user can replace the entries of a directory. Returns true for a link, which
+    /// must belong to root or this user.
     @discardableResult
     private func checkParent(_ opened: Int32) throws(PrivateFolderError) -> Bool {
         var status = stat()
@@ -118,7 +119,7 @@ struct PrivateFolderWalk: ~Copyable {
         guard status.st_uid == 0 || status.st_uid == geteuid() else {
             throw PrivateFolderError(path: text, reason: .foreignParent)
         }
-        // A link's mode says nothing.
+        // The mode of a link has no meaning.
         guard kind == S_IFLNK || status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
             throw PrivateFolderError(path: text, reason: .openParent)
         }

@@ -1,26 +1,26 @@
 import Glibc
 
 extension Array where Element == UInt8 {
-    /// A copy of the bytes of a span (`memcpy`).
+    /// Copies the bytes of a span (`memcpy`).
     package init(copying bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     }
 
-    /// Adds a copy of the bytes of a span (`memcpy`).
+    /// Appends a copy of the bytes of a span (`memcpy`).
     package mutating func append(copying bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 
-    /// Adds a text of the program, whose bytes lie in its image and are not looked up.
+    /// Appends a string literal. Its bytes are in the program's image and need no lookup.
     package mutating func append(_ text: StaticString) {
         unsafe append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }
 
-/// What the C library does over bytes many at a time. The pointers live as long as the call, and the counts are the
-/// spans' own.
+/// Operations that the C library performs on many bytes at a time. The pointers are valid for the call, and the counts
+/// are the spans' own.
 extension Span<UInt8> {
-    /// Whether these are the bytes of a text of the program.
+    /// Whether the span has the bytes of a string literal.
     func equals(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         return unsafe withUnsafeBytes { bytes in
@@ -29,7 +29,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether both hold the same bytes (`memcmp`).
+    /// Whether both spans have the same bytes (`memcmp`).
     func elementsEqual(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBytes { left in
@@ -40,7 +40,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Where `byte` stands first at or behind `start`; the end when it does not (`memchr`).
+    /// Returns the index of the first `byte` at or after `start`, or the count if there is none (`memchr`).
     func firstIndex(of byte: UInt8, from start: Int) -> Int {
         let rest = extracting(start..<count)
         return unsafe rest.withUnsafeBytes { bytes in
