@@ -24,7 +24,7 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
 
     init(_ request: URLRequest, _ delegate: Delegate?, _ configuration: URLSessionConfiguration) {
         self.request = request
-        // A copy: later changes do not reach it, and its own do not reach the caller's.
+        // A copy, so that later changes by the caller don't affect it, and its own changes don't affect the caller.
         self.configuration = URLSessionConfiguration(settings: configuration.snapshot)
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
