@@ -76,7 +76,7 @@ package struct JSONCReader {
     }
 }
 
-// MARK: - Places
+// MARK: - Positions
 
 extension JSONCReader {
     private var position: SourcePosition {

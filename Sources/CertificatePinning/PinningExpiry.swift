@@ -34,7 +34,7 @@ public struct PinningExpiry: Sendable, Hashable {
         self.init(at: min(end, Date(timeIntervalSince1970: Self.lastSecond)), then: action)
     }
 
-    /// 9999-12-31T23:59:59Z.
+    /// The latest time of an expiry in seconds since 1970: 9999-12-31T23:59:59Z.
     private static let lastSecond = 253_402_300_799.0
 
     /// Whether the rule has expired at this time.

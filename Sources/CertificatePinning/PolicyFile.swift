@@ -83,13 +83,13 @@ package struct PolicyExport: Sendable, Hashable {
     package let target: String
     /// The path of the file, relative to the same directory as the policy's path.
     package let file: String
-    /// The names of the changes that its owner accepts; `nil` when the policy lists none.
+    /// The names of the changes that its owner accepts, or `nil` if the policy lists none.
     package let allowed: [String]?
     package let location: PolicyLocation
 }
 
 extension PinningPolicy {
-    /// Loads a policy file; see ``PolicyFile``.
+    /// Loads a policy file. See ``PolicyFile``.
     public init(contentsOfFile path: String) throws(PolicyFileError) {
         self = try PolicyFile(contentsOfFile: path).policy
     }

@@ -192,7 +192,7 @@ struct AuthenticationExchange: Sendable {
     }
 }
 
-// MARK: Logins of connections
+// MARK: Connection logins
 
 extension AuthenticationExchange {
     /// Continues with the server's next scheme after a connection login failed.
@@ -243,7 +243,7 @@ extension AuthenticationExchange {
     }
 }
 
-// MARK: What a response says of what was sent
+// MARK: Results of a response
 
 extension AuthenticationExchange {
     private mutating func accepted(_ request: AuthenticationRequest, _ fields: [HTTPField]) -> Step {
@@ -302,7 +302,7 @@ extension AuthenticationExchange {
     }
 }
 
-// MARK: What to try next
+// MARK: Selection of the next credential
 
 extension AuthenticationExchange {
     private mutating func advance() -> Step {

@@ -4,7 +4,7 @@ import HTTPMessages
 /// The party that may request a credential: the server of the URL, or the proxy in use.
 ///
 /// A credential for one party is never sent to another (P6). Each party is heard only in its own fields, so a 407 that
-/// doesn't come from the proxy reveals nothing (HA5).
+/// doesn't come from the proxy releases no credential (HA5).
 enum AuthenticationPlace: Sendable, Hashable {
     /// The server. `protocol` is ``NSURLProtectionSpaceHTTP`` or ``NSURLProtectionSpaceHTTPS``.
     case origin(ServerName, port: UInt16, protocol: String)

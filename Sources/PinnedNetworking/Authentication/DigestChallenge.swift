@@ -26,7 +26,7 @@ struct DigestChallenge: Sendable, Hashable {
     /// means the whole server.
     let domain: [String]?
 
-    /// The maximum size of a nonce in bytes. A nonce is stored for as long as it is used. Servers' own nonces have less
+    /// The maximum size of a nonce in bytes. A nonce is stored for as long as it is used. Servers' own nonces have fewer
     /// than 200 bytes.
     static let nonceLimit = 4_096
     /// The maximum size of a URI of the space in bytes: the longest stored path plus the longest server name.
@@ -48,8 +48,7 @@ struct DigestChallenge: Sendable, Hashable {
             }
             self.quality = quality
         } else {
-            // Before RFC 7616 there was only MD5. A server that supports SHA also sends `qop`, which is required with
-            // it.
+            // Before RFC 7616 there was only MD5. With SHA, `qop` is required.
             guard algorithm.digest == .md5, !algorithm.isSession else { return nil }
             quality = nil
         }

@@ -39,7 +39,7 @@ final class ConnectionPool {
     /// The number of calls of ``drop()``. A connection leased before the last call isn't kept.
     private var generation = 0
 
-    /// The number of known places from which those without a connection, and their TLS sessions, are removed.
+    /// The number of known places at which those without a connection are removed, together with their TLS sessions.
     private static let placeLimit = 256
     /// The maximum number of TLS sessions for one place: one for each connection by default.
     private static let sessionLimit = 6

@@ -6,12 +6,11 @@ enum DelegateMethod: Sendable {
     case sentBody, metrics, end, data, wroteData, resumption, file
 }
 
-/// One call of a delegate's method, made by a session.
+/// A call of a delegate's method by a session.
 ///
-/// It is a task-local value for as long as the call runs, so that a default implementation can see whether it was
-/// called as the very method that the session called, or by another delegate that forwards to it. In the first case the
-/// delegate's type doesn't implement the method, which is a fact about the type and is noted. In the second case
-/// nothing is noted: the answer of the delegate that forwards counts.
+/// The call is a task-local value while it runs. A default implementation can thus determine whether the session called
+/// it, or another delegate that forwards to it. In the first case the delegate's type doesn't implement the method, which
+/// is recorded for the type. In the second case nothing is recorded, because the answer of the forwarding delegate counts.
 struct DelegateCall: Sendable {
     /// The variant of a method: with a completion handler, which includes methods without an answer, or `async`.
     enum Spelling: Sendable, CaseIterable {

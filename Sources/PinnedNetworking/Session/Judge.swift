@@ -86,7 +86,7 @@ struct Judge: Sendable {
         tell(server.outcome, .reused)
     }
 
-    // MARK: Judging
+    // MARK: Evaluation
 
     /// Asks the delegates about a server and evaluates it. Throws a ``ServerTrustRefusal``, or the error that ended the
     /// task in the meantime.

@@ -16,8 +16,8 @@ public struct ProxyConfiguration: Sendable, Hashable {
     public let usesTLS: Bool
     /// Hosts that are reached without the proxy, each including the names below it.
     ///
-    /// An entry is a DNS name or an IP address; `.example.com` and `*.example.com` mean `example.com`. Every request of a
-    /// session with an entry that is neither fails.
+    /// An entry is a DNS name or an IP address. `.example.com` and `*.example.com` mean `example.com`. If a session has
+    /// an entry that is neither, all its requests fail.
     public var excludedDomains: [String] = []
     /// The hosts that are reached through the proxy, each including the names below it. If empty, all hosts are.
     ///

@@ -125,7 +125,7 @@ extension Transfer {
         return try await judge.acceptProxy(pending, as: &server)
     }
 
-    /// Connects to the target through a SOCKS proxy. The login is sent once, since SOCKS has no challenges.
+    /// Connects to the target through a SOCKS proxy. Uses the configured login, and never asks a delegate.
     private func relay(
         through proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions
     ) async throws -> BareConnection {

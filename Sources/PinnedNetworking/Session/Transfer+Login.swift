@@ -94,7 +94,7 @@ extension Transfer {
         if let proof = outcome.bodyProof { bodyProofs.append(proof) }
     }
 
-    // MARK: What is sent
+    // MARK: Credentials to send
 
     /// Returns the origin's credentials for the current request.
     func originCredentials() -> [HTTPField] {

@@ -110,7 +110,7 @@ extension URLSession {
         }
     }
 
-    // MARK: Ends
+    // MARK: Ends of tasks
 
     static let asTaskDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionTaskDelegate)? = {
         $0 as? any URLSessionTaskDelegate

@@ -34,7 +34,7 @@ public class URLSessionTask: @unchecked Sendable {
         var redirectCount = 0
         var begin: Date?
         var priority = URLSessionTask.defaultPriority
-        /// The number of calls of ``suspend()`` since the last ``resume()``, while the task is running.
+        /// 1 while a started task is suspended, otherwise 0.
         var suspendCount = 0
         var waiting: [OnceOnlyAnswer<Void>] = []
         var bytesReceived: Int64 = 0
