@@ -23,7 +23,7 @@ public final class URLSessionConfiguration: Sendable {
 
     // MARK: Trust
 
-    /// The pins for every request. Delegates can only refuse additional servers.
+    /// The pins for every request. No answer of a delegate can weaken them: delegates can only refuse additional servers.
     ///
     /// The chain of a host that the policy doesn't list is verified. The host is refused if the policy requires that.
     public var pinning: PinningPolicy? {
