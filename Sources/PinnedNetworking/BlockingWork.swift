@@ -1,12 +1,12 @@
 import Foundation
 
-/// Runs what may wait for a disk, a lock or another program: never on the event loop, which every transfer shares, nor on
-/// Swift's own threads, of which there are as many as processors.
+/// A runner for work that may wait for a disk, a lock or another program. Such work must not run on the event loop,
+/// which all transfers share, or on Swift's own threads, of which there are only as many as processors.
 enum BlockingWork {
-    /// Runs `body` on a queue, or on a thread of its own, and returns behind it; nil when the task is cancelled first.
-    /// The work is left behind then, and goes on.
+    /// Runs `body` on a queue, or on its own thread, and returns its result. Returns `nil` if the task is cancelled
+    /// first. The work then continues in the background.
     ///
-    /// Work that can be stuck together, such as that on one file, shares a serial queue, and with it one thread.
+    /// Use one serial queue, and therefore one thread, for work that can block together, such as access to one file.
     static func run<Value: Sendable, Failure: Error>(
         on queue: DispatchQueue = DispatchQueue(label: "PinnedNetworking.blocking"),
         _ body: @escaping @Sendable () throws(Failure) -> Value

@@ -1,5 +1,6 @@
-// `localizedDescription` is what programs print. Foundation knows it of `URLError` by itself; the other errors that a
-// program meets say the same there as in their description. They are here because the modules below know no Foundation.
+// Programs print `localizedDescription`. Foundation provides it for `URLError`. For the other errors that a program can
+// receive, it is their description. The conformances are in this module because the lower modules don't import
+// Foundation.
 
 extension PolicyFileError: LocalizedError {
     /// The error's description.

@@ -1,8 +1,8 @@
-/// Why rules were not added to a policy file.
+/// The reason why rules weren't added to a policy file.
 package enum PolicyInsertionError: Error, Sendable {
-    /// The file, or what would become of it, is no policy.
+    /// The file, or the file with the rules added, isn't a valid policy.
     case file(PolicyFileError)
-    /// What would stand there means something else than the old rules and the new ones.
+    /// The result would mean something other than the old and the new rules together.
     case differs(path: String)
 }
 
@@ -17,8 +17,8 @@ extension PolicyInsertionError: CustomStringConvertible {
 }
 
 extension PolicyDraft {
-    /// The bytes of a policy file with the draft's pins and rules in it, in front of those that it has; every other byte
-    /// stays. What comes out was read again, and means the old rules and the new ones.
+    /// Returns the bytes of a policy file with the draft's pins and rules inserted before the existing ones. No other
+    /// byte changes. The result is read again to check that it means the old and the new rules together.
     package func inserted(into bytes: [UInt8], path: String) throws(PolicyInsertionError) -> [UInt8] {
         let isStrict = JSONCReader.Dialect(ofFile: path) == .json
         let result: [UInt8]
@@ -41,7 +41,7 @@ extension PolicyDraft {
         return result
     }
 
-    /// What is to stand behind which opening bracket.
+    /// Returns the texts to insert, each with the position of the opening bracket it follows.
     private func insertions(
         into root: JSONValue, _ isStrict: Bool
     ) -> [(position: SourcePosition, text: String)] {
@@ -60,12 +60,13 @@ extension PolicyDraft {
                 missing.append("\n  \"\(key)\": \(brackets.0)\n\(text)\n  \(brackets.1),")
             }
         }
-        // The root has a version at least, so that a comma may follow.
+        // The root has at least a version, so a comma may follow.
         if !missing.isEmpty { insertions.append((root.position, missing.joined())) }
         return insertions
     }
 
-    /// Where a place of a text is among its bytes, as the reader counts: lines by LF, CR LF or CR, columns in characters.
+    /// Returns the byte offset of a position. Counts like the reader: lines end with LF, CR LF or CR, and columns are
+    /// characters.
     private static func offset(of position: SourcePosition, in bytes: [UInt8]) -> Int? {
         var (index, line, column) = (0, Int32(1), Int32(1))
         while index < bytes.count {

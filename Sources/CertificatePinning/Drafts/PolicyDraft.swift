@@ -1,12 +1,11 @@
 public import CertificateTrust
 
-/// A policy to begin with: the keys of verified paths, with names, and a slot for the backup key that is still to be
-/// made.
+/// A first version of a policy: the named keys of verified paths, and a slot for the backup key that doesn't exist yet.
 public struct PolicyDraft: Sendable {
     private struct NamedPin {
         let name: String
         let pin: Pin
-        /// Whose key it is.
+        /// The comment above the pin, such as the certificate's subject and the kind of key.
         let remark: String
     }
 
@@ -18,21 +17,22 @@ public struct PolicyDraft: Sendable {
         let target: String?
     }
 
-    /// The free key that marks a backup that is still to be made; lint refuses a policy that has one.
+    /// The free key that marks a missing backup. Lint rejects a policy that has one.
     static let slotKey = "x-backup-slot"
 
     private var pins: [NamedPin] = []
     private var rules: [Rule] = []
-    /// Pins of the policy that the draft is for, by name, and where its rules are.
+    /// The named pins of the policy that the draft extends, without backups. `taken` has all its pin names,
+    /// `knownHosts` the hosts of its rules.
     private var known: [String: Pin] = [:]
     private var taken: Set<String> = []
     private var knownHosts: Set<ServerName> = []
 
-    /// A draft without hosts.
+    /// Creates a draft without hosts.
     public init() {}
 
-    /// A draft of what is to be added to a policy: pins that it has under a name keep that name, and no other key gets
-    /// one of its names.
+    /// Creates a draft of additions to a policy. Pins that have a name in the policy keep it, and no other key gets a
+    /// name that is already used.
     package init(extending file: PolicyFile) {
         for pin in file.policy.rules.flatMap(\.pins) where !pin.isBackup {
             if let name = pin.name { known[name] = pin }
@@ -41,11 +41,12 @@ public struct PolicyDraft: Sendable {
         knownHosts = Set(file.policy.rules.map(\.host))
     }
 
-    /// Adds a rule for the host of a verified path, with every key of the path. A host and port counts once. `anchors`
-    /// are files with the roots that it holds under, none for the system's; `target` is where to check it, where host
-    /// and port do not say that.
+    /// Adds a rule for the host of a verified path, with every key of the path. A host and port is added only once.
+    /// `anchors` lists the files with the rule's trust anchors and is empty for the system roots. `target` is the
+    /// address to check, if it differs from host and port.
     ///
-    /// Issuers get the role `ca`: a root that is cross-signed tomorrow is no root any more, but still an issuer.
+    /// Issuers get the role `ca`: a root that is cross-signed later is no longer the root of the path, but still an
+    /// issuer.
     public mutating func add(_ path: VerifiedPath, port: Int, anchors: [String] = [], target: String? = nil) {
         guard !rules.contains(where: { $0.host == path.name && $0.port == port }) else { return }
         let names = path.certificates.enumerated().map { index, certificate in
@@ -54,15 +55,15 @@ public struct PolicyDraft: Sendable {
         rules.append(Rule(host: path.name, port: port, pins: names, anchors: anchors, target: target))
     }
 
-    /// How many rules there are.
+    /// The number of rules.
     package var count: Int { rules.count }
 
-    /// The policy file, JSON with comments; the same paths give the same text.
+    /// The policy file as JSON with comments. The same paths give the same text.
     public var text: String { text(isStrict: false) }
 
-    /// The policy file; strict JSON has no comments, and no comma behind the last of a list.
+    /// Returns the policy file. Strict JSON has neither comments nor a comma after the last element of a list.
     package func text(isStrict: Bool) -> String {
-        // On its own it needs the pins too whose names are known.
+        // A separate file also needs the pins whose names are already in the policy.
         let needed = rules.flatMap(\.pins)
         let others = known.keys.sorted().filter(needed.contains).compactMap { name in
             known[name].map { NamedPin(name: name, pin: $0, remark: "in the policy already") }
@@ -74,7 +75,7 @@ public struct PolicyDraft: Sendable {
         return (["{", "  \"version\": 1,", "  \"pins\": {"] + pins + middle + rules + end).joined(separator: "\n")
     }
 
-    /// The pins that no policy has yet, a line or two for each, commas behind all.
+    /// Returns the pins that the policy doesn't have yet, with one or two lines for each and a comma after every pin.
     func newPinLines(isStrict: Bool) -> [String] { pinLines(pins, isStrict: isStrict) }
 
     private func pinLines(_ pins: [NamedPin], isStrict: Bool) -> [String] {
@@ -86,12 +87,12 @@ public struct PolicyDraft: Sendable {
         }
     }
 
-    /// The rules, commas behind all.
+    /// Returns the rules, with a comma after every rule.
     func ruleLines(isStrict: Bool) -> [String] {
         var lines: [String] = []
         for rule in rules {
             lines += ["    {", "      \"host\": \(literal(rule.host.description)),"]
-            // Without ports a rule reaches all of them, which a second rule for the host would run into.
+            // A rule without ports covers all of them and would overlap with a second rule for the host.
             let isOneOfSeveral =
                 knownHosts.contains(rule.host)
                 || rules.contains { $0.host == rule.host && $0.port != rule.port }
@@ -114,20 +115,20 @@ public struct PolicyDraft: Sendable {
         return lines
     }
 
-    /// Without the last comma, where none may stand.
+    /// Removes the last comma if the dialect doesn't allow it.
     static func closed(_ lines: [String], _ isStrict: Bool) -> [String] {
         guard isStrict, let last = lines.last, last.hasSuffix(",") else { return lines }
         return lines.dropLast() + [String(last.dropLast())]
     }
 
-    /// The name of a certificate's key in this role, which becomes a pin if it is none yet.
+    /// Returns the name of the pin for a certificate's key in this role. Adds the pin if there is none yet.
     private mutating func name(of certificate: X509Certificate, _ role: PinRole, host: ServerName) -> String {
         let pin = Pin(.publicKey(certificate.spkiFingerprint), role: role)
         if let made = pins.first(where: { $0.pin == pin }) { return made.name }
         let same = known.filter { $0.value.object == pin.object && $0.value.role == pin.role }
         if let name = same.keys.min() { return name }
         let plain = role == .leaf ? "\(host)-leaf" : Self.slug(certificate.subject)
-        // What starts with x- is a free key, no pin's name.
+        // A name that starts with x- would be a free key and not the name of a pin.
         let base = PolicyKey.isFree(plain) ? "pin-\(plain)" : plain
         var name = base
         var number = 2
@@ -140,7 +141,7 @@ public struct PolicyDraft: Sendable {
         return name
     }
 
-    /// `isrg-root-x1`: what a name is called in lower-case letters, digits and hyphens.
+    /// Returns a name in lowercase letters, digits and hyphens, such as `isrg-root-x1`.
     private static func slug(_ subject: X509Name) -> String {
         let text = (subject.commonName ?? subject.description).utf8.prefix(60)
         let words = text.split { byte in
@@ -150,7 +151,7 @@ public struct PolicyDraft: Sendable {
         return slug.isEmpty ? "ca" : slug
     }
 
-    /// `port` keeps the files of two rules for one host apart.
+    /// Returns the text of the backup slot. `port` gives two rules for one host different file names.
     private static func slotText(_ host: ServerName, port: Int?) -> String {
         let place = port.map { "\(host)-\($0)" } ?? host.description
         let file = place.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "_")

@@ -1,11 +1,12 @@
 public import CertificateTrust
 
-/// What a pin names: a key, or one certificate.
+/// The object of a pin: a key or one certificate.
 @nonexhaustive
 public enum PinnedObject: Sendable, Hashable {
-    /// The SHA-256 of a SubjectPublicKeyInfo, written `sha256/BASE64`: it outlives renewals that keep the key.
+    /// The SHA-256 of a SubjectPublicKeyInfo, written `sha256/BASE64`. It stays valid when a renewed certificate keeps
+    /// the key.
     case publicKey(SPKIFingerprint)
-    /// The SHA-256 of a whole certificate, written `cert-sha256/BASE64`: it ends with the certificate.
+    /// The SHA-256 of a whole certificate, written `cert-sha256/BASE64`. It is valid for this certificate alone.
     case certificate(CertificateFingerprint)
 }
 
@@ -19,22 +20,22 @@ extension PinnedObject: CustomStringConvertible {
     }
 }
 
-/// One thing that may stand on a server's verified path.
+/// A key or certificate that may appear in a server's verified path.
 public struct Pin: Sendable, Hashable {
     /// The key or certificate.
     public let object: PinnedObject
-    /// Where on the path it counts.
+    /// The positions in the path where the pin counts.
     public let role: PinRole
-    /// Whether it is kept for later: nothing that is served today should match it.
+    /// Whether the pin is a backup for later use. Nothing that a server presents today should match it.
     public let isBackup: Bool
-    /// What messages call it.
+    /// The name that messages use for the pin, if any.
     public let name: String?
-    /// A remark for people.
+    /// A note for readers of the policy.
     public let note: String?
-    /// The file whose key it is, or should be.
+    /// The file that has the pinned key, or should have it.
     package internal(set) var from: String?
 
-    /// Pins a key or certificate.
+    /// Creates a pin for a key or certificate.
     public init(
         _ object: PinnedObject, role: PinRole = .any, isBackup: Bool = false, name: String? = nil,
         note: String? = nil
@@ -46,7 +47,7 @@ public struct Pin: Sendable, Hashable {
         self.note = note
     }
 
-    /// Pins what a text names, `sha256/BASE64` or `cert-sha256/BASE64`: canonical base64 of 32 bytes.
+    /// Parses a pin from `sha256/BASE64` or `cert-sha256/BASE64`, canonical base64 of 32 bytes.
     public init(
         _ text: String, role: PinRole = .any, isBackup: Bool = false, name: String? = nil, note: String? = nil
     ) throws(PinTextError) {

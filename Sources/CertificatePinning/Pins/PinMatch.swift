@@ -1,17 +1,17 @@
 package import CertificateTrust
 
-/// A pin, and where on the path it matches.
+/// A pin and the position in the path where it matches.
 public struct PinMatch: Sendable, Hashable {
     /// The pin.
     public let pin: Pin
-    /// The certificate on the path, 0 is the leaf.
+    /// The index of the matching certificate in the path. 0 is the leaf.
     public let index: Int
-    /// What that certificate is: leaf, intermediate or root.
+    /// The role of that certificate: leaf, intermediate or root.
     public let role: PinRole
 }
 
 extension [Pin] {
-    /// Every pin that stands on the path in a place its role covers, in the order of the path.
+    /// Returns every pin that matches the path at a position its role covers, in the order of the path.
     func matches(on path: VerifiedPath) -> [PinMatch] {
         let count = path.certificates.count
         return path.certificates.enumerated().flatMap { index, certificate in
@@ -21,7 +21,8 @@ extension [Pin] {
         }
     }
 
-    /// What these pins may name in a certificate: its key, and the whole of it where one is of that kind.
+    /// Returns the objects of a certificate that these pins can match: its key, and the certificate itself if one of
+    /// the pins is for a certificate.
     package func objects(of certificate: X509Certificate) -> [PinnedObject] {
         let key = PinnedObject.publicKey(certificate.spkiFingerprint)
         let namesCertificates = contains { if case .certificate = $0.object { true } else { false } }
@@ -30,7 +31,7 @@ extension [Pin] {
 }
 
 extension PinningRule {
-    /// The required roles in which none of these matches stands; nil when the requirement is met.
+    /// Returns the required roles in which none of these matches is located, or `nil` if the requirement is met.
     func unmetRoles(_ matches: [PinMatch], on path: VerifiedPath) -> [PinRole]? {
         let roles: [PinRole] =
             switch requirement {

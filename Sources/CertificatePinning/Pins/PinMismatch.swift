@@ -1,23 +1,24 @@
 public import CertificateTrust
 
-/// A verified path that does not hold what its rule asks for: what is served and what is pinned, side by side.
+/// A verified path that doesn't meet the requirement of its rule, with the served keys and the pins.
 public struct PinMismatch: Sendable {
     /// The rule.
     public let rule: PinningRule
-    /// The path; where several are valid, the best of them.
+    /// The path. If several paths are valid, this is the best one.
     public let path: VerifiedPath
     /// The port of the server.
     public let port: Int
-    /// Pins that match all the same, where the rule requires more than one.
+    /// The pins that do match, if the rule requires more than one match.
     public let matches: [PinMatch]
-    /// The required roles without a match; `any` alone when no pin matches at all.
+    /// The required roles without a match. Only `any` if no pin matches at all.
     public let unmetRoles: [PinRole]
-    /// The rule's expiry where it is past, and the rule only reports.
+    /// The rule's expiry, if the rule has expired and only reports since then.
     public let expiry: PinningExpiry?
 }
 
 extension PinMismatch: CustomStringConvertible {
-    /// The failure in lines: every key of the path, leaf first, and every pin, each as `sha256/…` to paste.
+    /// The failure as text of several lines: every key of the path, leaf first, and every pin. Each has the form
+    /// `sha256/…`, ready to paste.
     public var description: String {
         let served = path.certificates.map { rule.pins.objects(of: $0) }
         var lines = ["pin mismatch for \(path.name) port \(port): \(finding)", "  served, verified:"]
@@ -50,7 +51,7 @@ extension PinMismatch: CustomStringConvertible {
         if let match = matches.first(where: { $0.pin == pin }) {
             remarks += "  matches as \(match.role.rawValue)"
         } else if let index = served.firstIndex(where: { $0.contains(pin.object) }) {
-            // The most puzzling mismatch is a key that is there, but not where its pin counts.
+            // A served key that doesn't count because of its position is the most confusing mismatch.
             remarks += "  served, but as \(PinRole(index: index, of: served.count).rawValue)"
         }
         return remarks

@@ -1,12 +1,13 @@
-/// Where on a verified path a pin counts, by position: the first certificate is the leaf, the last the root, whatever
-/// they say of themselves.
+/// The positions in a verified path where a pin counts. The first certificate is the leaf and the last one the root,
+/// whatever their contents are.
 ///
-/// A path of one certificate is a leaf and nothing else: the key of a self-signed server is no authority's.
+/// The only certificate of a path of one is a leaf and nothing else: the key of a self-signed server certificate isn't
+/// a CA key.
 @nonexhaustive
 public enum PinRole: String, Sendable, Hashable, CaseIterable {
     /// The server's own certificate, index 0.
     case leaf
-    /// Between leaf and root.
+    /// A certificate between leaf and root.
     case intermediate
     /// The trust anchor, the last of two or more.
     case root
@@ -29,12 +30,12 @@ extension PinRole {
         }
     }
 
-    /// What a certificate at this place is: leaf, intermediate or root.
+    /// Creates the role of a certificate at this position: leaf, intermediate or root.
     package init(index: Int, of count: Int) {
         self = index == 0 ? .leaf : index == count - 1 ? .root : .intermediate
     }
 
-    /// Whether some place has both roles.
+    /// Whether some position has both roles.
     package func overlaps(_ other: PinRole) -> Bool {
         (0..<3).contains { covers(index: $0, of: 3) && other.covers(index: $0, of: 3) }
     }

@@ -3,7 +3,7 @@ import CertificateTrust
 extension PinnedObject {
     /// Parses `sha256/BASE64` or `cert-sha256/BASE64`, canonical base64 of 32 bytes.
     ///
-    /// The digests of an empty input and of a line end are refused: they are what a broken command prints.
+    /// Rejects the digests of an empty input and of a line end, because a failed command outputs them.
     public init(_ text: String) throws(PinTextError) {
         if let fingerprint = SPKIFingerprint(text) {
             self = .publicKey(fingerprint)
@@ -22,30 +22,30 @@ extension PinnedObject {
     }
 }
 
-/// Why a text is no pin.
+/// The error for a text that isn't a pin.
 public struct PinTextError: Error, Hashable, Sendable {
-    /// What is wrong with it.
+    /// The reason why the text isn't a pin.
     @nonexhaustive
     public enum Reason: Hashable, Sendable {
-        /// No spelling of a pin that is known here.
+        /// The text isn't a known form of a pin.
         case unknownSpelling
-        /// A digest that is not SHA-256, by the name in front.
+        /// The prefix names a digest other than SHA-256.
         case otherDigest(String)
-        /// Another system's spelling of this pin.
+        /// The text is another system's form of this pin.
         case foreignSpelling(of: String)
-        /// Base64 with `-` and `_`.
+        /// The text is base64 with `-` and `_`.
         case urlSafeBase64
-        /// Not base64, or not its canonical spelling: white space, missing padding, set unused bits.
+        /// The text isn't base64, or isn't canonical: it has white space, missing padding or nonzero unused bits.
         case notCanonicalBase64
-        /// As many bytes where SHA-256 has 32.
+        /// The digest has this many bytes instead of the 32 of SHA-256.
         case length(Int)
-        /// The digest of something that is no key.
+        /// The text is the digest of something that isn't a key.
         case digestOf(String)
     }
 
     /// The text.
     public let text: String
-    /// What is wrong with it.
+    /// The reason why it isn't a pin.
     public let reason: Reason
 
     init(_ text: String, reason: Reason) {
@@ -72,9 +72,9 @@ extension PinTextError: CustomStringConvertible {
 }
 
 extension PinTextError.Reason {
-    /// What is wrong with a text that is not `sha256/` or `cert-sha256/` and a digest.
+    /// Determines the reason why a text isn't `sha256/` or `cert-sha256/` followed by a digest.
     fileprivate init(ofMalformed text: String) {
-        // No spelling of a digest is longer than SHA-512 in hexadecimal.
+        // No form of a digest is longer than SHA-512 in hexadecimal.
         guard text.utf8.count <= 160 else {
             self = .unknownSpelling
             return
@@ -101,7 +101,8 @@ extension PinTextError.Reason {
         }
     }
 
-    /// The digest in bare base64, hexadecimal with or without colons, curl's `sha256//` or HPKP's `pin-sha256="…"`.
+    /// Returns the digest of bare base64, hexadecimal with or without colons, curl's `sha256//` or HPKP's
+    /// `pin-sha256="…"`.
     private static func digest(inForeign text: String) -> [32 of UInt8]? {
         var core = text[...]
         if core.hasPrefix("sha256//") {

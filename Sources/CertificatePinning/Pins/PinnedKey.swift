@@ -1,9 +1,9 @@
 public import CertificateTrust
 
-// Pins of keys that are at hand, in a certificate or alone.
+// Pins made from keys, either in a certificate or on their own.
 
 extension Pin {
-    /// Pins the key of a certificate.
+    /// Creates a pin for the key of a certificate.
     public init(
         keyOf certificate: X509Certificate, role: PinRole = .any, isBackup: Bool = false, name: String? = nil,
         note: String? = nil
@@ -12,7 +12,8 @@ extension Pin {
             .publicKey(certificate.spkiFingerprint), role: role, isBackup: isBackup, name: name, note: note)
     }
 
-    /// Pins the one key in some bytes: a certificate, a certificate request or a public key, DER or PEM.
+    /// Creates a pin for the only key in the bytes: a certificate, a certificate request or a public key, as DER or
+    /// PEM.
     public init(
         keyIn bytes: [UInt8], role: PinRole = .any, isBackup: Bool = false, name: String? = nil, note: String? = nil
     ) throws(PinnedKeyError) {
@@ -20,7 +21,7 @@ extension Pin {
         self.init(object, role: role, isBackup: isBackup, name: name, note: note)
     }
 
-    /// Pins the one key in a text: PEM, or the base64 of DER without anything around it.
+    /// Creates a pin for the only key in a text: PEM, or the base64 of DER with nothing around it.
     public init(
         keyIn text: String, role: PinRole = .any, isBackup: Bool = false, name: String? = nil, note: String? = nil
     ) throws(PinnedKeyError) {
@@ -30,29 +31,29 @@ extension Pin {
     }
 }
 
-/// Why there is no one key to pin in a file, or in some bytes.
+/// The error for a file, or for bytes, that don't contain exactly one key to pin.
 public struct PinnedKeyError: Error, Hashable, Sendable {
-    /// What was found instead.
+    /// The reason why there is no key to pin.
     @nonexhaustive
     public enum Reason: Hashable, Sendable {
-        /// It cannot be read, or holds nothing that has a key; the text says why and what to do.
+        /// The input can't be read, or contains nothing that has a key. The text has the cause and the remedy.
         case unreadable(String)
-        /// No key.
+        /// The input has no key.
         case noKey
-        /// More than one object.
+        /// The input has more than one object.
         case several
-        /// A private key: who has the policy must not have it.
+        /// The input is a private key. People who have the policy must not have the key.
         case privateKey
     }
 
-    /// What was found instead.
+    /// The reason why there is no key to pin.
     public let reason: Reason
 
     init(_ reason: Reason) { self.reason = reason }
 }
 
 extension PinnedKeyError: CustomStringConvertible {
-    /// The reason without the name of the file, which stands in front.
+    /// The reason. The caller puts the file name in front of it.
     public var description: String {
         switch reason {
         case .unreadable(let text): text

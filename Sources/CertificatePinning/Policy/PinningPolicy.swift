@@ -1,26 +1,27 @@
 public import CertificateTrust
 public import FoundationEssentials
 
-/// Which servers must prove which keys.
+/// A set of rules that map hosts to the public keys they must present.
 ///
-/// A policy only narrows: it is asked about paths that are verified already, and can refuse them.
+/// A policy never extends trust. It only decides on paths that are already verified, and can refuse them.
 public struct PinningPolicy: Sendable {
-    /// The rules, in the order they were given.
+    /// The rules in their original order.
     public let rules: [PinningRule]
-    /// What happens to a host that no rule reaches.
+    /// The behavior for a host that no rule covers.
     public let unlisted: UnlistedHosts
-    /// What no verified path may hold, of any host, whatever its rule and mode say.
+    /// The keys and certificates that no verified path may contain. They apply to every host, whatever its rule and
+    /// mode are.
     public let deny: [Pin]
-    /// SHA-256 over everything that decides, 32 bytes: policies with the same digest decide alike.
+    /// The SHA-256 of everything that affects decisions, 32 bytes. Policies with the same digest decide alike.
     public let digest: [UInt8]
     private let table: RuleTable
-    /// What ``deny`` names: it is asked about every certificate of every path that is tried.
+    /// The pins of ``deny`` by object. They are looked up for every certificate of every candidate path.
     private let denied: [PinnedObject: [Pin]]
 
-    /// Makes a policy of rules.
+    /// Creates a policy from rules.
     ///
-    /// Throws the first reason why they cannot hold: no rule, a rule without pins, rules for one host and port, or a
-    /// rule for all names below a public suffix.
+    /// Throws the first reason why the rules are invalid: no rule, a rule without pins, rules for the same host and
+    /// port, or a rule for all names below a public suffix.
     public init(
         rules: [PinningRule], unlisted: UnlistedHosts = .trust, deny: [Pin] = [],
         publicSuffixes: PublicSuffixes = .system
@@ -36,7 +37,7 @@ public struct PinningPolicy: Sendable {
         self.init(checked: rules, table, unlisted, deny: deny)
     }
 
-    /// Takes rules that are known to hold.
+    /// Creates a policy from rules that are known to be valid.
     init(checked rules: [PinningRule], _ table: RuleTable, _ unlisted: UnlistedHosts, deny: [Pin]) {
         self.rules = rules
         self.table = table
@@ -48,35 +49,37 @@ public struct PinningPolicy: Sendable {
 }
 
 extension PinningPolicy {
-    /// The rule for a host and port: that of the exact host, else of the longest parent that includes subdomains.
+    /// Returns the rule for a host and port: the rule of the exact host, otherwise that of the longest parent that
+    /// includes subdomains.
     ///
-    /// A rule that does not reach the host or the port is passed over; nothing is merged.
+    /// Rules that don't cover the host or the port are skipped. Rules are never merged.
     public func rule(for name: ServerName, port: Int) -> PinningRule? {
         table.rule(for: name, port: port, in: rules)
     }
 
-    /// Whether a host may be spoken with in the clear, where there is nothing to look for pins on: no rule that is
-    /// enforced covers it at any port, and hosts without a rule are not refused.
+    /// Whether cleartext connections to a host are allowed, although they have no keys to compare. They are allowed if
+    /// none of the rules that cover the host at any port is enforced. For a host without a rule, ``unlisted`` decides.
     public func permitsCleartext(to name: ServerName) -> Bool {
         let covering = table.rules(covering: name, in: rules)
         return covering.isEmpty ? unlisted == .trust : covering.allSatisfy { $0.mode != .enforce }
     }
 
-    /// Decides on a verified path to `path.name`, as of `time`. Pure.
+    /// Decides on a verified path to `path.name` at `time`. Has no side effects.
     public func decide(_ path: VerifiedPath, port: Int, at time: Date) throws(PinningError) -> PinDecision {
         try decide(path, by: rule(for: path.name, port: port), port: port, at: time)
     }
 
-    /// Verifies what a server presented and judges the pins on it, with the rule's own anchors where it has them.
+    /// Verifies the certificates that a server presented and compares the pins. Uses the rule's own anchors if it has
+    /// any.
     ///
-    /// The pins take part in path building: of several valid paths, one that holds them and nothing that is denied is
-    /// found. A chain that does not verify is refused in every mode.
+    /// The pins take part in path building. If several paths are valid, the result is one that has the required pins
+    /// and nothing denied. A chain that isn't trusted is refused in every mode.
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> AcceptedPath {
         let rule = rule(for: trust.name, port: port)
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
         let trust = rule?.anchors.map { trust.replacingStore($0) } ?? trust
         var decision = PinDecision.unpinned(rule)
-        // A path that is accepted without the pins waits until no path has them.
+        // A path accepted without a match, used only if no path has the pins.
         var unmatched: AcceptedPath?
         do throws(TrustError) {
             let path = try trust.evaluate(
@@ -104,7 +107,8 @@ extension PinningPolicy {
         }
     }
 
-    /// A key that is denied, among certificates that were not verified: nobody can say which places they have.
+    /// Returns a denied key among certificates that weren't verified. Their positions are unknown, so the pins' roles
+    /// are ignored.
     package func deniedPin(among presented: [X509Certificate]) -> Pin? {
         presented.lazy.flatMap { deniedPins(of: $0) }.first
     }
@@ -151,7 +155,7 @@ extension PinningPolicy {
 }
 
 extension ServerTrust {
-    /// The same claim under other anchors.
+    /// Returns the same server trust with other anchors.
     package func replacingStore(_ store: TrustStore) -> ServerTrust {
         ServerTrust(presented: presented, name: name, store: store, policy: policy, revocation: revocation)
     }

@@ -1,14 +1,14 @@
 import CertificateTrust
 
 extension PinningRule {
-    /// Makes a rule of texts: a host, and pins as `sha256/BASE64`, the backups apart.
+    /// Parses a rule from a host and pins such as `sha256/BASE64`. Backup pins are listed separately.
     ///
     ///     let policy = try PinningPolicy(rules: [
     ///         PinningRule("api.example.com", pins: ["sha256/…"], backups: ["sha256/…"]),
     ///         PinningRule("example.com", includesSubdomains: true, pins: ["sha256/…"], mode: .report),
     ///     ])
     ///
-    /// Throws ``PolicyError/invalidHost(_:)`` or ``PolicyError/invalidPin(_:)`` for a text that is neither.
+    /// Throws ``PolicyError/invalidHost(_:)`` or ``PolicyError/invalidPin(_:)`` if a text isn't a host or pin.
     public init(
         _ host: String, includesSubdomains: Bool = false, ports: Set<Int>? = nil, pins: [String],
         backups: [String] = [], role: PinRole = .any, mode: PinningMode = .enforce, expiry: PinningExpiry? = nil,

@@ -1,40 +1,41 @@
 public import CertificateTrust
 public import FoundationEssentials
 
-/// What a host's verified path must hold.
+/// The pins for a host, and the requirement for its verified path.
 public struct PinningRule: Sendable {
-    /// The host, a name or an address.
+    /// The host, a DNS name or an IP address.
     public let host: ServerName
-    /// Whether names below the host are reached too, at any depth.
+    /// Whether the rule also covers names below the host, at any depth.
     public let includesSubdomains: Bool
-    /// Whether the host is a public suffix that the owner of the policy owns. Subdomains of a suffix in the private
-    /// section of the public suffix list (`github.io`) need it; those of a registry's suffix are refused all the same.
+    /// Whether the host is a public suffix that the owner of the policy owns. A rule for the subdomains of a suffix in
+    /// the private section of the public suffix list (`github.io`) requires it. A rule for the subdomains of a
+    /// registry's suffix is always invalid.
     public let ownsPublicSuffix: Bool
-    /// The ports that are reached, 1 to 65535; nil for all.
+    /// The ports that the rule covers, 1 to 65535. `nil` means all ports.
     public let ports: Set<Int>?
-    /// What may stand on the path, at least one.
+    /// The keys and certificates that may appear in the path. At least one.
     public let pins: [Pin]
-    /// How many of the pins must.
+    /// The number of pins that must match.
     public let requirement: PinRequirement
-    /// What a mismatch leads to.
+    /// The behavior on a mismatch.
     public let mode: PinningMode
-    /// When the rule ends, and what happens then; nil for never.
+    /// The time when the rule expires and its behavior from then on. `nil` means never.
     public let expiry: PinningExpiry?
-    /// The roots for this host; nil for those of whoever verifies.
+    /// The trust anchors for this host. `nil` means the evaluator's trust store.
     public let anchors: TrustStore?
-    /// The anchors that the pins hold under. A path that ends at any other is accepted without them, which is how a
-    /// debugging proxy with an authority of its own is let in; nil lets in none.
+    /// The anchors under which the pins apply. A path that ends at any other anchor is accepted without a match, for
+    /// example that of a debugging proxy with its own CA. `nil` means that the pins always apply.
     public let pinsBypassedOutside: TrustStore?
-    /// Where failures are to be reported: `https`, and none of the servers that the rule reaches.
+    /// The URLs that receive failure reports: `https`, and not a host that this rule covers.
     public let reports: [URL]
-    /// A remark for people.
+    /// A note for readers of the policy.
     public let note: String?
-    /// Where it stands in a file; nil when it was made in code.
+    /// The location of the rule in a file, or `nil` if it was created in code.
     public let location: PolicyLocation?
-    /// How `pinctl check` looks at it.
+    /// The settings of `pinctl check` for the rule.
     package internal(set) var check = CheckSettings()
 
-    /// Makes a rule; ``PinningPolicy/init(rules:unlisted:deny:publicSuffixes:)`` says whether it can hold.
+    /// Creates a rule. ``PinningPolicy/init(rules:unlisted:deny:publicSuffixes:)`` checks whether it is valid.
     public init(
         host: ServerName, includesSubdomains: Bool = false, ownsPublicSuffix: Bool = false, ports: Set<Int>? = nil,
         pins: [Pin],
@@ -58,34 +59,34 @@ public struct PinningRule: Sendable {
     }
 }
 
-/// How many pins of a rule a path must hold.
+/// The number of pins of a rule that a path must match.
 @nonexhaustive
 public enum PinRequirement: Sendable, Hashable {
-    /// One, anywhere its role allows.
+    /// One match, at any position that the pin's role allows.
     case any
-    /// One in each of these roles.
+    /// One match in each of these roles.
     case eachOf(Set<PinRole>)
 
-    /// The roles in which a match is required; empty where one anywhere is enough.
+    /// The roles in which a match is required. Empty if one match in any role is enough.
     package var roles: Set<PinRole> { if case .eachOf(let roles) = self { roles } else { [] } }
 }
 
-/// What a mismatch leads to. The chain is verified in every mode.
+/// The behavior on a mismatch. The chain is verified in every mode.
 @nonexhaustive
 public enum PinningMode: String, Sendable, Hashable, CaseIterable {
     /// The server is refused.
     case enforce
-    /// The mismatch is told and forgiven.
+    /// The mismatch is reported and the connection is allowed.
     case report
-    /// Pins are not looked at.
+    /// Pins aren't compared.
     case off
 }
 
-/// What happens to a host that no rule reaches.
+/// The behavior for a host that no rule covers.
 @nonexhaustive
 public enum UnlistedHosts: String, Sendable, Hashable, CaseIterable {
-    /// Its chain is verified, and that is enough.
+    /// The host is accepted if its chain is trusted.
     case trust
-    /// It is refused.
+    /// The host is refused.
     case refuse
 }

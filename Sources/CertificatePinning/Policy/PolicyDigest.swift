@@ -1,10 +1,10 @@
 import CertificateTrust
 import FoundationEssentials
 
-/// The SHA-256 of a policy's canonical text: everything that decides, in an order that does not depend on the file.
-/// Names, notes and places are left out.
+/// Returns the SHA-256 of a policy's canonical text. The text has everything that affects decisions, in an order that
+/// doesn't depend on the file. It has no names, notes or locations.
 func policyDigest(_ rules: [PinningRule], _ unlisted: UnlistedHosts, deny: [Pin]) -> [UInt8] {
-    // Rules of one file share their stores, and a store is the costly part.
+    // Rules of one file share their stores, and hashing a store is the expensive part.
     var stores: [ObjectIdentifier: String] = [:]
     let lines = rules.map { rule in
         let digests = [rule.anchors, rule.pinsBypassedOutside].map { store in
@@ -21,7 +21,7 @@ func policyDigest(_ rules: [PinningRule], _ unlisted: UnlistedHosts, deny: [Pin]
 }
 
 extension PinningRule {
-    /// A line of the canonical text. No field holds a space, so that no two rules share a line.
+    /// Returns a line of the canonical text. No field contains a space, so different rules never have the same line.
     fileprivate func canonicalText(stores: [String]) -> String {
         let ports = ports.map { $0.sorted().map(String.init).joined(separator: ",") } ?? "all"
         let roles =

@@ -1,36 +1,37 @@
 public import CertificateTrust
 public import FoundationEssentials
 
-/// Why rules make no policy.
+/// The reason why rules don't form a valid policy.
 @nonexhaustive
 public enum PolicyError: Error, Hashable, Sendable {
-    /// There is none: a policy that pins nothing is a mistake.
+    /// There are no rules. A policy that pins nothing is a mistake.
     case noRules
     /// A rule without pins.
     case noPins(host: ServerName)
     /// A rule for an empty set of ports.
     case noPorts(host: ServerName)
-    /// A number that is no port.
+    /// A number that isn't a port.
     case invalidPort(Int, host: ServerName)
-    /// A rule that asks for a match in each of no roles.
+    /// A rule that requires a match in each of an empty set of roles.
     case noRequiredRoles(host: ServerName)
-    /// A rule that asks for a match in a role that none of its pins can have.
+    /// A rule that requires a match in a role that none of its pins can have.
     case unmatchableRole(PinRole, host: ServerName)
     /// A rule that includes the subdomains of an address.
     case subdomainsOfAddress(host: ServerName)
     /// A rule that includes the subdomains of a registry's public suffix.
     case subdomainsOfPublicSuffix(host: ServerName)
-    /// A rule that includes the subdomains of a private public suffix and doesn't say that the suffix is the owner's.
+    /// A rule that includes the subdomains of a private public suffix without the statement that the policy's owner
+    /// owns the suffix.
     case subdomainsOfPrivateSuffix(host: ServerName)
-    /// A second rule for a host that reaches a port which the first one reaches, and where that one stands.
+    /// A second rule for a host that covers the same port as an earlier one, with the location of the earlier rule.
     case overlap(host: ServerName, earlier: PolicyLocation?)
-    /// A place for reports that is no `https` URL.
+    /// A report URL that isn't an `https` URL with a host.
     case reportWithoutTLS(URL, host: ServerName)
-    /// A place for reports that the rule itself reaches: a failure there could not be told.
+    /// A report URL that the rule itself covers. A failure of that host couldn't be reported.
     case reportToItself(URL, host: ServerName)
-    /// A text that is no host.
+    /// A text that isn't a host.
     case invalidHost(ServerNameError)
-    /// A text that is no pin.
+    /// A text that isn't a pin.
     case invalidPin(PinTextError)
 }
 
@@ -65,7 +66,7 @@ extension PolicyError: CustomStringConvertible {
 }
 
 extension PinningRule {
-    /// What keeps the rule from holding, apart from other rules.
+    /// Returns the reasons why the rule is invalid, apart from conflicts with other rules.
     func problems(publicSuffixes: PublicSuffixes) -> [PolicyError] {
         var problems: [PolicyError] = []
         if includesSubdomains, host.isIPAddress {
@@ -84,7 +85,7 @@ extension PinningRule {
         }
         if case .eachOf(let roles) = requirement {
             if roles.isEmpty { problems.append(.noRequiredRoles(host: host)) }
-            // In the order the roles are declared, so that the same rule has the same first problem.
+            // Uses the declared order of the roles, so that the same rule always has the same first problem.
             for role in PinRole.allCases
             where roles.contains(role) && !pins.contains(where: { $0.role.overlaps(role) }) {
                 problems.append(.unmatchableRole(role, host: host))
@@ -93,7 +94,7 @@ extension PinningRule {
         return problems + reports.compactMap(problem(reportingTo:))
     }
 
-    /// What is wrong with a place for reports.
+    /// Returns the reason why reports can't be sent to this URL, if any.
     package func problem(reportingTo url: URL) -> PolicyError? {
         guard url.scheme?.lowercased() == "https", let text = url.host(percentEncoded: false),
             let name = try? ServerName(text)

@@ -1,25 +1,26 @@
 import CertificateTrust
 
-/// The policy of a program that gets new ones while it runs.
+/// The current policy of a program that receives new policies while it runs.
 ///
-/// A policy never changes; the store swaps one for another, whole, and tells its observers. A session follows it:
+/// A policy never changes. The store replaces it with another one and notifies its observers. A session can follow the
+/// store:
 ///
 ///     let store = PolicyStore(try PinningPolicy(contentsOfFile: path))
 ///     store.observe { [weak session] policy in session?.pinning = policy }
 ///     …
 ///     store.replace(with: try PinningPolicy(contentsOfFile: path))
 ///
-/// A file that is no policy throws before anything is replaced. Requests on their way are finished under the policy
-/// they were sent under; no connection that was accepted under another one is used again.
+/// An invalid file throws an error before anything is replaced. Requests in progress finish under the policy they were
+/// sent under. A connection that was accepted under another policy isn't reused.
 public final class PolicyStore: Sendable {
-    /// Hears of policies until it is cancelled or the store is gone.
+    /// A registered observer. It is notified until it is cancelled or the store is deallocated.
     public final class Observation: Sendable {
         fileprivate let body: @Sendable (PinningPolicy) -> Void
         private let isActive = Locked(true)
 
         fileprivate init(_ body: @escaping @Sendable (PinningPolicy) -> Void) { self.body = body }
 
-        /// Ends it. A call on its way is not waited for.
+        /// Cancels the observation. Doesn't wait for a call in progress.
         public func cancel() { isActive.withLock { $0 = false } }
 
         fileprivate var isCancelled: Bool { isActive.withLock { !$0 } }
@@ -32,21 +33,21 @@ public final class PolicyStore: Sendable {
     private struct State {
         var policy: PinningPolicy
         var observations: [Observation] = []
-        /// What is still to be told, in order.
+        /// The pending notifications, in order.
         var calls: [(Observation, PinningPolicy)] = []
         var isTelling = false
     }
 
     private let state: Locked<State>
 
-    /// Begins with a policy.
+    /// Creates a store with this policy.
     public init(_ policy: PinningPolicy) { state = Locked(State(policy: policy)) }
 
-    /// The policy that holds now.
+    /// The current policy.
     public var policy: PinningPolicy { state.withLock { $0.policy } }
 
-    /// Puts another policy in place of the one that holds; one that decides alike (``PinningPolicy/digest``) is taken
-    /// without a word.
+    /// Replaces the current policy. Observers aren't notified if the new policy decides alike
+    /// (``PinningPolicy/digest``).
     public func replace(with policy: PinningPolicy) {
         state.withLock { state in
             let isNew = state.policy.digest != policy.digest
@@ -58,10 +59,10 @@ public final class PolicyStore: Sendable {
         tell()
     }
 
-    /// Calls `body` with the policy that holds now, and with each that comes after it.
+    /// Calls `body` with the current policy and with each later one.
     ///
-    /// Calls come one at a time in the order of the policies, on the thread that replaces one or, while that is busy
-    /// with an earlier call, on the thread that is in it. `body` may use the store.
+    /// The calls are made one at a time, in the order of the policies. They run on the thread that replaces the policy
+    /// or, while an earlier call is running, on the thread of that call. `body` may use the store.
     @discardableResult
     public func observe(_ body: @escaping @Sendable (PinningPolicy) -> Void) -> Observation {
         let observation = Observation(body)
@@ -73,8 +74,8 @@ public final class PolicyStore: Sendable {
         return observation
     }
 
-    /// No lock is held during a call, and no two are at the same time: who comes meanwhile leaves its calls to whoever
-    /// is telling.
+    /// Delivers the pending notifications. No lock is held during a call, and no two calls run at the same time. If
+    /// another thread is already delivering, that thread also delivers the new ones.
     private func tell() {
         var isFirst = true
         while true {

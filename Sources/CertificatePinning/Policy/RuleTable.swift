@@ -1,11 +1,12 @@
 import CertificateTrust
 
-/// Finds the rule of a host: a dictionary from host to its rules, asked once for the name and once for each parent.
+/// A table that finds the rule of a host: a dictionary from hosts to their rules, with one lookup for the name and one
+/// for each parent.
 struct RuleTable: Sendable {
-    /// Indices of a host's rules, by the host's canonical text. A name and an address never have the same text.
+    /// The indices of a host's rules, by the host's canonical text. A DNS name and an address never have the same text.
     private var indices: [String: [Int]] = [:]
-    /// Whether some host of so many bytes includes its subdomains, at most 253 (RFC 1035, section 2.3.4): a name of 127
-    /// labels has few parents to look up.
+    /// Whether some host of this length in bytes includes its subdomains, at most 253 (RFC 1035, section 2.3.4). It
+    /// limits the lookups for a name with 127 labels.
     private var isParentLength = [Bool](repeating: false, count: 256)
 
     init(_ rules: [PinningRule]) {
@@ -18,8 +19,8 @@ struct RuleTable: Sendable {
         }
     }
 
-    /// The exact host's rule, else that of the longest parent that includes subdomains; one that does not reach the
-    /// host or the port is passed over.
+    /// Returns the rule of the exact host, otherwise that of the longest parent that includes subdomains. Rules that
+    /// don't cover the host or the port are skipped.
     func rule(for name: ServerName, port: Int, in rules: [PinningRule]) -> PinningRule? {
         let text = name.description
         if let exact = rule(of: text, port, in: rules, where: { _ in true }) { return exact }
@@ -29,7 +30,7 @@ struct RuleTable: Sendable {
         return nil
     }
 
-    /// The parents of a name, longest first, that are as long as some host whose rule includes its subdomains.
+    /// Returns the parents of a name, longest first, that are as long as some host whose rule includes its subdomains.
     private func parents(of name: ServerName) -> [String] {
         guard case .dns(let text) = name.kind else { return [] }
         let bytes = Array(text.utf8)
@@ -47,14 +48,14 @@ struct RuleTable: Sendable {
         return rules[index]
     }
 
-    /// Every rule that covers a host at some port: its own, and those of its parents that include subdomains.
+    /// Returns every rule that covers a host at some port: its own, and those of its parents that include subdomains.
     func rules(covering name: ServerName, in rules: [PinningRule]) -> [PinningRule] {
         let text = name.description
         let above = parents(of: name).flatMap { (indices[$0] ?? []).map { rules[$0] }.filter(\.includesSubdomains) }
         return (indices[text] ?? []).map { rules[$0] } + above
     }
 
-    /// Rules for one host that reach the same port: each with the first before it that does.
+    /// Returns the rules for one host that cover the same port, each with the first earlier one that does.
     func overlaps(in rules: [PinningRule]) -> [(earlier: Int, later: Int)] {
         var overlaps: [(earlier: Int, later: Int)] = []
         for indices in indices.values where indices.count > 1 {

@@ -1,27 +1,27 @@
-/// How `pinctl check` looks at the servers of a rule.
+/// The settings of `pinctl check` for the servers of a rule.
 package struct CheckSettings: Sendable, Hashable {
-    /// The keys that a server with several is asked for.
+    /// The key type to request from a server that has certificates of several types.
     package enum Keys: String, Sendable, Hashable, CaseIterable {
-        /// Whichever it shows.
+        /// The type that the server selects.
         case auto
         case both
         case rsa
         case ecdsa
     }
 
-    /// Names of protocols that begin in the clear and turn to TLS.
+    /// The names of the protocols that start in cleartext and upgrade to TLS.
     package static let startTLSProtocols = [
         "smtp", "lmtp", "imap", "pop3", "sieve", "nntp", "ftp", "ldap", "xmpp", "xmpp-server", "postgres", "mysql",
     ]
 
-    /// Where to connect, as on the command line; empty for the rule's host.
+    /// The addresses to connect to, as on the command line. If empty, the rule's host is used.
     package var targets: [String] = []
     package var keys = Keys.auto
-    /// Whether every address of a host is asked.
+    /// Whether to check every address of a host.
     package var allAddresses = false
-    /// The protocol that the server begins with; nil for TLS from the first byte.
+    /// The protocol that the server starts with. `nil` means TLS from the first byte.
     package var startTLS: String?
 
-    /// One handshake at the first address that answers.
+    /// Creates the default settings: one handshake with the first address that answers.
     package init() {}
 }

@@ -1,4 +1,4 @@
-/// A JSON value (RFC 8259) to be written; members keep the order they are given in.
+/// A JSON value (RFC 8259) to be written. Members keep their order.
 package enum JSON: Sendable {
     case string(String)
     case integer(Int)
@@ -7,16 +7,17 @@ package enum JSON: Sendable {
     case array([JSON])
     case object([(String, JSON)])
 
-    /// The text on one line. Everything outside printable ASCII is escaped, so that the text is valid in every
-    /// encoding and nothing in it acts on a terminal.
+    /// The text on one line. Everything outside printable ASCII is escaped, so the text is valid in every encoding and
+    /// can't contain terminal control characters.
     package var text: String {
         var output = ""
         write(to: &output)
         return output
     }
 
-    /// The text over several lines: what is longer than a line, and what holds that, is opened up. `commas` puts one
-    /// behind the last of a list too, as people write JSON with comments.
+    /// Returns the text on several lines. The outermost value, and every value that doesn't fit on a line, is split
+    /// into one line per element. If `commas` is true, the last element of a split list also gets a comma, as is common
+    /// in JSON with comments.
     package func lines(width: Int = 100, commas: Bool = false) -> String {
         lines(indent: 0, width, commas)
     }
@@ -71,7 +72,7 @@ package enum JSON: Sendable {
         }
     }
 
-    /// RFC 8259, section 7.
+    /// Appends a quoted and escaped string (RFC 8259, section 7).
     private static func quote(_ text: String, to output: inout String) {
         output += "\""
         for unit in text.utf16 {

@@ -1,37 +1,37 @@
-/// Something wrong at one place of a JSON text.
+/// An error at one position of a JSON text.
 package struct JSONCProblem: Error, Hashable, Sendable {
     package let position: SourcePosition
     package let message: String
 }
 
-/// Reads JSON (RFC 8259), strictly, with comments and trailing commas where the dialect has them.
+/// A strict reader for JSON (RFC 8259). Comments and trailing commas are allowed only if the dialect has them.
 ///
-/// It exists because a policy must not mean different things to different readers: duplicate keys are errors, bytes
-/// that are not UTF-8 are errors, and every value keeps its place. Time is linear in the text; no input traps.
+/// A policy must not mean different things to different readers. Duplicate keys and bytes that aren't UTF-8 are
+/// therefore errors, and every value keeps its position. The time is linear in the length of the text. No input traps.
 package struct JSONCReader {
     package enum Dialect: Sendable {
-        /// RFC 8259 and nothing else.
+        /// RFC 8259 without extensions.
         case json
-        /// With `//` and `/* */` comments and a comma behind the last element.
+        /// JSON with `//` and `/* */` comments, and with an optional comma after the last element.
         case jsonc
 
-        /// Strict where the file's name ends in `.json`.
+        /// Selects the strict dialect if the file name ends in `.json`.
         package init(ofFile path: String) { self = path.lowercased().hasSuffix(".json") ? .json : .jsonc }
     }
 
-    /// What a text holds.
+    /// The result of reading a text.
     package struct Document: Sendable {
-        /// The value; nil when the syntax is broken.
+        /// The value, or `nil` if the syntax is invalid.
         package let root: JSONValue?
-        /// Every duplicate key, and the syntax error that ended the reading, if one did.
+        /// Every duplicate key, and the syntax error that stopped the reader, if any.
         package let problems: [JSONCProblem]
     }
 
-    /// Bytes a text may have: 8 MiB.
+    /// The maximum size of a text in bytes: 8 MiB.
     package static let maximumSize = 8 << 20
-    /// Objects and arrays inside one another.
+    /// The maximum nesting depth of objects and arrays.
     package static let maximumDepth = 32
-    /// Duplicate keys that are told one by one.
+    /// The maximum number of duplicate keys that are reported one by one.
     package static let maximumDuplicates = 1000
 
     private let bytes: [UInt8]
@@ -40,7 +40,7 @@ package struct JSONCReader {
     private var depth = 0
     private var line: Int32 = 1
     private var lineStart = 0
-    /// Bytes of this line that continue a character, which columns do not count.
+    /// The number of UTF-8 continuation bytes on this line. Columns don't count them.
     private var continuations = 0
     private var duplicates: [JSONCProblem] = []
 
@@ -76,7 +76,7 @@ package struct JSONCReader {
     }
 }
 
-// MARK: - Places
+// MARK: - Positions
 
 extension JSONCReader {
     private var position: SourcePosition {
@@ -91,7 +91,7 @@ extension JSONCReader {
 
     private var nextByte: UInt8? { index + 1 < bytes.count ? bytes[index + 1] : nil }
 
-    /// What a message calls the thing at this place: a word, or one character.
+    /// Returns the name that messages use for the token at this position: a word or one character.
     private func found() -> String {
         guard let byte else { return "the end of the text" }
         if byte == UInt8(ascii: "\"") { return "a string" }
@@ -112,7 +112,7 @@ extension JSONCReader {
         }
     }
 
-    /// Steps over a line end: LF, CR LF, or CR alone.
+    /// Skips a line end: LF, CR LF, or CR alone.
     private mutating func stepLine() {
         index += bytes[index] == UInt8(ascii: "\r") && nextByte == UInt8(ascii: "\n") ? 2 : 1
         line += 1
@@ -120,14 +120,14 @@ extension JSONCReader {
         continuations = 0
     }
 
-    /// Steps over one character that is no line end, and holds it to UTF-8 (RFC 3629, section 4).
+    /// Skips one character that isn't a line end, and checks that it is valid UTF-8 (RFC 3629, section 4).
     private mutating func stepCharacter() throws(JSONCProblem) {
         let first = bytes[index]
         guard first >= 0x80 else {
             index += 1
             return
         }
-        // The second byte's range is what keeps out overlong forms, surrogates and values over U+10FFFF.
+        // The range of the second byte excludes overlong forms, surrogates and values above U+10FFFF.
         let (length, second): (Int, ClosedRange<UInt8>) =
             switch first {
             case 0xC2...0xDF: (2, 0x80...0xBF)
@@ -242,7 +242,7 @@ extension JSONCReader {
         return elements
     }
 
-    /// Reads from behind an opening bracket to behind the closing one, with `item` for each element.
+    /// Reads a list from its opening bracket through its closing one. Calls `item` for each element.
     private mutating func list(
         until end: UInt8, _ endText: String, _ item: (inout JSONCReader) throws(JSONCProblem) -> Void
     ) throws(JSONCProblem) {
@@ -336,7 +336,7 @@ extension JSONCReader {
         throw problem("this string does not end: close it with a double quote", at: start)
     }
 
-    /// Steps over one escape (RFC 8259, section 7), two of them for a surrogate pair.
+    /// Reads one escape (RFC 8259, section 7), or two if they form a surrogate pair.
     private mutating func escape() throws(JSONCProblem) -> Unicode.Scalar {
         let start = position
         guard let letter = nextByte else { throw problem("this escape does not end") }
@@ -364,7 +364,7 @@ extension JSONCReader {
         return scalar
     }
 
-    /// Steps over `\uXXXX`.
+    /// Reads `\uXXXX`.
     private mutating func codeUnit() throws(JSONCProblem) -> UInt32 {
         guard nextByte == UInt8(ascii: "u") else {
             throw problem("JSON has no such escape: write a backslash as \\\\")

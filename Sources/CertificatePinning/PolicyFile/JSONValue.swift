@@ -1,4 +1,4 @@
-/// Where something starts in a text: line and column count from 1, the column in characters (Unicode scalars).
+/// A start position in a text. Lines and columns count from 1, columns in characters (Unicode scalars).
 package struct SourcePosition: Sendable, Hashable {
     package var line: Int32
     package var column: Int32
@@ -15,14 +15,14 @@ extension SourcePosition: Comparable {
     }
 }
 
-/// A JSON value that knows where it stands.
+/// A JSON value with its position in the text.
 package struct JSONValue: Sendable {
     package enum Kind: Sendable {
-        /// Members in the order they stand, duplicates included.
+        /// The members in the order of the text, including duplicates.
         case object([Member])
         case array([JSONValue])
         case string(String)
-        /// The number as written (RFC 8259, section 6): nothing is rounded.
+        /// The number as written (RFC 8259, section 6), without rounding.
         case number(String)
         case bool(Bool)
         case null
@@ -55,17 +55,17 @@ extension JSONValue {
         if case .bool(let bool) = kind { bool } else { nil }
     }
 
-    /// A number that is written as a whole one and fits.
+    /// The number, if it is written as an integer and fits into `Int`.
     package var integer: Int? {
         if case .number(let text) = kind { Int(text) } else { nil }
     }
 
-    /// The member of this key; the first, should there be two.
+    /// Returns the member with this key. If there are duplicates, returns the first one.
     package subscript(key: String) -> JSONValue? {
         members?.first { $0.key == key }?.value
     }
 
-    /// What a message calls this kind of value.
+    /// The name that messages use for this kind of value.
     package var kindName: String {
         switch kind {
         case .object: "an object"

@@ -1,26 +1,26 @@
 public import CertificateTrust
 
-/// A policy as it stands in a file: the policy, and what only the file has.
+/// A policy file: the policy, and settings that only the file has.
 public struct PolicyFile: Sendable {
-    /// What the file says.
+    /// The policy.
     public let policy: PinningPolicy
-    /// The file, as it was named.
+    /// The path of the file, as given by the caller.
     public let path: String
-    /// Files in other systems' dialects that are made of this one.
+    /// Files in other systems' dialects that are generated from this one.
     package let exports: [PolicyExport]
-    /// What shipped before: `git:TAGGLOB:PATH`, or files.
+    /// Earlier releases of the policy: `git:TAGGLOB:PATH`, or files.
     package let releases: [String]
-    /// The file's values with their places, free keys included.
+    /// The file's values with their positions, including free keys.
     package let root: JSONValue
-    /// The pins that have names in this file, those of included files not among them.
+    /// The named pins of this file, without those of included files.
     let names: [String: Pin]
-    /// Comments that allow what lint finds.
+    /// Comments that allow lint findings.
     let allowances: [LintAllowance]
 
-    /// Reads a file whole: JSON with comments and trailing commas, or strict JSON when the name ends in `.json`.
+    /// Reads a whole file: JSON with comments and trailing commas, or strict JSON if the name ends in `.json`.
     ///
-    /// The keys are those of version 1. Files that it names are read too, relative to its own folder. Every problem of
-    /// the file is told in one ``PolicyFileError``.
+    /// The keys are those of version 1. Files that the policy names are also read, relative to its directory. The
+    /// ``PolicyFileError`` has every problem of the file.
     public init(contentsOfFile path: String, publicSuffixes: PublicSuffixes = .system) throws(PolicyFileError) {
         let bytes: [UInt8]
         do throws(InputFileError) {
@@ -33,15 +33,15 @@ public struct PolicyFile: Sendable {
         try self.init(bytes: bytes, path: path, publicSuffixes: publicSuffixes)
     }
 
-    /// Reads the contents of a file that is named `path`.
+    /// Reads the contents of a file with this path.
     public init(
         bytes: [UInt8], path: String, publicSuffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) {
         try self.init(bytes: bytes, path: path, in: .current, publicSuffixes: publicSuffixes)
     }
 
-    /// The same with the files that it names read from `folder`. A file that gives names to pins for others to include,
-    /// and has no rules, is a policy only where `allowsNamesAlone` says so.
+    /// Reads the contents of a file, and the files that it names from `folder`. A file without rules that only names
+    /// pins for other files counts as a policy only if `allowsNamesAlone` is true.
     package init(
         bytes: [UInt8], path: String, in folder: PolicyFolder, publicSuffixes: PublicSuffixes = .system,
         allowsNamesAlone: Bool = false
@@ -49,7 +49,7 @@ public struct PolicyFile: Sendable {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
         var problems = PolicyProblems(path: path)
         for problem in document.problems {
-            // What does not end the reading is a key that stands twice.
+            // If the reader didn't stop, the problem is a duplicate key.
             problems.add(problem.message, at: problem.position, rule: document.root == nil ? nil : .duplicate)
         }
         guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
@@ -77,19 +77,19 @@ public struct PolicyFile: Sendable {
     }
 }
 
-/// A file in another system's dialect that a policy is held against.
+/// A file in another system's dialect that is compared with a policy.
 package struct PolicyExport: Sendable, Hashable {
-    /// The dialect, by its name.
+    /// The name of the dialect.
     package let target: String
-    /// Its path, from where the policy's path starts.
+    /// The path of the file, relative to the same directory as the policy's path.
     package let file: String
-    /// The names of the changes that its owner accepts; `nil` when the policy lists none.
+    /// The names of the changes that its owner accepts, or `nil` if the policy lists none.
     package let allowed: [String]?
     package let location: PolicyLocation
 }
 
 extension PinningPolicy {
-    /// Loads a policy file; see ``PolicyFile``.
+    /// Loads a policy file. See ``PolicyFile``.
     public init(contentsOfFile path: String) throws(PolicyFileError) {
         self = try PolicyFile(contentsOfFile: path).policy
     }

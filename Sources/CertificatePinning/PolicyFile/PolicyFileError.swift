@@ -1,12 +1,12 @@
 import CertificateTrust
 
-/// One thing wrong with a policy file.
+/// A problem in a policy file.
 public struct PolicyProblem: Sendable, Hashable {
-    /// Where; line and column are 0 when the whole file is meant.
+    /// The location. Line and column are 0 if the problem concerns the whole file.
     public let location: PolicyLocation
-    /// What, and what to do.
+    /// The problem and the remedy.
     public let message: String
-    /// What lint calls it; nil for what is only wrong here.
+    /// The lint rule for the problem, or `nil` if lint has no rule for it.
     public let rule: LintRule?
 
     package init(location: PolicyLocation, message: String, rule: LintRule? = nil) {
@@ -21,28 +21,29 @@ extension PolicyProblem: CustomStringConvertible {
     public var description: String { "\(location): error: \(visibleText(message))" }
 }
 
-/// Why a file is no policy: everything that is wrong with it.
+/// The error for a file that isn't a valid policy, with all its problems.
 public struct PolicyFileError: Error, Sendable, Hashable {
-    /// At least one, in the order of the file.
+    /// The problems in the order of the file. At least one.
     public let problems: [PolicyProblem]
 
     package init(problems: [PolicyProblem]) { self.problems = problems }
 }
 
 extension PolicyFileError: CustomStringConvertible {
-    /// A line for each problem.
+    /// One line per problem.
     public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// Collects what is wrong with one file.
+/// A collection of the problems of one file.
 package struct PolicyProblems {
-    /// Problems that are told one by one: a file that breaks a rule at every byte stays bounded in memory.
+    /// The maximum number of problems that are reported one by one, so that a file with an error at every byte uses
+    /// limited memory.
     package static let limit = 1000
 
     private let path: String
     private var problems: [PolicyProblem] = []
     private var omitted = 0
-    /// Those of included files, file by file.
+    /// The problems of included files, file by file.
     private var included: [PolicyProblem] = []
 
     package init(path: String) { self.path = path }
@@ -64,7 +65,7 @@ package struct PolicyProblems {
 
     package var isEmpty: Bool { problems.isEmpty && included.isEmpty }
 
-    /// In the order of the file; how many were left out stands last, then what is wrong with included files.
+    /// The problems in the order of the file, then the number of omitted problems, then the problems of included files.
     package var sorted: [PolicyProblem] {
         var sorted = problems.sorted { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
         if omitted > 0 {

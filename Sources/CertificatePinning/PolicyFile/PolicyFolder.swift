@@ -1,24 +1,24 @@
 package import CertificateTrust
 import FoundationEssentials
 
-/// Where the files that a policy names are read from: the file system, or a state of it that somebody kept.
+/// The source of the files that a policy names: the file system, or a stored snapshot of it.
 package struct PolicyFolder {
-    /// Why a file of it cannot be had.
+    /// The reason why a file can't be read.
     package typealias Failure = InputFileError
 
-    /// A file by its path, of at most so many bytes.
+    /// Returns the contents of the file at a path, up to a maximum size in bytes.
     let contents: (_ path: String, _ limit: Int) throws(Failure) -> [UInt8]
-    /// Whether links in it lead elsewhere.
+    /// Whether symbolic links are followed.
     private let followsLinks: Bool
 
-    /// Files as they are now.
+    /// The current files.
     package static var current: PolicyFolder {
         PolicyFolder(followsLinks: true) { path, limit throws(InputFileError) in
             try InputFile.contents(ofFile: path, limit: limit)
         }
     }
 
-    /// Files as they were kept, in which a link is no file.
+    /// Reads files from a stored snapshot, in which a symbolic link doesn't count as a file.
     package init(kept contents: @escaping (_ path: String, _ limit: Int) throws(Failure) -> [UInt8]) {
         self.init(followsLinks: false, contents)
     }
@@ -30,8 +30,8 @@ package struct PolicyFolder {
         self.contents = contents
     }
 
-    /// Resolves `.` and `..` in a path by its text alone, since no link is followed. Returns nil for a path that leads out
-    /// of the folder where it begins.
+    /// Resolves `.` and `..` in a path by its text alone, since no link is followed. Returns `nil` for a path that
+    /// leads out of the directory where it starts.
     package static func resolvingDots(in path: String) -> String? {
         var parts: [Substring] = []
         for part in path.split(separator: "/", omittingEmptySubsequences: false) where part != "." {
@@ -44,14 +44,14 @@ package struct PolicyFolder {
         return parts.joined(separator: "/")
     }
 
-    /// Whether a path leads to a place below the folder of another, links followed.
+    /// Whether a path is located below the directory of another one after links are resolved.
     func isInside(_ target: String, folderOf path: String) -> Bool {
         guard followsLinks else { return true }
         let folder = URL(filePath: path).deletingLastPathComponent().resolvingSymlinksInPath().path()
         return URL(filePath: target).resolvingSymlinksInPath().path().hasPrefix(folder)
     }
 
-    /// Every certificate of some files, as anchors.
+    /// Returns every certificate of these files as trust anchors.
     func store(files: [String]) throws(TrustStoreError) -> TrustStore {
         guard !followsLinks else { return try TrustStore(files: files) }
         var stores: [TrustStore] = []
@@ -67,6 +67,6 @@ package struct PolicyFolder {
         return TrustStore(combining: stores)
     }
 
-    /// The roots of a file: those of every public store together have a tenth of it.
+    /// The maximum size of a file of roots in bytes. All public root stores together have a tenth of it.
     private static let maximumRoots = 8 << 20
 }

@@ -1,26 +1,27 @@
 import CertificateTrust
 
-/// What may still be read for one policy.
+/// The limits on the files that are read for one policy, and the use so far.
 struct PolicyReadingBudget {
-    /// Files of keys and roots, each as often as it is named: naming a large one costs a few bytes.
+    /// The maximum number of files of keys and roots. A file counts each time it is named, because naming a large file
+    /// costs only a few bytes.
     static let maximumNamedFiles = 1000
-    /// Files that are included, at any depth.
+    /// The maximum number of included files, at any depth.
     static let maximumIncludedFiles = 100
 
     var namedFiles = 0
-    /// The paths of those that were included.
+    /// The paths of the files that were included.
     var includedFiles: Set<String> = []
-    /// All that is included is no longer than one policy may be.
+    /// The number of bytes that included files may still have. Together they may be as large as one policy file.
     var includedBytesLeft = JSONCReader.maximumSize
 }
 
 extension PolicyReader {
-    /// Reads a file that this one includes, for the names of its pins and those of the files that it includes.
+    /// Reads an included file for the names of its pins, and those of the files that it includes.
     mutating func include(_ value: JSONValue) {
         guard let name = value.string else { return }
         do throws(InclusionError) {
             let target = try target(of: name)
-            // By two ways its names are the same.
+            // A file that is included twice defines the same names both times.
             guard budget.includedFiles.insert(target).inserted else { return }
             guard budget.includedFiles.count <= PolicyReadingBudget.maximumIncludedFiles else { throw .tooMany }
             guard folder.isInside(target, folderOf: path) else { throw .outside }
@@ -50,7 +51,7 @@ extension PolicyReader {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: target))
         var found = PolicyProblems(path: target)
         for problem in document.problems {
-            // What does not end the reading is a key that stands twice.
+            // If the reader didn't stop, the problem is a duplicate key.
             found.add(problem.message, at: problem.position, rule: document.root == nil ? nil : .duplicate)
         }
         guard let root = document.root else {
@@ -59,7 +60,7 @@ extension PolicyReader {
         }
         PolicySchema.included.check(root, "the included file", &found)
         for member in root.members ?? [] where PolicySchema.unincluded.contains(member.key) {
-            // Ignored, a denied key would be allowed, or a host would go unpinned.
+            // If these keys were ignored, a denied key would be allowed, or a host would go unpinned.
             found.add(
                 "\(quoted(member.key)) isn't allowed in an included file, which only defines names of pins: "
                     + "move it to the policy, or remove it", at: member.keyPosition)
@@ -81,7 +82,7 @@ extension PolicyReader {
     }
 }
 
-/// Why a file is not included; follows its name.
+/// The reason why a file can't be included. The message puts the file name in front of it.
 private enum InclusionError: Error, CustomStringConvertible {
     case outside
     case cycle

@@ -1,15 +1,15 @@
 import CertificateTrust
 
-/// A place in a policy file.
+/// A location in a policy file.
 public struct PolicyLocation: Sendable, Hashable {
-    /// The file, as it was named.
+    /// The path of the file, as given by the caller.
     public let path: String
-    /// The line, from 1; 0 when the whole file is meant.
+    /// The line, from 1. It is 0 if the whole file is meant.
     public let line: Int
-    /// The column in characters (Unicode scalars), from 1; 0 when the whole file is meant.
+    /// The column in characters (Unicode scalars), from 1. It is 0 if the whole file is meant.
     public let column: Int
 
-    /// A place in a file, or the whole of it.
+    /// Creates a location in a file, or that of the whole file.
     public init(path: String, line: Int = 0, column: Int = 0) {
         self.path = path
         self.line = line

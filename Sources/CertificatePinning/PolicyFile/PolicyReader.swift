@@ -1,18 +1,19 @@
 import CertificateTrust
 import FoundationEssentials
 
-/// Makes rules of a file whose shape was checked. What has the wrong shape is passed over here: it was told already.
+/// A reader that makes rules from a file. The shape of the file has already been checked, so values of the wrong shape
+/// were already reported and are ignored here.
 struct PolicyReader {
     let path: String
     let folder: PolicyFolder
     let publicSuffixes: PublicSuffixes
     var problems: PolicyProblems
-    /// Named pins, and where each stands; nil for one that could not be read.
+    /// The named pins and their locations. The pin is `nil` if it couldn't be read.
     var named: [String: (pin: Pin?, location: PolicyLocation)] = [:]
-    /// Files that are being included, this one last: none of them can be included again.
+    /// The files whose inclusion is in progress, with this one last. None of them can be included again.
     var ancestors: [String]
     var budget = PolicyReadingBudget()
-    /// Whether names are missing because an included file could not be read, which was told.
+    /// Whether names are missing because an included file couldn't be read. That problem was already reported.
     var lacksNames = false
     private var stores: [[String]: TrustStore] = [:]
 
@@ -24,7 +25,7 @@ struct PolicyReader {
         ancestors = [path]
     }
 
-    /// The policy; meaningless when there are problems.
+    /// Returns the policy. It has no meaning if there are problems.
     mutating func policy(_ root: JSONValue) -> PinningPolicy {
         readNames(root)
         let deny = (root["deny"]?.elements ?? []).compactMap { pinOrName($0) }
@@ -44,7 +45,7 @@ struct PolicyReader {
         return PinningPolicy(checked: rules, table, unlisted, deny: deny)
     }
 
-    /// The pins that have names, those of included files first.
+    /// Reads the named pins, starting with those of included files.
     mutating func readNames(_ root: JSONValue) {
         for value in root["include"]?.elements ?? [] { include(value) }
         for member in root["pins"]?.members ?? [] where !PolicyKey.isFree(member.key) {
@@ -93,7 +94,7 @@ extension PolicyReader {
             location: PolicyLocation(path: path, value.position))
         if let settings = value["check"] { rule.check = CheckSettings(settings) }
         for error in rule.problems(publicSuffixes: publicSuffixes) {
-            // Whether the roles can be met is known only when all pins are.
+            // Unmatchable roles can only be determined if every pin could be read.
             if case .unmatchableRole = error, pins.count < elements.count { continue }
             report(error, in: value)
         }
@@ -139,7 +140,7 @@ extension PolicyReader {
         return reports
     }
 
-    /// Tells of an error at the key it concerns. Those that a shape rules out were told there.
+    /// Reports an error at the key that it concerns. Errors that the shape check covers were already reported there.
     private mutating func report(_ error: PolicyError, in rule: JSONValue) {
         let key: String
         switch error {
@@ -147,7 +148,7 @@ extension PolicyReader {
         case .subdomainsOfAddress, .subdomainsOfPublicSuffix, .subdomainsOfPrivateSuffix: key = "subdomains"
         case .unmatchableRole: key = "require"
         case .overlap: key = "host"
-        // Told where they stand.
+        // Reported at their own positions.
         case .reportWithoutTLS, .reportToItself, .invalidHost, .invalidPin: return
         }
         problems.add(error.description, at: rule[key]?.position ?? rule.position, rule: error.lintRule)
@@ -167,7 +168,7 @@ extension PolicyReader {
         }
     }
 
-    /// The anchors a rule names; nil when it names none that can be had.
+    /// Returns the trust anchors of a rule, or `nil` if it has none or they can't be read.
     private mutating func store(_ value: JSONValue) -> TrustStore? {
         let files = (value["files"]?.elements ?? []).compactMap(\.string).map { resolved($0) }
         let includesSystem = value.string == "system" || value["system"]?.bool == true
@@ -177,7 +178,7 @@ extension PolicyReader {
             }
             return nil
         }
-        // The empty path stands for the system's store.
+        // The empty path represents the system's trust store.
         let key = files + (includesSystem ? [""] : [])
         if let store = stores[key] { return store }
         guard mayRead(files.count, at: value) else { return nil }
@@ -194,7 +195,7 @@ extension PolicyReader {
         }
     }
 
-    /// The system's store, whose anchors are told from others.
+    /// Returns the system's trust store. Paths that end at other anchors bypass the pins.
     private mutating func systemStore(for value: JSONValue) -> TrustStore? {
         do throws(TrustStoreError) {
             if let store = stores[[""]] { return store }
@@ -207,7 +208,7 @@ extension PolicyReader {
         }
     }
 
-    /// Counts files that are to be read for a value.
+    /// Counts files to be read for a value. Reports an error and returns false if the limit is exceeded.
     private mutating func mayRead(_ count: Int, at value: JSONValue) -> Bool {
         budget.namedFiles += count
         let maximum = PolicyReadingBudget.maximumNamedFiles
@@ -218,14 +219,14 @@ extension PolicyReader {
         return false
     }
 
-    /// A path that the file names, from the folder of the file.
+    /// Returns the path of a file that the policy names, relative to the directory of the policy.
     func resolved(_ name: String) -> String { resolvedPath(name, besides: path) }
 }
 
 // MARK: - Pins
 
 extension PolicyReader {
-    /// A pin, or the name of one.
+    /// Returns a pin, given directly or by name.
     private mutating func pinOrName(_ value: JSONValue) -> Pin? {
         guard let text = value.string else { return pin(value, name: nil) }
         if let named = named[text] { return named.pin }
@@ -242,7 +243,7 @@ extension PolicyReader {
         }
     }
 
-    /// A pin as a string or an object.
+    /// Reads a pin from a string or an object.
     private mutating func pin(_ value: JSONValue, name: String?) -> Pin? {
         guard value.members != nil else { return pinnedObject(value).map { Pin($0, name: name) } }
         let object: PinnedObject?
@@ -274,7 +275,7 @@ extension PolicyReader {
         }
     }
 
-    /// The one key of a certificate, a certificate request or a public key.
+    /// Reads the only key of a certificate, a certificate request or a public key.
     private mutating func keyInFile(_ value: JSONValue) -> PinnedObject? {
         guard let name = value.string, mayRead(1, at: value) else { return nil }
         do throws(PinnedKeyError) {
@@ -286,7 +287,7 @@ extension PolicyReader {
     }
 }
 
-/// A path that a file names, from the folder of that file.
+/// Returns the path of a file that another file names, relative to the directory of the latter.
 package func resolvedPath(_ name: String, besides path: String) -> String {
     guard !name.hasPrefix("/"), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return name }
     return String(path[...slash]) + name

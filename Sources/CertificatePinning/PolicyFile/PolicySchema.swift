@@ -1,12 +1,12 @@
-/// Every key of a policy file, version 1.
+/// The keys of a policy file, version 1.
 package enum PolicySchema {
     package static let file = PolicyShape.object(
         names + settings + [PolicyKey("domains", .array(of: rule, minimum: 1), isRequired: true)])
 
-    /// A file that is included for the names of its pins.
+    /// The shape of a file that is included for the names of its pins.
     static let included = PolicyShape.object(names + settings + [PolicyKey("domains", .array(of: rule))])
 
-    /// The keys that count in a policy alone: in a file that it includes they are errors.
+    /// The keys that are allowed in a policy but are errors in an included file.
     static let unincluded = Set(settings.map(\.name) + ["domains"])
 
     private static let names = [
@@ -29,7 +29,7 @@ package enum PolicySchema {
         PolicyKey("releases", .array(of: .string)),
     ]
 
-    /// `sha256/BASE64`, in a rule also a name, or an object.
+    /// A string or an object. The string is `sha256/BASE64` or, in a rule, also a name.
     private static let pin = PolicyShape.either(
         .string,
         .object([

@@ -1,20 +1,20 @@
-/// What a value of a policy file may be, as far as a table can say it.
+/// The values that are allowed at a position of a policy file, as far as a table can express them.
 package indirect enum PolicyShape: Sendable {
     case string
     case boolean
-    /// A whole number.
+    /// An integer in this range.
     case number(ClosedRange<Int>)
     /// One of these strings.
     case choice([String])
     case array(of: PolicyShape, minimum: Int = 0)
     case object([PolicyKey])
-    /// An object whose keys are names.
+    /// An object whose keys are arbitrary names.
     case map(to: PolicyShape)
-    /// One of two shapes of different JSON kinds.
+    /// One of two shapes that have different JSON types.
     case either(PolicyShape, PolicyShape)
 }
 
-/// A key that an object may have.
+/// A key that an object can have.
 package struct PolicyKey: Sendable {
     package let name: String
     package let shape: PolicyShape
@@ -26,12 +26,12 @@ package struct PolicyKey: Sendable {
         self.isRequired = isRequired
     }
 
-    /// Keys that are free for everyone, in every object.
+    /// Whether a key is free for any use, in every object.
     static func isFree(_ name: String) -> Bool { name.hasPrefix("x-") }
 }
 
 extension PolicyShape {
-    /// Tells of everything in `value` that has not this shape; `name` is what messages call the value.
+    /// Reports everything in `value` that doesn't have this shape. `name` is the name of the value in messages.
     func check(_ value: JSONValue, _ name: String, _ problems: inout PolicyProblems) {
         switch (self, value.kind) {
         case (.string, .string), (.boolean, .bool): break
@@ -95,7 +95,7 @@ extension PolicyShape {
         }
     }
 
-    /// What a message asks for.
+    /// The name of the shape in messages.
     private var description: String {
         switch self {
         case .string: "a string"

@@ -1,7 +1,7 @@
 import CertificateTrust
 
-/// A stranger's text inside a message: in quotes, escaped for display, at most 80 characters of it. Nothing is shown of
-/// a private key that stands where it does not belong.
+/// Returns untrusted text for use in a message: in quotes, escaped for display, at most 80 characters. If the text
+/// contains a private key, returns only `a private key`.
 package func quoted(_ text: String) -> String {
     guard !text.contains("PRIVATE KEY-----") else { return "a private key" }
     let head = text.unicodeScalars.prefix(80)
@@ -9,15 +9,15 @@ package func quoted(_ text: String) -> String {
     return "\"\(visibleText(String(Substring(head))))\(isWhole ? "" : "…")\""
 }
 
-/// `"a"`, `"a" or "b"`, `"a", "b" or "c"`.
+/// Returns a list of choices: `"a"`, `"a" or "b"`, or `"a", "b" or "c"`.
 package func alternatives(_ choices: [String]) -> String {
     let names = choices.map { "\"\($0)\"" }
     guard let last = names.last, names.count > 1 else { return names.first ?? "" }
     return names.dropLast().joined(separator: ", ") + " or " + last
 }
 
-/// The candidate that a typing error turns into `text`, or that it holds (`includeSubdomain`); nil when none is near,
-/// or when there are too many to compare.
+/// Returns the candidate that `text` probably misspells or contains (`includeSubdomain`). Returns `nil` if none is
+/// close, or if there are too many to compare.
 package func suggestion(for text: String, among candidates: some Collection<String>) -> String? {
     let typed = text.lowercased()
     guard (2...40).contains(typed.utf8.count), candidates.count <= 200 else { return nil }
@@ -28,7 +28,8 @@ package func suggestion(for text: String, among candidates: some Collection<Stri
     return sorted.first { $0.utf8.count >= 6 && typed.contains($0.lowercased().dropLast()) }
 }
 
-/// Insertions, removals, replacements and swaps of neighbours that turn one into the other (Levenshtein, Damerau).
+/// Returns the number of insertions, deletions, replacements and swaps of neighbors that turn one text into the other
+/// (the Damerau-Levenshtein distance).
 private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
     var before: [Int] = []
     var row = Array(0...right.count)

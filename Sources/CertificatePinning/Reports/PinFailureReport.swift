@@ -1,23 +1,23 @@
 public import CertificateTrust
 public import FoundationEssentials
 
-/// What a client tells whoever looks after the pins when they did not match: the host, the chains, the pins. Nothing of
-/// the request, its addresses or its logins is in it.
+/// A report of a pin mismatch from a client to the operator of the pins. It contains the host, the chains and the pins.
+/// It contains nothing of the request, its addresses or its credentials.
 public struct PinFailureReport: Sendable {
-    /// When the pins did not match.
+    /// The time of the mismatch.
     public let time: Date
-    /// The host that was asked for.
+    /// The host that the client connected to.
     public let host: ServerName
     /// The port, 1 to 65535.
     public let port: Int
-    /// The rule whose pins did not match; its ``PinningRule/host`` is the noted host of RFC 7469.
+    /// The rule whose pins didn't match. Its ``PinningRule/host`` is the noted host of RFC 7469.
     public let rule: PinningRule
-    /// What the server sent, DER, leaf first.
+    /// The chain that the server sent, as DER, leaf first.
     public let servedChain: [[UInt8]]
-    /// The path that was verified, DER, leaf first.
+    /// The path that was verified, as DER, leaf first.
     public let validatedChain: [[UInt8]]
 
-    /// Reports a mismatch; `served` is the chain as the server sent it, DER, leaf first.
+    /// Creates a report of a mismatch. `served` is the chain that the server sent, as DER, leaf first.
     public init(_ mismatch: PinMismatch, served: [[UInt8]], at time: Date) {
         self.time = time
         host = mismatch.path.name
@@ -28,29 +28,29 @@ public struct PinFailureReport: Sendable {
     }
 }
 
-/// Takes reports of pin failures and sends them on, or drops them.
+/// A receiver of reports of pin failures, which sends or drops them.
 ///
-/// It is called on the way of a request that fails, so it must return at once: keep the report and send it from
-/// elsewhere, never to the host that failed and never under the policy that it reports on.
+/// The receiver is called while a request is failing, so it must return at once. Keep the report and send it from
+/// somewhere else. Never send it to the host that failed, or under the policy that the report is about.
 public protocol PinReportSink: Sendable {
-    /// Takes one report.
+    /// Receives one report.
     func take(_ report: PinFailureReport)
 }
 
-/// What TrustKit's reports say of the app that sends them.
+/// The fields of TrustKit's reports that describe the app.
 public struct ReportingApp: Sendable, Hashable {
-    /// `app-bundle-id`: `com.example.app`.
+    /// The field `app-bundle-id`, for example `com.example.app`.
     public var identifier: String
-    /// `app-version`.
+    /// The field `app-version`.
     public var version: String
-    /// `app-vendor-id`: tells installations apart, if anything is to; empty by default.
+    /// The field `app-vendor-id`, which identifies an installation. Empty by default.
     public var vendorIdentifier = ""
-    /// `app-platform`.
+    /// The field `app-platform`.
     public var platform = "LINUX"
-    /// `app-platform-version`.
+    /// The field `app-platform-version`.
     public var platformVersion = ""
 
-    /// Names an app.
+    /// Creates the description of an app from its identifier and version.
     public init(identifier: String, version: String) {
         self.identifier = identifier
         self.version = version
@@ -58,10 +58,11 @@ public struct ReportingApp: Sendable, Hashable {
 }
 
 extension PinFailureReport {
-    /// The most bytes of a body. A chain too long for it is left out of the report, first the served one.
+    /// The maximum size of a body in bytes. If a body is larger, the report omits the served chain, then the validated
+    /// chain, then the pins.
     public static let bodyLimit = 64 * 1024
 
-    /// The body of RFC 7469, section 3: JSON, to be posted as `application/json`.
+    /// Returns the body defined in RFC 7469, section 3: JSON, to be posted as `application/json`.
     public func rfc7469Body() -> [UInt8] {
         body { served, validated in
             [
@@ -74,7 +75,7 @@ extension PinFailureReport {
         }
     }
 
-    /// The body that TrustKit's collectors read, with the fields of its Android and iOS reports: JSON.
+    /// Returns the JSON body that TrustKit's collectors read, with the fields of its Android and iOS reports.
     public func trustKitBody(for app: ReportingApp) -> [UInt8] {
         body { served, validated in
             [
@@ -85,7 +86,7 @@ extension PinFailureReport {
                 ("noted-hostname", .string(rule.host.description)),
                 ("include-subdomains", .bool(rule.includesSubdomains)),
                 ("enforce-pinning", .bool(rule.mode == .enforce)),
-                // FailedNoMatchingPin; a chain that is not trusted is no pin failure here.
+                // FailedNoMatchingPin. A chain that isn't trusted doesn't count as a pin failure here.
                 ("validation-result", .integer(1)),
                 ("served-certificate-chain", served), ("validated-certificate-chain", validated),
                 ("known-pins", knownPins),

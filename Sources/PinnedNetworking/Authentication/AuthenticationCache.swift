@@ -1,15 +1,15 @@
 import CertificateTrust
 
-/// What a session knows of the protection spaces that accepted a credential, shared by all of its tasks.
+/// The accepted credentials of a session by protection space, shared by all of its tasks.
 ///
-/// Each server and each proxy has room of its own: whatever one of them sends, nothing known of another is forgotten.
-/// A credential of persistence `.none` is never put here.
+/// Each server and each proxy has its own limits, so nothing that one of them sends can remove the entries of another.
+/// A credential of persistence `.none` is never stored here.
 final class AuthenticationCache: Sendable {
-    /// Servers and proxies that are remembered; the one that was used longest ago makes room.
+    /// The maximum number of servers and proxies. The least recently used one is removed.
     static let placeLimit = 256
-    /// Spaces of one place; the oldest makes room.
+    /// The maximum number of spaces for one server or proxy. The oldest one is removed.
     static let spaceLimit = 32
-    /// Nonces of one place; the one that was used longest ago makes room.
+    /// The maximum number of nonces for one server or proxy. The least recently used one is removed.
     static let nonceLimit = 128
 
     private struct Nonce {
@@ -18,7 +18,7 @@ final class AuthenticationCache: Sendable {
     }
 
     private struct Entry {
-        /// Oldest first.
+        /// The accepted credentials, oldest first.
         var known: [KnownAuthentication] = []
         var nonces: [[UInt8]: Nonce] = [:]
         var lastUse: UInt64 = 0
@@ -30,10 +30,10 @@ final class AuthenticationCache: Sendable {
 
     private struct State {
         var entries: [AuthenticationPlace: Entry] = [:]
-        /// Counts what is noted, as a clock.
+        /// A counter of changes, used as a clock.
         var now: UInt64 = 0
 
-        /// Changes the entry of a place, which is made where it is missing.
+        /// Changes the entry of a server or proxy. Creates the entry if it is missing.
         mutating func change<Result>(_ place: AuthenticationPlace, _ body: (inout Entry, UInt64) -> Result) -> Result {
             now += 1
             if entries[place] == nil, entries.count >= AuthenticationCache.placeLimit,
@@ -48,17 +48,18 @@ final class AuthenticationCache: Sendable {
 
     private let state = Locked(State())
 
-    /// Whether nothing is known, so that nothing is to be sent ahead.
+    /// Whether no credential is known, so none can be sent in advance.
     var isEmpty: Bool { state.withLock { $0.entries.values.allSatisfy(\.known.isEmpty) } }
 
-    /// Forgets every credential. Nonces keep their counts, since a server may give one again.
+    /// Removes every credential. Nonces keep their counts, since a server may issue the same nonce again.
     func removeAll() {
         state.withLock { state in
             for place in state.entries.keys { state.entries[place]?.known = [] }
         }
     }
 
-    /// What to send with a request before it is asked for: that of the space in whose paths it lies deepest.
+    /// Returns the authentication to send with a request before a challenge: that of the space with the longest path
+    /// that covers the request.
     func authentication(ahead request: AuthenticationRequest) -> KnownAuthentication? {
         let known = known(at: request.place).filter { $0.isFor(request) }
         guard !known.isEmpty else { return nil }
@@ -68,7 +69,7 @@ final class AuthenticationCache: Sendable {
             .max { $0.depth < $1.depth }?.known
     }
 
-    /// What a space has accepted before: the pages of one realm share a credential.
+    /// Returns the authentication that a space has accepted before. The pages of one realm share a credential.
     func authentication(for request: AuthenticationRequest, in space: URLProtectionSpace) -> KnownAuthentication? {
         known(at: request.place).first { $0.isFor(request) && $0.space == space }
     }
@@ -77,8 +78,8 @@ final class AuthenticationCache: Sendable {
         state.withLock { $0.entries[place]?.known ?? [] }
     }
 
-    /// Notes that a space accepted a credential. `isNewer` says that what is prepared answers a newer challenge, or a
-    /// newer nonce, than what may be known already.
+    /// Records that a space accepted a credential. `isNewer` means that the prepared credential answers a newer
+    /// challenge, or has a newer nonce, than one that may already be known.
     func note(_ known: KnownAuthentication, isNewer: Bool) {
         state.withLock { state in
             state.change(known.place) { entry, _ in
@@ -96,7 +97,7 @@ final class AuthenticationCache: Sendable {
         }
     }
 
-    /// Forgets a credential that was refused, unless the space knows another by now.
+    /// Removes a refused credential, unless the space has accepted another one in the meantime.
     func forget(_ known: KnownAuthentication) {
         state.withLock { state in
             guard let entry = state.entries[known.place], let index = entry.index(of: known),
@@ -106,8 +107,8 @@ final class AuthenticationCache: Sendable {
         }
     }
 
-    /// How often a nonce was used at a place, this time included: 1 at first, and never the same again (RFC 7616,
-    /// section 3.4, `nc`), however many requests go on at once.
+    /// Returns the number of uses of a nonce at a server or proxy, including this one. It starts at 1 and never repeats
+    /// (RFC 7616, section 3.4, `nc`), even with concurrent requests.
     func nextCount(of nonce: [UInt8], at place: AuthenticationPlace) -> UInt32 {
         state.withLock { state in
             state.change(place) { entry, now in

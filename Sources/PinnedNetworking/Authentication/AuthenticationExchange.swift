@@ -1,61 +1,62 @@
 import CertificateTrust
 import HTTPMessages
 
-/// The authentication of one task at one place: what is sent, who is asked, and when it ends. A pure state machine.
+/// The authentication of one task at one server or proxy: the credentials to send, the questions for delegates, and the
+/// end of the exchange. A pure state machine.
 ///
-/// For every request: ``field(for:)``, and when its response's head is there ``received(statusCode:fields:)``. That says
-/// what to do next; what it asks is answered with ``answered(_:)``. A request to another place starts from nothing, so
-/// that a redirect carries no credential with it.
+/// Call ``field(for:)`` for every request, and ``received(statusCode:fields:)`` when the head of its response arrives.
+/// The latter returns the next step. Pass the answer to a question to ``answered(_:)``. A request to another server or
+/// proxy starts from scratch, so a redirect carries no credential with it.
 struct AuthenticationExchange: Sendable {
     enum Step: Sendable {
-        /// The response is the task's, with its body.
+        /// Deliver the response with its body to the task.
         case deliver(AuthenticationOutcome)
-        /// What is stored has to be known: set ``AuthenticationExchange/stored`` and call
+        /// Read the stored credentials: set ``AuthenticationExchange/stored`` and call
         /// ``AuthenticationExchange/lookedUp()``.
         case lookUp
-        /// The delegates are to be asked.
+        /// Ask the delegates.
         case ask(AuthenticationQuestion)
-        /// The same request goes out again, with what ``AuthenticationExchange/field(for:)`` now says.
+        /// Send the same request again with the new result of ``AuthenticationExchange/field(for:)``.
         case retry
-        /// The task ends.
+        /// End the task with this error.
         case refused(AuthenticationError)
     }
 
-    /// How often one scheme is answered before the response is delivered as it is (HA7).
+    /// The maximum number of answers to one scheme before the response is delivered as it is (HA7).
     static let answerLimit = 4
-    /// How often the server may want another nonce before it counts as a refusal.
+    /// The maximum number of new nonces before a request for another one counts as a refusal.
     static let renewalLimit = 4
-    /// Messages of logins of connections; NTLM takes two, and Negotiate hardly more.
+    /// The maximum number of messages of connection logins. NTLM requires two, and Negotiate seldom more.
     static let messageLimit = 20
-    /// How often a login goes on that was begun anew, its connection having been closed in the middle: one can run into
-    /// its time, but some servers close them all.
+    /// The maximum number of times a login starts again because its connection was closed in the middle. A single close
+    /// can be a timeout, but some servers close every connection.
     static let restartLimit = 1
 
-    /// A credential that goes with requests until their response is there.
+    /// A credential that is sent with requests until their response arrives.
     private struct Answer {
         var known: KnownAuthentication
-        /// Nobody asked for it yet in this task.
+        /// Whether the credential is sent in advance, before a challenge in this task.
         var isAhead = false
-        /// A delegate gave it.
+        /// Whether a delegate provided the credential.
         var isGiven = false
-        /// What the server said last in a login of the connection.
+        /// The server's last message in a login of the connection.
         var token: [UInt8]?
     }
 
     private let cache: AuthenticationCache
     typealias Lookup = @Sendable (URLProtectionSpace, _ user: String?) -> URLCredential?
 
-    /// Looks up the credential of a user, or the default one, that is kept for a space; nil while nobody has read what is
-    /// kept, which can wait for a disk. Most responses do without.
+    /// A function that looks up the stored credential of a user, or the default one, for a space. `nil` until the
+    /// stored credentials have been read, which can wait for a disk. Most responses don't need them.
     var stored: Lookup?
 
     private var request: AuthenticationRequest?
     private var answer: Answer?
-    /// What went with the request that is under way.
+    /// The answer that was sent with the current request.
     private var sent: (answer: Answer, proof: DigestProof?)?
-    /// What the last response offers and is still open. The first is being asked about.
+    /// The remaining offers of the last response. The first one is being asked about.
     private var offers: [AuthenticationOffer] = []
-    /// Spaces in which the task goes on without.
+    /// The spaces in which the task continues without a credential.
     private var passed: Set<URLProtectionSpace> = []
     private var refused: [(realm: String?, credential: URLCredential)] = []
     private var failureCount = 0
@@ -63,16 +64,16 @@ struct AuthenticationExchange: Sendable {
     private var renewedNonces: Set<[UInt8]> = []
     private var messageCount = 0
     private var restartCount = 0
-    /// What a space accepted that is for this task alone.
+    /// A credential that a space accepted and that is for this task only.
     private var own: KnownAuthentication?
 
     /// Whether a credential was refused.
     var hasFailed: Bool { failureCount > 0 }
 
-    /// The credential that went with the request whose response came last.
+    /// The credential that was sent with the request whose response arrived last.
     var accepted: URLCredential? { sent?.answer.known.credential }
 
-    /// `request` went out already, without a credential.
+    /// Creates an exchange. If there is a `request`, it was already sent without a credential.
     init(
         cache: AuthenticationCache, after request: AuthenticationRequest? = nil,
         stored: Lookup? = nil
@@ -82,7 +83,8 @@ struct AuthenticationExchange: Sendable {
         self.request = request
     }
 
-    /// The field to send with a request: the answer to its last response, or what is known of its space.
+    /// Returns the field to send with a request: the answer to the last response, or a credential that its space
+    /// accepted before.
     mutating func field(for request: AuthenticationRequest) -> HTTPField? {
         prepareAnswer(for: request)
         sent = nil
@@ -105,14 +107,15 @@ struct AuthenticationExchange: Sendable {
         }
     }
 
-    /// What a request will log its connection in with, so that one can be chosen; nil for none.
+    /// Returns the login that a request requires of its connection, so that a matching connection can be chosen, or
+    /// `nil`.
     mutating func connectionLogin(for request: AuthenticationRequest) -> KnownAuthentication? {
         prepareAnswer(for: request)
         guard let known = answer?.known, known.prepared.connectionMechanism != nil else { return nil }
         return known
     }
 
-    /// The login of the connection that goes with the request, and the server's last word in it; nil for none.
+    /// The connection login that is sent with the request and the server's last message in it, or `nil`.
     var sentLogin: (known: KnownAuthentication, token: [UInt8]?)? {
         guard let sent = sent?.answer, sent.known.prepared.connectionMechanism != nil else { return nil }
         return (sent.known, sent.token)
@@ -133,21 +136,22 @@ struct AuthenticationExchange: Sendable {
         answer = Answer(known: known, isAhead: true)
     }
 
-    /// Takes the head of the response to the last request. `login` says where the login of its connection stood, when
-    /// one went with the request. A request with ``ConnectionLogins/stored`` needs what is ``stored``.
+    /// Processes the head of the response to the last request. `login` is the progress of the connection's login, if
+    /// the request was part of one. For a request with ``ConnectionLogins/stored``, ``stored`` must be set.
     mutating func received(
         statusCode: Int, fields: [HTTPField], login: ConnectionLogin.Progress? = nil
     ) -> Step {
         offers = []
         guard let request, !request.hasOwnField else { return .deliver(.plain) }
         guard statusCode == request.place.statusCode else {
-            // The other side's question says nothing about what was sent to this one, but that a proxy which passes it
-            // on has taken its connection's login: the last word of that is not said again.
+            // A challenge from the other side (server or proxy) says nothing about the credential for this one. But a
+            // proxy that forwards it has accepted the connection's login, so the last message of the login isn't sent
+            // again.
             if statusCode == 401 || statusCode == 407 {
                 if request.place.isProxy, login?.hasProvenUser == true { answer?.token = nil }
                 return .deliver(.plain)
             }
-            // Nobody was logged in yet, and nobody had to be.
+            // The login isn't complete, and the request didn't require it.
             if let login, !login.hasProvenUser { return .deliver(.plain) }
             return accepted(request, fields)
         }
@@ -157,10 +161,10 @@ struct AuthenticationExchange: Sendable {
         return advance()
     }
 
-    /// Goes on where ``Step/lookUp`` left off.
+    /// Continues after ``Step/lookUp``.
     mutating func lookedUp() -> Step { advance() }
 
-    /// Takes what the delegates answered to the last question. Default handling takes what is ``stored``.
+    /// Processes the delegates' answer to the last question. Default handling uses the ``stored`` credential.
     mutating func answered(_ answer: ChallengeAnswer) -> Step {
         guard let request, let offer = offers.first else { return .deliver(.plain) }
         switch answer.disposition {
@@ -188,10 +192,10 @@ struct AuthenticationExchange: Sendable {
     }
 }
 
-// MARK: Logins of connections
+// MARK: Connection logins
 
 extension AuthenticationExchange {
-    /// Goes on after a login of the connection could not: with the next scheme that the server offers.
+    /// Continues with the server's next scheme after a connection login failed.
     mutating func cannotLogIn() -> Step {
         guard let (sent, _) = sent else { return .deliver(.plain) }
         let space = sent.known.space
@@ -212,7 +216,8 @@ extension AuthenticationExchange {
         }
     }
 
-    /// Whether the server's refusal is its next word in a login, or the end of one that an earlier request began.
+    /// Continues a login if the refusal is the server's next message in it, or restarts a login from an earlier
+    /// request. Otherwise returns false.
     private mutating func goesOn(_ sent: Answer, _ login: ConnectionLogin.Progress?) -> Bool {
         guard let login, messageCount < Self.messageLimit,
             let offer = offers.first(where: { $0.space == sent.known.space })
@@ -227,7 +232,7 @@ extension AuthenticationExchange {
             answer = sent
             answer?.token = bytes
         } else if !login.takesToken, sent.isAhead {
-            // What was known before may be too old: once more from the start.
+            // The earlier login may have expired, so it starts again.
             answer = sent
             answer?.token = nil
         } else {
@@ -238,7 +243,7 @@ extension AuthenticationExchange {
     }
 }
 
-// MARK: What a response says of what was sent
+// MARK: Results of a response
 
 extension AuthenticationExchange {
     private mutating func accepted(_ request: AuthenticationRequest, _ fields: [HTTPField]) -> Step {
@@ -274,7 +279,7 @@ extension AuthenticationExchange {
         return .deliver(outcome)
     }
 
-    /// Whether the same credential is to be tried with another nonce; else it was refused.
+    /// Retries the same credential if the server wants a new nonce. Otherwise records it as refused and returns false.
     private mutating func renews(_ sent: Answer) -> Bool {
         let offer = offers.first { $0.space == sent.known.space }
         if let offer, case .digest(let challenge) = offer.scheme, case .digest(let session) = sent.known.prepared,
@@ -287,7 +292,7 @@ extension AuthenticationExchange {
             answer?.isAhead = false
             return true
         }
-        // What was sent unasked may have met another realm; that refuses nothing.
+        // A credential sent in advance may have reached another realm, which isn't a refusal.
         guard offer != nil || !sent.isAhead else { return false }
         failureCount += 1
         refused.append((sent.known.space.realm, sent.known.credential))
@@ -297,7 +302,7 @@ extension AuthenticationExchange {
     }
 }
 
-// MARK: What to try next
+// MARK: Selection of the next credential
 
 extension AuthenticationExchange {
     private mutating func advance() -> Step {
@@ -316,7 +321,7 @@ extension AuthenticationExchange {
                 previousFailureCount: failureCount))
     }
 
-    /// What is tried without asking: what this space accepted before, and what the URL says.
+    /// Returns the credentials to try before asking: those that this space accepted before, and the one in the URL.
     private func unaskedCredentials(
         for offer: AuthenticationOffer, _ request: AuthenticationRequest
     ) -> [URLCredential] {
@@ -337,7 +342,7 @@ extension AuthenticationExchange {
         }
     }
 
-    /// Answers an offer; false when it cannot be answered with such a credential.
+    /// Prepares the answer to an offer. Returns false if the credential isn't of a suitable kind.
     private mutating func use(
         _ credential: URLCredential, for offer: AuthenticationOffer, _ request: AuthenticationRequest, isGiven: Bool
     ) throws(CredentialProblem) -> Bool {
@@ -348,7 +353,7 @@ extension AuthenticationExchange {
         return true
     }
 
-    /// The same with what no delegate gave, unless this realm refused it already.
+    /// Prepares the answer with a credential that no delegate provided, unless this realm already refused it.
     private mutating func uses(
         _ credential: URLCredential, unaskedFor offer: AuthenticationOffer, _ request: AuthenticationRequest
     ) -> Bool {

@@ -1,6 +1,6 @@
 import HTTPMessages
 
-/// One way to authenticate that a response offers.
+/// One authentication method that a response offers.
 struct AuthenticationOffer: Sendable {
     enum Scheme: Sendable {
         case negotiate
@@ -11,11 +11,11 @@ struct AuthenticationOffer: Sendable {
 
     let scheme: Scheme
     let space: URLProtectionSpace
-    /// What NTLM and Negotiate say in place of parameters.
+    /// The token that NTLM and Negotiate send in place of parameters.
     var token: String?
 
-    /// The offers of a response, strongest first (HA8), equals in the server's order. Digest challenges of one realm are
-    /// one space: the first that can be answered stands for all.
+    /// Returns the offers of a response, strongest first (HA8). Equally strong offers keep the server's order. Digest
+    /// challenges of one realm form one space, represented by the first supported one.
     static func offers(in fields: [HTTPField], for request: AuthenticationRequest) -> [AuthenticationOffer] {
         let values = fields.filter { $0.isNamed(request.place.challengeField) }.map(\.bytes)
         let offers = HTTPChallenge.parse(values).compactMap { challenge in
@@ -35,7 +35,7 @@ struct AuthenticationOffer: Sendable {
 }
 
 extension AuthenticationOffer.Scheme {
-    /// Nil for what cannot be answered.
+    /// Creates the scheme of a challenge, or `nil` if it isn't supported.
     fileprivate init?(_ challenge: HTTPChallenge, hasBody: Bool) {
         switch challenge.scheme {
         case "negotiate": self = .negotiate
@@ -59,7 +59,7 @@ extension AuthenticationOffer.Scheme {
         }
     }
 
-    /// Nil for the schemes that log in requests rather than connections.
+    /// The mechanism that logs in the connection, or `nil` for schemes that authenticate each request.
     var connectionMechanism: ConnectionLogin.Mechanism? {
         switch self {
         case .negotiate: .negotiate

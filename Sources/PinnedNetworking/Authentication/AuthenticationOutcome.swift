@@ -1,6 +1,6 @@
-/// What is left to do with a response that goes to the task.
+/// The remaining work for a response that is delivered to the task.
 struct AuthenticationOutcome: Sendable {
-    /// A proof that covers the body: the response counts as the server's only when it holds.
+    /// A proof that covers the body. The response is accepted as the server's only if the proof is valid.
     struct BodyProof: Sendable {
         private let proof: DigestProof
         private let information: [String: String]
@@ -19,20 +19,20 @@ struct AuthenticationOutcome: Sendable {
 
     static let plain = AuthenticationOutcome()
 
-    /// What a delegate gave and the server accepted: to be kept as its persistence says.
+    /// The credential that a delegate provided and the server accepted. Its persistence decides where it is stored.
     var accepted: (credential: URLCredential, space: URLProtectionSpace)?
     var bodyProof: BodyProof?
 }
 
-/// Why authentication ends a task.
+/// The reason why authentication ends a task.
 enum AuthenticationError: Error, Hashable {
     /// A delegate cancelled the challenge.
     case cancelled(URLProtectionSpace)
-    /// A delegate gave what the scheme cannot carry.
+    /// A delegate provided a credential that the scheme can't send.
     case unusableCredential(CredentialProblem)
-    /// The response does not prove that its sender knows the password (RFC 7616, section 3.5, `rspauth`).
+    /// The response doesn't prove that its sender knows the password (RFC 7616, section 3.5, `rspauth`).
     case forgedResponse(URLProtectionSpace)
-    /// The server's last word by Negotiate does not prove who it is (RFC 4559, section 5).
+    /// The server's last Negotiate message doesn't prove its identity (RFC 4559, section 5).
     case unprovenServer(URLProtectionSpace)
 }
 

@@ -1,25 +1,25 @@
 import CertificateTrust
 import HTTPMessages
 
-/// Who may ask a request for a credential: the server of its URL, or the proxy it goes through.
+/// The party that may request a credential: the server of the URL, or the proxy in use.
 ///
-/// What is given at one place is never sent to another (P6), and each is heard in its own fields alone: a 407 that does
-/// not come from the proxy releases nothing (HA5).
+/// A credential for one party is never sent to another (P6). Each party is heard only in its own fields, so a 407 that
+/// doesn't come from the proxy releases no credential (HA5).
 enum AuthenticationPlace: Sendable, Hashable {
-    /// `protocol` is ``NSURLProtectionSpaceHTTP`` or ``NSURLProtectionSpaceHTTPS``.
+    /// The server. `protocol` is ``NSURLProtectionSpaceHTTP`` or ``NSURLProtectionSpaceHTTPS``.
     case origin(ServerName, port: UInt16, protocol: String)
-    /// `type` is ``NSURLProtectionSpaceHTTPProxy`` or ``NSURLProtectionSpaceHTTPSProxy``.
+    /// The proxy. `type` is ``NSURLProtectionSpaceHTTPProxy`` or ``NSURLProtectionSpaceHTTPSProxy``.
     case proxy(ServerName, port: UInt16, type: String)
 
     var isProxy: Bool {
         if case .proxy = self { true } else { false }
     }
 
-    /// The status that asks (RFC 9110, sections 15.5.2 and 15.5.8).
+    /// The status code of a challenge (RFC 9110, sections 15.5.2 and 15.5.8).
     var statusCode: Int { isProxy ? 407 : 401 }
     var challengeField: String { isProxy ? "Proxy-Authenticate" : "WWW-Authenticate" }
     var credentialField: String { isProxy ? "Proxy-Authorization" : "Authorization" }
-    /// RFC 7615.
+    /// The field with authentication information (RFC 7615).
     var informationField: String { isProxy ? "Proxy-Authentication-Info" : "Authentication-Info" }
 
     func space(realm: String?, method: String) -> URLProtectionSpace {
@@ -33,7 +33,7 @@ enum AuthenticationPlace: Sendable, Hashable {
         }
     }
 
-    /// The path of a URI, absolute or not, that lies at this place; nil for any other.
+    /// Returns the path of an absolute or relative URI at this server or proxy, or `nil` if it is at another one.
     func path(of uri: String) -> String? {
         if uri.hasPrefix("/") { return uri }
         guard case .origin(let name, let port, let scheme) = self, let url = URL(string: uri),
@@ -46,33 +46,34 @@ enum AuthenticationPlace: Sendable, Hashable {
     }
 }
 
-/// Whether NTLM and Negotiate, which show a server who the user is and hold for a connection, may answer (HA11).
+/// The permission to use NTLM and Negotiate, which reveal the user to the server and log in a whole connection (HA11).
 enum ConnectionLogins: Sendable, Hashable {
-    /// At the host that the user named, and at a proxy.
+    /// Permitted: the user named the host, or it is a proxy.
     case permitted
-    /// At a host that a redirect named: with what is stored for that very space.
+    /// Permitted with the credential stored for exactly this space: a redirect named the host.
     case stored
-    /// At a host behind a proxy that takes requests in the clear: the connection is the proxy's, and anybody's.
+    /// Refused: the host is behind a proxy that forwards cleartext requests. The connection belongs to the proxy and
+    /// may be shared.
     case refused
 }
 
-/// What authentication needs to know of a request.
+/// The properties of a request that authentication depends on.
 struct AuthenticationRequest: Sendable {
     let place: AuthenticationPlace
     let method: String
-    /// As it is sent: a path and query, a whole URI to a forwarding proxy, host and port with CONNECT.
+    /// The request target as sent: path and query, a full URI for a forwarding proxy, or host and port for CONNECT.
     let target: String
-    /// For `auth-int`; nil when it is not at hand as a whole.
+    /// The body for `auth-int`, or `nil` if it isn't available as a whole.
     var body: [UInt8]? = []
-    /// Whom the URL names, or the proxy's settings; percent-decoded.
+    /// The user in the URL or in the proxy's settings, percent-decoded.
     var user: String?
     var password: String?
-    /// Whether the caller wrote the field himself, which nothing here overrides.
+    /// Whether the caller set the field itself. It is never overridden.
     var hasOwnField = false
-    /// Who may be logged in by NTLM and Negotiate.
+    /// Whether NTLM and Negotiate may be used.
     var connectionLogins = ConnectionLogins.permitted
 
-    /// The path without its query; for a proxy, where paths mean nothing, the root.
+    /// The path without its query. For a proxy, where paths have no meaning, it is the root.
     var path: String {
         guard !place.isProxy else { return "/" }
         let bare = String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") }))

@@ -1,8 +1,8 @@
-/// What a delegate is asked; the task makes a ``URLAuthenticationChallenge`` of it.
+/// A question for a delegate. The task turns it into a ``URLAuthenticationChallenge``.
 struct AuthenticationQuestion: Sendable, Hashable {
     let space: URLProtectionSpace
-    /// What was refused last in this realm, else what is stored, else the user whom the URL names.
+    /// The credential that this realm refused last, otherwise the stored one, otherwise the user in the URL.
     let proposedCredential: URLCredential?
-    /// All refused answers of the task, whatever the method.
+    /// The number of refused answers of the task, with any method.
     let previousFailureCount: Int
 }

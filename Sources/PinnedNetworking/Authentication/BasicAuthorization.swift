@@ -2,8 +2,8 @@ import CertificateTrust
 
 /// The answer to a Basic challenge (RFC 7617).
 enum BasicAuthorization {
-    /// The value of the field: user and password in UTF-8 and Unicode's form C, which is what a server that names a
-    /// charset asks for, and what browsers send to the others.
+    /// Returns the value of the field: user and password in UTF-8 and Unicode normalization form C. Servers that
+    /// specify a charset require this form, and browsers send it to the others.
     static func value(user: String, password: String) throws(CredentialProblem) -> String {
         guard !user.utf8.contains(UInt8(ascii: ":")) else { throw .colonInUserName }
         guard !CredentialProblem.hasControlCharacter(user + password) else { throw .controlCharacter }
@@ -13,9 +13,9 @@ enum BasicAuthorization {
     }
 }
 
-/// Why a scheme cannot carry a credential. What the credential holds stays out of the text.
+/// The reason why a scheme can't send a credential. The text contains nothing of the credential.
 enum CredentialProblem: Error, Hashable {
-    /// Basic ends the user name at the first colon (RFC 7617, section 2).
+    /// The user name contains a colon. Basic ends the user name at the first colon (RFC 7617, section 2).
     case colonInUserName
     case controlCharacter
 

@@ -1,12 +1,13 @@
 import HTTPMessages
 
-/// The field value that authorizes one request, and what the server's own proof must match.
+/// The field value that authorizes one request, and the data to check the server's own proof.
 struct DigestAuthorization: Sendable {
     let value: [UInt8]
     let proof: DigestProof
 }
 
-/// What client and server hash to prove to each other that they know the secret (RFC 7616, sections 3.4.1 and 3.5).
+/// The data that client and server hash to prove to each other that they know the secret (RFC 7616, sections 3.4.1 and
+/// 3.5).
 struct DigestProof: Sendable, Hashable {
     let algorithm: DigestAlgorithm
     let secret: String
@@ -16,22 +17,22 @@ struct DigestProof: Sendable, Hashable {
     let count: String
     let clientNonce: String
 
-    /// Whether a server's proof holds.
+    /// The result of checking a server's proof.
     enum Verdict: Sendable {
         case valid
         case forged
-        /// The server hashed its body too, which is not there yet.
+        /// The server also hashed its body, which hasn't arrived yet.
         case needsBody
     }
 
-    /// The client's response; nil when it covers a body that is not at hand.
+    /// Returns the client's response, or `nil` if it covers a body that isn't available.
     func response(method: String, body: [UInt8]?) -> String? {
         response(method: method, body: body, quality: quality)
     }
 
-    /// Judges the server's proof in `Authentication-Info`; nil when there is none.
+    /// Checks the server's proof in `Authentication-Info`. Returns `nil` if there is none.
     ///
-    /// It is over this request's client nonce and count, so one of an earlier response does not fit.
+    /// The proof covers this request's client nonce and count, so a proof from an earlier response doesn't match.
     func verdict(on information: [String: String], body: [UInt8]? = nil) -> Verdict? {
         guard let given = information["rspauth"] else { return nil }
         guard information["cnonce"] ?? clientNonce == clientNonce,

@@ -1,39 +1,41 @@
 import CertificateTrust
 import HTTPMessages
 
-/// A Digest challenge that can be answered (RFC 7616, section 3.3; without `qop` RFC 2069).
+/// A supported Digest challenge (RFC 7616, section 3.3, or RFC 2069 without `qop`).
 struct DigestChallenge: Sendable, Hashable {
-    /// The quality of protection: the request line alone, or the body too.
+    /// The quality of protection: the request line alone, or also the body.
     enum Quality: String, Sendable {
         case auth
         case authInt = "auth-int"
     }
 
-    /// As it came, like nonce and opaque: that is what the server compares, in whatever characters it writes.
+    /// The bytes as received, like nonce and opaque, because the server compares them in its own encoding.
     let realm: [UInt8]?
     let nonce: [UInt8]
     let opaque: [UInt8]?
     let algorithm: DigestAlgorithm
-    /// Nil for RFC 2069.
+    /// The quality of protection, or `nil` for RFC 2069.
     let quality: Quality?
-    /// The nonce was too old, and nothing is wrong with the credential.
+    /// Whether the nonce was too old. The credential wasn't refused.
     let isStale: Bool
-    /// The user name is sent as a digest (section 3.4.4).
+    /// Whether the user name is sent as a digest (section 3.4.4).
     let hashesUser: Bool
-    /// The server reads UTF-8 (section 3.3, `charset`).
+    /// Whether the server reads UTF-8 (section 3.3, `charset`).
     let readsUTF8: Bool
-    /// The URIs of the space, the first ``KnownAuthentication/pathLimit`` and none that is long; nil for the whole
-    /// server.
+    /// The URIs of the space: the first ``KnownAuthentication/pathLimit`` ones, without those that are too long. `nil`
+    /// means the whole server.
     let domain: [String]?
 
-    /// A nonce is kept for as long as it serves; servers' own take under 200 bytes.
+    /// The maximum size of a nonce in bytes. A nonce is stored for as long as it is used. Servers' own nonces have fewer
+    /// than 200 bytes.
     static let nonceLimit = 4_096
-    /// Bytes of a URI of the space: a path that counts, behind the longest name of a server.
+    /// The maximum size of a URI of the space in bytes: the longest stored path plus the longest server name.
     static let uriLimit = KnownAuthentication.pathSizeLimit + 300
 
-    /// Nil for another scheme, for an unknown algorithm or quality, and where OpenSSL does not offer the digest.
+    /// Parses a Digest challenge. Returns `nil` for another scheme, for an unsupported algorithm or quality, and if
+    /// OpenSSL doesn't provide the digest.
     ///
-    /// `auth` goes before `auth-int`, which needs the whole body before the head of its request.
+    /// Prefers `auth` to `auth-int`, which requires the whole body before the head of the request is sent.
     init?(_ challenge: HTTPChallenge) {
         let parameters = challenge.parameters
         guard challenge.scheme == "digest", let nonce = challenge.values["nonce"], nonce.count <= Self.nonceLimit,
@@ -46,7 +48,7 @@ struct DigestChallenge: Sendable, Hashable {
             }
             self.quality = quality
         } else {
-            // Before RFC 7616 there was nothing but MD5; whoever knows SHA knows `qop`, which it demands.
+            // Before RFC 7616 there was only MD5. With SHA, `qop` is required.
             guard algorithm.digest == .md5, !algorithm.isSession else { return nil }
             quality = nil
         }
@@ -60,7 +62,7 @@ struct DigestChallenge: Sendable, Hashable {
         domain = parameters["domain"].flatMap(Self.domain)
     }
 
-    /// The rest of a longer list is left out unread: spaces grow by what is asked for, too.
+    /// Parses the URIs of the space. Those after the limit aren't read, since requests also add paths to a space.
     private static func domain(_ text: String) -> [String]? {
         let limit = KnownAuthentication.pathLimit
         let entries = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: limit).prefix(limit)
@@ -69,12 +71,12 @@ struct DigestChallenge: Sendable, Hashable {
     }
 }
 
-/// How Digest hashes (RFC 7616, section 6.1).
+/// The hash algorithm of a Digest challenge (RFC 7616, section 6.1).
 struct DigestAlgorithm: Sendable, Hashable {
     let digest: MessageDigest
     /// Whether the secret is bound to the first nonces (`-sess`).
     let isSession: Bool
-    /// As the challenge named it; nil when it did not, which means MD5.
+    /// The name in the challenge, or `nil` if it has none, which means MD5.
     let name: String?
 
     init?(_ name: String?) {
@@ -94,7 +96,7 @@ struct DigestAlgorithm: Sendable, Hashable {
         return nil
     }
 
-    /// The digest of some texts with colons between, in hexadecimal digits; nil where OpenSSL does not offer it.
+    /// Returns the digest of the parts joined by colons, in hexadecimal. Returns `nil` if OpenSSL doesn't provide it.
     func hex(_ parts: any Collection<UInt8>...) -> String? {
         var bytes: [UInt8] = []
         for (index, part) in parts.enumerated() {
@@ -105,7 +107,7 @@ struct DigestAlgorithm: Sendable, Hashable {
     }
 }
 
-/// A number in all its hexadecimal digits, lower case.
+/// Returns a number as lowercase hexadecimal digits with leading zeros.
 func hexadecimal(_ number: some FixedWidthInteger & UnsignedInteger) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: number.bitWidth / 4 - digits.count) + digits

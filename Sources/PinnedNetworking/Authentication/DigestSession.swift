@@ -1,18 +1,19 @@
 import HTTPMessages
 
-/// A credential that answers one Digest challenge, for as many requests as the server takes it for.
+/// A credential that answers one Digest challenge, for as many requests as the server accepts it.
 struct DigestSession: Sendable, Hashable {
     let challenge: DigestChallenge
-    /// The challenge's, until the server names the next.
+    /// The nonce of the challenge, or the next one that the server announced.
     var nonce: [UInt8]
-    /// The first nonce of the client; with `-sess` the only one, since the secret holds it.
+    /// The first nonce of the client. With `-sess` it is the only one, since the secret includes it.
     let clientNonce: String
-    /// H(A1): what stands for user and password.
+    /// H(A1), the hash that represents user and password.
     private let secret: String
-    /// The parameter.
+    /// The user name parameter of the field.
     private let userName: [UInt8]
 
-    /// Throws what Digest cannot carry; nil where OpenSSL does not offer the digest.
+    /// Creates a session. Throws if Digest can't send the credential. Returns `nil` if OpenSSL doesn't provide the
+    /// digest.
     init?(
         _ challenge: DigestChallenge, user: String, password: String, clientNonce: String = Self.makeClientNonce()
     ) throws(CredentialProblem) {
@@ -39,9 +40,10 @@ struct DigestSession: Sendable, Hashable {
         }
     }
 
-    /// What authorizes one request. `body` is needed for `auth-int` only; nil when it is needed and not there.
+    /// Returns the authorization of one request. Returns `nil` if `auth-int` requires the `body` and it isn't
+    /// available.
     ///
-    /// `target` is the request target as sent; `count` is how often the nonce was used, this time included.
+    /// `target` is the request target as sent. `count` is the number of uses of the nonce, including this one.
     func authorization(
         method: String, target: String, body: [UInt8]?, count: UInt32, clientNonce: String = Self.makeClientNonce()
     ) -> DigestAuthorization? {
@@ -65,12 +67,12 @@ struct DigestSession: Sendable, Hashable {
         return DigestAuthorization(value: value, proof: proof)
     }
 
-    /// 128 random bits of the system's generator.
+    /// Returns 128 random bits from the system's generator.
     static func makeClientNonce() -> String {
         hexadecimal(UInt64.random(in: 0...UInt64.max)) + hexadecimal(UInt64.random(in: 0...UInt64.max))
     }
 
-    /// A parameter whose value is a `quoted-string` (RFC 9110, section 5.6.4).
+    /// Returns a parameter whose value is a `quoted-string` (RFC 9110, section 5.6.4).
     private static func quoted(_ name: String, _ value: some Collection<UInt8>) -> [UInt8] {
         var quoted = Array("\(name)=\"".utf8)
         for byte in value {
@@ -80,7 +82,7 @@ struct DigestSession: Sendable, Hashable {
         return quoted + [UInt8(ascii: "\"")]
     }
 
-    /// The characters of `ext-value` (RFC 8187, section 3.2.1).
+    /// Returns the text in the characters of `ext-value` (RFC 8187, section 3.2.1).
     private static func extendedValue(_ text: String) -> String {
         let plain = CharacterSet(
             charactersIn: "!#$&+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")

@@ -2,15 +2,15 @@ import HTTPMessages
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110, section 11.3).
 struct HTTPChallenge: Sendable, Hashable {
-    /// Lower case.
+    /// The scheme in lowercase.
     let scheme: String
-    /// What stands in place of parameters: `Negotiate YII…==`.
+    /// The token in place of parameters: `Negotiate YII…==`.
     var token68: String?
-    /// The bytes of the parameters as they came, by name in lower case. A parameter that comes twice makes a challenge
-    /// unusable, so there is one value each.
+    /// The values of the parameters as received, by name in lowercase. A challenge with a repeated parameter is
+    /// malformed, so each name has one value.
     var values: [String: [UInt8]] = [:]
 
-    /// The most that is read, in bytes of all values together. Past any limit everything is refused (HA10).
+    /// The maximum size of all values together in bytes. If any limit is exceeded, all challenges are ignored (HA10).
     static let sizeLimit = 64 * 1024
     static let challengeLimit = 100
     static let parameterLimit = 100
@@ -18,8 +18,8 @@ struct HTTPChallenge: Sendable, Hashable {
     /// The parameters as text.
     var parameters: [String: String] { values.mapValues(HTTPField.text) }
 
-    /// All challenges of a response, in order. What is malformed is left out, and what stands beside it is kept where
-    /// one can be told from the other.
+    /// Parses all challenges of a response, in order. Skips malformed challenges, and keeps the ones next to them if
+    /// they can be separated.
     static func parse(_ values: [[UInt8]]) -> [HTTPChallenge] {
         guard values.reduce(0, { $0 + $1.count }) <= sizeLimit else { return [] }
         let challenges = values.flatMap { value in
@@ -31,8 +31,8 @@ struct HTTPChallenge: Sendable, Hashable {
         return challenges
     }
 
-    /// The parameters of fields that hold nothing else, as `Authentication-Info` does (RFC 7615, section 3); nil when
-    /// anything about them is malformed.
+    /// Parses the parameters of fields that contain nothing else, such as `Authentication-Info` (RFC 7615, section 3).
+    /// Returns `nil` if anything in them is malformed.
     static func information(in values: [[UInt8]]) -> HTTPChallenge? {
         var reader = ChallengeReader(Array(values.joined(separator: Array(", ".utf8))))
         guard reader.bytes.count <= sizeLimit else { return nil }
@@ -46,7 +46,7 @@ private let comma = UInt8(ascii: ",")
 private let equals = UInt8(ascii: "=")
 private let quote = UInt8(ascii: "\"")
 
-/// Walks through one field value.
+/// A parser for one field value.
 private struct ChallengeReader {
     let bytes: [UInt8]
     private var position = 0
@@ -64,12 +64,12 @@ private struct ChallengeReader {
         return found
     }
 
-    /// Reads up to the comma behind an element; false when the rest of the value cannot be told apart any more.
+    /// Reads an element up to the next comma. Returns false if the rest of the value can't be split into elements.
     private mutating func readElement() -> Bool {
         let name = run(HTTPGrammar.isTokenCharacter)
         guard !name.isEmpty else { return skipMalformed() }
         let isFollowedByBlank = skip(where: HTTPGrammar.isBlank) && HTTPGrammar.isBlank(bytes[position - 1])
-        // A name and an equals sign continue a challenge, any other name begins one.
+        // A name followed by an equals sign continues a challenge. Any other name starts one.
         if position < bytes.count, bytes[position] == equals {
             return readParameter(name)
         }
@@ -90,10 +90,11 @@ private struct ChallengeReader {
         return readParameter(parameter)
     }
 
-    /// Reads what stands behind a parameter's name: `=` and a token or quoted string, blanks around the sign allowed.
+    /// Reads the rest of a parameter after its name: `=` and a token or quoted string, with optional white space around
+    /// the sign.
     ///
-    /// Without quotes a value may hold more than a token may, since servers write realms and nonces so; it ends at a
-    /// blank, a comma or a quote.
+    /// An unquoted value may have more characters than a token, because servers write realms and nonces that way. It
+    /// ends at white space, a comma or a quote.
     private mutating func readParameter(_ name: String) -> Bool {
         guard !name.isEmpty, take(equals) else { return skipMalformed() }
         _ = skip(where: HTTPGrammar.isBlank)
@@ -114,8 +115,8 @@ private struct ChallengeReader {
         return true
     }
 
-    /// Passes over the rest of an element, and with it the challenge it belongs to. Behind a quote nobody can say which
-    /// comma separates, so all that follows is lost.
+    /// Skips the rest of an element and marks its challenge as malformed. After a quote, separators can't be
+    /// distinguished from other commas, so the rest of the value is ignored.
     private mutating func skipMalformed() -> Bool {
         isBroken = true
         return skip { $0 != comma && $0 != quote } && bytes[position] == comma
@@ -129,7 +130,7 @@ private struct ChallengeReader {
 
     // MARK: Characters
 
-    /// The content of a quoted string, quoted pairs resolved; nil when it does not end.
+    /// Reads the content of a quoted string and resolves quoted pairs. Returns `nil` if the string doesn't end.
     private mutating func quotedBytes() -> [UInt8]? {
         var text: [UInt8] = []
         while position < bytes.count, bytes[position] != quote {
@@ -152,7 +153,7 @@ private struct ChallengeReader {
         return true
     }
 
-    /// Moves over bytes; false when the value ends with them.
+    /// Skips bytes. Returns false at the end of the value.
     private mutating func skip(where isPassed: (UInt8) -> Bool) -> Bool {
         while position < bytes.count, isPassed(bytes[position]) { position += 1 }
         return position < bytes.count
@@ -168,7 +169,7 @@ private struct ChallengeReader {
         return bytes[start..<position]
     }
 
-    /// `token68` without its equals signs (RFC 9110, section 11.2).
+    /// Whether the byte is a character of `token68` other than an equals sign (RFC 9110, section 11.2).
     private static func isToken68Character(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

@@ -1,20 +1,20 @@
 import HTTPMessages
 
-/// A credential that a protection space has accepted, or is about to see, and where in it.
+/// A credential that a protection space has accepted, or is about to receive, and the paths where it applies.
 struct KnownAuthentication: Sendable {
     let place: AuthenticationPlace
     let space: URLProtectionSpace
-    /// The user whom the URL named when the credential was given: a request for another does not get it.
+    /// The user in the URL when the credential was given. Requests for another user don't use the credential.
     let user: String?
     let credential: URLCredential
     var prepared: PreparedCredential
-    /// Prefixes of the paths that belong to the space.
+    /// The prefixes of the paths that belong to the space.
     private(set) var paths: [String] = []
 
-    /// A server with more directories than this in one space is asked again in some of them.
+    /// The maximum number of paths. If a space has more directories, the server has to challenge again in some of them.
     static let pathLimit = 32
-    /// Bytes of a path. What lies deeper is asked for again: whatever a server names, little is compared with each
-    /// request.
+    /// The maximum size of a path in bytes. Longer paths require a new challenge. The limit bounds the comparisons for
+    /// each request, whatever a server sends.
     static let pathSizeLimit = 1_024
 
     init(
@@ -32,22 +32,23 @@ struct KnownAuthentication: Sendable {
         }
     }
 
-    /// Whether the credential may answer for a request: at its place, and for the user it names, or for nobody in both.
+    /// Whether the credential can be used for a request: for the same server or proxy, and the same user or none in
+    /// both.
     func isFor(_ request: AuthenticationRequest) -> Bool {
         place == request.place && user == request.user
             && (request.password == nil || request.password == credential.password)
     }
 
-    /// How many bytes of a path say that it lies in the space; nil when nothing does. A path with dot segments leads
-    /// elsewhere than it says, so nothing says it of one.
+    /// Returns the length in bytes of the longest prefix by which a path belongs to the space, or `nil` if there is
+    /// none. A path with dot segments resolves to another path, so it never belongs to the space.
     func coverage(of path: String) -> Int? { Self.hasDotSegment(path) ? nil : coverage(ofPlain: path) }
 
-    /// The same for a path without dot segments.
+    /// Returns the same for a path without dot segments.
     func coverage(ofPlain path: String) -> Int? {
         paths.filter { path.utf8.starts(with: $0.utf8) }.map(\.utf8.count).max()
     }
 
-    /// Whether a path has a segment that means another directory, percent-encoded or not. Looks at each byte once.
+    /// Whether a path has a dot segment, percent-encoded or not. The time is linear.
     static func hasDotSegment(_ path: String) -> Bool {
         path.utf8.split(separator: UInt8(ascii: "/")).contains { segment in
             segment.count <= 6 && (segment.first == UInt8(ascii: ".") || segment.first == UInt8(ascii: "%"))
@@ -57,7 +58,7 @@ struct KnownAuthentication: Sendable {
 
     private static let dotSegments: Set = [".", "..", "%2e", "%2e.", ".%2e", "%2e%2e"]
 
-    /// Takes in that the directory of a path lies in the space, with all below it (RFC 7617, section 2.2).
+    /// Adds the directory of a path, and everything below it, to the space (RFC 7617, section 2.2).
     mutating func learn(_ path: String) {
         guard coverage(of: path) == nil, let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
         let directory = path[...end]
@@ -66,7 +67,7 @@ struct KnownAuthentication: Sendable {
         paths.append(String(directory))
     }
 
-    /// Takes in what was known of the same space before.
+    /// Adds the paths that were known of the same space before.
     mutating func learn(from other: KnownAuthentication) {
         for path in other.paths.reversed() where coverage(of: path) == nil && paths.count < Self.pathLimit {
             paths.insert(path, at: 0)

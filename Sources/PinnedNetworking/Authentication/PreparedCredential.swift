@@ -1,14 +1,15 @@
 import HTTPMessages
 
-/// A user and password made ready to answer one challenge, as often as it takes.
+/// A user and password prepared to answer one challenge, in any number of requests.
 enum PreparedCredential: Sendable {
-    /// The field value.
+    /// The value of the field.
     case basic(String)
     case digest(DigestSession)
-    /// The connection is logged in; see ``ConnectionLogin``.
+    /// The login of the connection. See ``ConnectionLogin``.
     case connection(ConnectionLogin.Mechanism)
 
-    /// Throws what the scheme cannot carry; nil for a credential without a password, and for NTLM without a user.
+    /// Prepares a credential. Throws if the scheme can't send it. Returns `nil` for a credential without a password,
+    /// and for NTLM without a user.
     init?(_ credential: URLCredential, for scheme: AuthenticationOffer.Scheme) throws(CredentialProblem) {
         guard case .password(let user, let password?) = credential.kind else { return nil }
         switch scheme {
@@ -25,8 +26,8 @@ enum PreparedCredential: Sendable {
         }
     }
 
-    /// The URIs that the challenge named as its space; the whole server for a Digest challenge that named none and for
-    /// connections, and nothing for Basic (RFC 7616, section 3.3; RFC 7617, section 2.2).
+    /// The URIs that belong to the space according to the challenge. The whole server for connections and for a Digest
+    /// challenge without a domain, and none for Basic (RFC 7616, section 3.3; RFC 7617, section 2.2).
     var domain: [String] {
         switch self {
         case .basic: []
@@ -35,7 +36,7 @@ enum PreparedCredential: Sendable {
         }
     }
 
-    /// How the connection is logged in; nil for the schemes that log in requests.
+    /// The mechanism that logs in the connection, or `nil` for schemes that authenticate each request.
     var connectionMechanism: ConnectionLogin.Mechanism? {
         if case .connection(let mechanism) = self { mechanism } else { nil }
     }

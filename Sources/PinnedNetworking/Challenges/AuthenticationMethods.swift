@@ -1,22 +1,22 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// The kinds of challenge, of protocol and of proxy, under the names and with the values of Apple's platforms.
+// The authentication methods, protocols and proxy types, with the names and values of Apple's platforms.
 
-/// A server's certificate chain is to be judged; session-wide. See ``URLProtectionSpace/serverTrust``.
+/// The evaluation of a server's certificate chain. Session-wide. See ``URLProtectionSpace/serverTrust``.
 public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
-/// A server asks for a client certificate; session-wide. See ``URLProtectionSpace/distinguishedNames``.
+/// A server's request for a client certificate. Session-wide. See ``URLProtectionSpace/distinguishedNames``.
 public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
-/// Kerberos or NTLM (RFC 4559); session-wide.
+/// Kerberos or NTLM (RFC 4559). Session-wide.
 public let NSURLAuthenticationMethodNegotiate = "NSURLAuthenticationMethodNegotiate"
-/// NTLM; session-wide.
+/// NTLM. Session-wide.
 public let NSURLAuthenticationMethodNTLM = "NSURLAuthenticationMethodNTLM"
-/// A protocol's own login; task-specific.
+/// The login of a protocol other than HTTP. Task-specific.
 public let NSURLAuthenticationMethodDefault = "NSURLAuthenticationMethodDefault"
-/// HTTP Basic (RFC 7617); task-specific.
+/// HTTP Basic (RFC 7617). Task-specific.
 public let NSURLAuthenticationMethodHTTPBasic = "NSURLAuthenticationMethodHTTPBasic"
-/// HTTP Digest (RFC 7616); task-specific.
+/// HTTP Digest (RFC 7616). Task-specific.
 public let NSURLAuthenticationMethodHTTPDigest = "NSURLAuthenticationMethodHTTPDigest"
-/// A login form; never issued. For a program's own entries in a ``URLCredentialStorage``.
+/// A login form. Sessions never issue it. Programs can use it for their own entries in a ``URLCredentialStorage``.
 public let NSURLAuthenticationMethodHTMLForm = "NSURLAuthenticationMethodHTMLForm"
 
 /// The protocol of an `http` space.
@@ -28,7 +28,7 @@ public let NSURLProtectionSpaceFTP = "ftp"
 
 /// The type of an HTTP proxy.
 public let NSURLProtectionSpaceHTTPProxy = "http"
-/// The type of an HTTPS proxy, which is spoken to over TLS.
+/// The type of an HTTPS proxy, which is reached over TLS.
 public let NSURLProtectionSpaceHTTPSProxy = "https"
 /// The type of an FTP proxy.
 public let NSURLProtectionSpaceFTPProxy = "ftp"

@@ -1,11 +1,12 @@
-/// Which delegate method answers a challenge: each step is asked in turn, in both spellings, until one is implemented.
+/// The order of delegate methods that can answer a challenge. Each step is tried in turn, with both method variants
+/// (completion handler and async), until one is implemented.
 enum ChallengeRouting {
     enum Delegate: Sendable {
         case session
         case task
     }
 
-    /// `urlSession(_:didReceive:)` or `urlSession(_:task:didReceive:)`.
+    /// The method `urlSession(_:didReceive:)` or `urlSession(_:task:didReceive:)`.
     enum Method: Sendable {
         case session
         case task
@@ -15,7 +16,7 @@ enum ChallengeRouting {
         let delegate: Delegate
         let method: Method
 
-        /// Whether the answer holds for all tasks of the session.
+        /// Whether the answer applies to all tasks of the session.
         var isSessionWide: Bool { delegate == .session && method == .session }
     }
 
@@ -35,7 +36,7 @@ enum ChallengeRouting {
         Step(delegate: .session, method: .session),
     ]
 
-    /// The order for an authentication method.
+    /// Returns the order for an authentication method.
     static func steps(for method: String) -> [Step] {
         switch method {
         case NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate,
@@ -46,31 +47,31 @@ enum ChallengeRouting {
     }
 }
 
-/// What a delegate answered.
+/// The answer of a delegate to a challenge.
 struct ChallengeAnswer: Sendable {
     let disposition: URLSession.AuthChallengeDisposition
     let credential: URLCredential?
-    /// Who answered; nil for nobody.
+    /// The step that answered, or `nil` if no delegate did.
     var step: ChallengeRouting.Step?
 
-    /// Nobody implements a method for the challenge.
+    /// The answer if no delegate implements a method for the challenge.
     static let byDefault = ChallengeAnswer(disposition: .performDefaultHandling, credential: nil)
     /// The answer of default implementations.
     static let unimplemented = ChallengeAnswer(disposition: .performDefaultHandling, credential: .unimplemented)
     static let cancelled = ChallengeAnswer(disposition: .cancelAuthenticationChallenge, credential: nil)
 
-    /// False for the answer of a default implementation that a delegate passes on unchanged. A refusal counts whatever
-    /// credential comes with it.
+    /// Whether a delegate answered. False if it returned the answer of a default implementation unchanged. Any other
+    /// disposition counts as an answer, whatever credential comes with it.
     var isImplemented: Bool {
         disposition != .performDefaultHandling || credential !== URLCredential.unimplemented
     }
 }
 
 extension URLSession {
-    /// Asks the delegates along the routing table.
+    /// Asks the delegates in the order of the routing table.
     ///
-    /// Waits as long as the task lets it: a delegate that never answers is left behind when the task is cancelled, and
-    /// then this throws `CancellationError`.
+    /// Waits for answers until the task is cancelled. A delegate that never answers is abandoned then, and this method
+    /// throws `CancellationError`.
     func answer(to challenge: URLAuthenticationChallenge, of task: URLSessionTask) async throws -> ChallengeAnswer {
         for step in ChallengeRouting.steps(for: challenge.protectionSpace.authenticationMethod) {
             let delegate: (any URLSessionDelegate)? = step.delegate == .session ? self.delegate : task.delegate
@@ -84,8 +85,8 @@ extension URLSession {
         return .byDefault
     }
 
-    /// Asks one delegate: its method about a task when there is one, else the one about the session. Returns nil when it
-    /// implements the method in none of the spellings.
+    /// Asks one delegate. If there is a task, calls the task method, otherwise the session method. Returns `nil` if the
+    /// delegate implements none of the method's variants.
     func answer(
         to challenge: URLAuthenticationChallenge, of task: URLSessionTask?, by delegate: any URLSessionDelegate,
         in spellings: [DelegateCall.Spelling] = .all
@@ -109,8 +110,8 @@ extension URLSession {
         }
     }
 
-    /// The answer of a default implementation to which another delegate has forwarded a challenge: that of the method's
-    /// other spelling.
+    /// Returns the answer of a default implementation to which another delegate forwarded a challenge. This is the
+    /// answer of the method's other variant.
     func forwardedAnswer(
         to challenge: URLAuthenticationChallenge, of task: URLSessionTask? = nil, by delegate: any URLSessionDelegate,
         in spelling: DelegateCall.Spelling
@@ -126,7 +127,7 @@ extension URLSession {
 }
 
 extension URLAuthenticationChallenge {
-    /// The same challenge with a sender whose answers go into the box.
+    /// Returns the same challenge with a sender that stores its answers in the box.
     fileprivate func answered(by box: OnceOnlyAnswer<ChallengeAnswer>) -> URLAuthenticationChallenge {
         URLAuthenticationChallenge(authenticationChallenge: self, sender: ChallengeAnswerSender { box.take($0) })
     }

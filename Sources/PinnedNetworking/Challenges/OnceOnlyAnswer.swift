@@ -1,6 +1,7 @@
-/// Holds the first answer to a question; every later one is ignored.
+/// The first answer to a question. Later answers are ignored.
 ///
-/// A delegate may answer late, twice, from any thread, or never, and none of it may trap: hence no checked continuation.
+/// A delegate may answer late, twice, from any thread, or never. None of this may trap, so this isn't a checked
+/// continuation.
 struct OnceOnlyAnswer<Value: Sendable>: Sendable {
     private let values: AsyncStream<Value>
     private let source: AsyncStream<Value>.Continuation
@@ -9,7 +10,8 @@ struct OnceOnlyAnswer<Value: Sendable>: Sendable {
         (values, source) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
-    /// False when the answer comes too late to count: there is one already, or nobody waits any longer.
+    /// Stores an answer. Returns false if it is too late because there already is an answer or nothing waits for one
+    /// any more.
     @discardableResult
     func answer(_ value: Value) -> Bool {
         defer { source.finish() }
@@ -17,7 +19,7 @@ struct OnceOnlyAnswer<Value: Sendable>: Sendable {
         return false
     }
 
-    /// Waits for the answer; nil when the task is cancelled first. Called once.
+    /// The answer, or `nil` if the task is cancelled first. Waits for it. May be read only once.
     var value: Value? {
         get async {
             for await value in values { return value }
@@ -27,7 +29,7 @@ struct OnceOnlyAnswer<Value: Sendable>: Sendable {
 }
 
 extension OnceOnlyAnswer<ChallengeAnswer> {
-    /// Takes a delegate's answer, and logs one that does not count.
+    /// Stores a delegate's answer, and logs an answer that is ignored.
     func take(_ answer: ChallengeAnswer) {
         guard !self.answer(answer) else { return }
         NSLog("%@", "PinnedNetworking: a delegate answered twice or too late; the answer is ignored")

@@ -1,20 +1,22 @@
-/// A question to a delegate: is this the server, or who are you?
+/// A request for a delegate to evaluate a server or to provide a credential.
 public final class URLAuthenticationChallenge: Sendable {
-    /// What it is about.
+    /// The space that the challenge is for.
     public let protectionSpace: URLProtectionSpace
-    /// The credential that was refused last, or else one from the URL or the storage; nil when there is none. Without a
-    /// password it proposes a user name alone: ask for the password.
+    /// The credential that was refused last. If there is none, a credential from the URL or the storage, or `nil`. A
+    /// credential without a password proposes only a user name, so ask for the password.
     public let proposedCredential: URLCredential?
-    /// How many credentials were refused before, whatever the method.
+    /// The number of credentials that were refused before, with any method.
     public let previousFailureCount: Int
-    /// The response that asks, and refused the last one if there was one, a ``HTTPURLResponse``; nil for TLS.
+    /// The response with the challenge, a ``HTTPURLResponse``. It refused the last credential, if there was one. `nil`
+    /// for TLS.
     public let failureResponse: URLResponse?
-    /// The error that refused the last one, where a protocol answers with errors.
+    /// The error that refused the last credential, if the protocol reports errors.
     public let error: (any Error)?
-    /// Takes an answer instead of the completion handler. Of all answers through either the first counts.
+    /// The object that accepts an answer in place of the completion handler. Only the first answer through either of
+    /// them counts.
     public let sender: (any URLAuthenticationChallengeSender)?
 
-    /// A challenge from its parts.
+    /// Creates a challenge from its parts.
     public init(
         protectionSpace space: URLProtectionSpace, proposedCredential credential: URLCredential?,
         previousFailureCount: Int, failureResponse response: URLResponse?, error: (any Error)?,
@@ -28,7 +30,7 @@ public final class URLAuthenticationChallenge: Sendable {
         self.sender = sender
     }
 
-    /// The same challenge with another sender, to hand it on and see what is answered.
+    /// Creates a copy of a challenge with another sender, for forwarding it and observing the answer.
     public convenience init(
         authenticationChallenge challenge: URLAuthenticationChallenge, sender: any URLAuthenticationChallengeSender
     ) {
@@ -38,7 +40,7 @@ public final class URLAuthenticationChallenge: Sendable {
             error: challenge.error, sender: sender)
     }
 
-    /// A challenge that has no sender yet.
+    /// Creates a challenge that doesn't have a sender yet.
     init(
         protectionSpace: URLProtectionSpace, proposedCredential: URLCredential? = nil, previousFailureCount: Int = 0,
         failureResponse: URLResponse? = nil

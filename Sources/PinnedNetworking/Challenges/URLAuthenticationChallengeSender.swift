@@ -1,26 +1,27 @@
-/// Takes the answer to a challenge. The first answer counts, through a sender or the completion handler; later ones are
-/// ignored.
+/// A receiver of the answer to a challenge. Only the first answer counts, whether through a sender or the completion
+/// handler. Later ones are ignored.
 public protocol URLAuthenticationChallengeSender: AnyObject, Sendable {
     /// Uses a credential: `.useCredential`.
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge)
 
-    /// Goes on without a credential: `.useCredential` with none. A server that is to be trusted is refused.
+    /// Continues without a credential: `.useCredential` with `nil`. For a server trust challenge, the server is
+    /// refused.
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge)
 
-    /// Ends the request: `.cancelAuthenticationChallenge`.
+    /// Cancels the request: `.cancelAuthenticationChallenge`.
     func cancel(_ challenge: URLAuthenticationChallenge)
 
-    /// Decides as if there were no delegate: `.performDefaultHandling`.
+    /// Handles the challenge as if there were no delegate: `.performDefaultHandling`.
     func performDefaultHandling(for challenge: URLAuthenticationChallenge)
 
     /// Moves on to the next challenge of the same response: `.rejectProtectionSpace`.
     func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge)
 }
 
-/// The sender of a session's own challenges: each answer goes where the completion handler's goes, under the same rule
-/// that the first one counts.
+/// The sender of a session's own challenges. Its answers are handled like those of the completion handler, and only the
+/// first one counts.
 ///
-/// Which challenge an answer names makes no difference: a sender has but one question.
+/// A sender has only one challenge, so the challenge in an answer is ignored.
 final class ChallengeAnswerSender: URLAuthenticationChallengeSender {
     private let answer: @Sendable (ChallengeAnswer) -> Void
 

@@ -1,37 +1,39 @@
-/// A place that asks for authentication: a server or a proxy, or a realm on it, and how one authenticates there.
+/// A server or proxy that requires authentication, or a realm on it, together with the authentication method.
 ///
-/// Two spaces are equal when host, port, protocol, realm, authentication method, being a proxy and its type are. Hosts
-/// are compared as names: capitals, a trailing dot, brackets and the spelling of an address do not matter. Ports are
-/// compared as numbers: a challenge always has one, so a space made with port 0 is none that a challenge is about.
+/// Two spaces are equal if host, port, protocol, realm, authentication method, proxy flag and proxy type are equal.
+/// Hosts are compared as names, so letter case, a trailing dot, brackets and the notation of an address make no
+/// difference. Ports are compared as numbers. A challenge always has a port, so a space with port 0 never matches a
+/// challenge.
 public final class URLProtectionSpace: Sendable {
-    /// The host as it was given; of a challenge lower case, without a trailing dot, an address without brackets.
+    /// The host as given. In a challenge it is in lowercase, without a trailing dot, and an address has no brackets.
     public let host: String
-    /// The TCP port; 0 when it is not known.
+    /// The TCP port, or 0 if it isn't known.
     public let port: Int
-    /// The scheme, such as ``NSURLProtectionSpaceHTTPS``; nil for a proxy. It is `ftps` for FTP over TLS, however that
-    /// came about, which Apple's platforms neither speak nor have a constant for.
+    /// The scheme, such as ``NSURLProtectionSpaceHTTPS``, or `nil` for a proxy. It is `ftps` for both kinds of FTP over
+    /// TLS, explicit and implicit. Apple's platforms don't support FTP over TLS and have no constant for it.
     public let `protocol`: String?
-    /// The realm of an HTTP challenge; nil for others.
+    /// The realm of an HTTP challenge, otherwise `nil`.
     public let realm: String?
-    /// Which kind of challenge, such as ``NSURLAuthenticationMethodServerTrust``.
+    /// The kind of challenge, such as ``NSURLAuthenticationMethodServerTrust``.
     public let authenticationMethod: String
-    /// Such as ``NSURLProtectionSpaceHTTPProxy``; nil for a server.
+    /// The proxy type, such as ``NSURLProtectionSpaceHTTPProxy``, or `nil` for a server.
     public let proxyType: String?
-    /// DER names of the authorities a client certificate should come from, empty if any will do; nil but for
-    /// ``NSURLAuthenticationMethodClientCertificate``.
+    /// The DER names of the CAs that a client certificate should be issued by. Empty if any CA is accepted. `nil` for
+    /// methods other than ``NSURLAuthenticationMethodClientCertificate``.
     public let distinguishedNames: [Data]?
-    /// The chain the server presented, to be verified for this host; nil but for
-    /// ``NSURLAuthenticationMethodServerTrust``. Not part of what makes spaces equal.
+    /// The chain that the server presented, to be verified for this host. `nil` for methods other than
+    /// ``NSURLAuthenticationMethodServerTrust``. Ignored when spaces are compared.
     public let serverTrust: SecTrust?
 
     /// The protocol of FTP over TLS.
     static let ftps = "ftps"
 
     private let hasProxy: Bool
-    // As bytes: to a String, an accented letter and a letter with an accent are the same.
+    // Bytes, because String treats a precomposed letter and a letter with a combining accent as equal.
     private let identity: [[UInt8]?]
 
-    /// A server, or a realm on it. A nil `authenticationMethod` is ``NSURLAuthenticationMethodDefault``.
+    /// Creates the space of a server or of a realm on it. If `authenticationMethod` is `nil`, it is
+    /// ``NSURLAuthenticationMethodDefault``.
     public convenience init(
         host: String, port: Int, protocol: String?, realm: String?, authenticationMethod: String?
     ) {
@@ -40,7 +42,8 @@ public final class URLProtectionSpace: Sendable {
             isProxy: false, proxyType: nil)
     }
 
-    /// A proxy, or a realm on it. A nil `authenticationMethod` is ``NSURLAuthenticationMethodDefault``.
+    /// Creates the space of a proxy or of a realm on it. If `authenticationMethod` is `nil`, it is
+    /// ``NSURLAuthenticationMethodDefault``.
     public convenience init(
         proxyHost host: String, port: Int, type: String?, realm: String?, authenticationMethod: String?
     ) {
@@ -49,7 +52,7 @@ public final class URLProtectionSpace: Sendable {
             isProxy: true, proxyType: type)
     }
 
-    /// The chain that a server presented, or with a `proxyType` a proxy.
+    /// Creates the space of a certificate chain that a server presented, or a proxy if there is a `proxyType`.
     convenience init(
         serverTrust: SecTrust, port: UInt16, protocol: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil
     ) {
@@ -60,7 +63,8 @@ public final class URLProtectionSpace: Sendable {
             proxyType: proxyType, serverTrust: serverTrust)
     }
 
-    /// A server that asks for a client certificate, or with a `proxyType` a proxy. `issuers` are DER names.
+    /// Creates the space of a server that requests a client certificate, or of a proxy if there is a `proxyType`.
+    /// `issuers` are DER names.
     convenience init(
         clientCertificateFor name: ServerName, port: UInt16, issuers: [[UInt8]],
         protocol: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil
@@ -84,16 +88,17 @@ public final class URLProtectionSpace: Sendable {
         self.distinguishedNames = distinguishedNames
         self.serverTrust = serverTrust
         hasProxy = isProxy
-        // What is no name, such as a U-label, is equal to itself alone.
+        // A host that isn't a valid name, such as a U-label, is compared as it is.
         let name = (try? ServerName(host))?.description ?? host
         let parts = [name, String(port), `protocol`, realm, self.authenticationMethod, String(isProxy), proxyType]
         identity = parts.map { $0.map { Array($0.utf8) } }
     }
 
-    /// Whether a proxy asks.
+    /// Whether a proxy sent the challenge.
     public func isProxy() -> Bool { hasProxy }
 
-    /// Whether nobody on the way can read the credential: over TLS, or in a method that sends no password.
+    /// Whether the credential is protected from eavesdroppers: it is sent over TLS, or the method doesn't send a
+    /// password.
     public var receivesCredentialSecurely: Bool {
         if [NSURLProtectionSpaceHTTPS, Self.ftps].contains(`protocol`) || proxyType == NSURLProtectionSpaceHTTPSProxy {
             return true
@@ -107,11 +112,11 @@ public final class URLProtectionSpace: Sendable {
     }
 }
 
-/// A certificate chain to be judged, under the name that Apple's platforms use.
+/// A certificate chain to be evaluated, with the name that Apple's platforms use.
 public typealias SecTrust = ServerTrust
 
 extension URLProtectionSpace: Hashable {
-    /// Equal in all that names the place; the chain a server presented and the authorities it names do not.
+    /// Compares everything that identifies the space. The server's chain and the CA names are ignored.
     public static func == (left: URLProtectionSpace, right: URLProtectionSpace) -> Bool {
         left.identity == right.identity
     }
@@ -122,7 +127,7 @@ extension URLProtectionSpace: Hashable {
 }
 
 extension URLProtectionSpace: CustomStringConvertible {
-    /// All that names the place; a method that is not known shows as the default one.
+    /// Everything that identifies the space. An unknown method is shown as the default one.
     public var description: String {
         let method =
             authenticationMethod.hasPrefix("NSURLAuthenticationMethod")

@@ -1,20 +1,20 @@
 import Foundation
 
-/// What a connection and a download have in common: a task in a session of its own, and the delegate that hears of it.
+/// The common part of connections and downloads: a task in its own session, and the delegate that is called.
 ///
-/// The session is not shared: what a delegate accepts is for its own connection.
+/// The session isn't shared, so a delegate accepts servers only for its own connection.
 final class ConnectionLoad<Delegate: Sendable>: Sendable {
     private struct State {
         var delegate: Delegate?
         var queue: OperationQueue
         var hasStarted = false
-        /// Cancelled, or told of its end: the delegate hears nothing more.
+        /// Whether the load was cancelled or its end was reported. The delegate isn't called any more.
         var isOver = false
         var session: URLSession?
         var task: URLSessionTask?
-        /// The last one that there was.
+        /// The last challenge, if any.
         var challenge: URLAuthenticationChallenge?
-        /// Where the stored credential had its turn.
+        /// The spaces in which the stored credential was already tried.
         var triedSpaces: Set<URLProtectionSpace> = []
     }
 
@@ -24,14 +24,14 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
 
     init(_ request: URLRequest, _ delegate: Delegate?, _ configuration: URLSessionConfiguration) {
         self.request = request
-        // A copy: later changes do not reach it, and its own do not reach the caller's.
+        // A copy, so that later changes by the caller don't affect it, and its own changes don't affect the caller.
         self.configuration = URLSessionConfiguration(settings: configuration.snapshot)
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
         state = Locked(State(delegate: delegate, queue: queue))
     }
 
-    /// Where the delegate is called; without effect once it has started.
+    /// Sets the queue for delegate calls. Has no effect after the start.
     func setQueue(_ queue: OperationQueue) {
         state.withLock { if !$0.hasStarted { $0.queue = queue } }
     }
@@ -40,7 +40,7 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
     var delegate: Delegate? { state.withLock { $0.delegate } }
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Begins, once. `usesStorage` and `makeTask` are called on the delegate's queue.
+    /// Starts the load, once. `usesStorage` and `makeTask` are called on the delegate's queue.
     func start(
         _ adapter: any URLSessionDelegate, usesStorage: @escaping @Sendable (Delegate) -> Bool,
         makeTask: @escaping @Sendable (URLSession) -> URLSessionTask
@@ -61,12 +61,12 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
                 return true
             }
             if begins { task.resume() }
-            // The session lets go of the adapter, and that of all else, when its only task has ended.
+            // When its only task has ended, the session releases the adapter, which releases everything else.
             session.finishTasksAndInvalidate()
         }
     }
 
-    /// Ends the task; the delegate hears nothing more, not even of this.
+    /// Cancels the task. The delegate isn't called any more, not even about the cancellation.
     func cancel() {
         let task = state.withLock { state in
             (state.isOver, state.delegate, state.session) = (true, nil, nil)
@@ -77,7 +77,7 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
 
     // MARK: Challenges
 
-    /// The delegate that is to be asked; nil for nobody.
+    /// Returns the delegate to ask, if any.
     func delegate(for challenge: URLAuthenticationChallenge) -> Delegate? {
         state.withLock { state in
             state.challenge = challenge
@@ -85,7 +85,7 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
         }
     }
 
-    /// Asks the older pair of methods. Default handling answers where the delegate will not, and uses the stored
+    /// Asks the two older methods. If the delegate can't answer, default handling does. It also uses the stored
     /// credential before the delegate is asked for one.
     func ask(
         _ challenge: URLAuthenticationChallenge, canAuthenticate: (URLProtectionSpace) -> Bool,
@@ -100,7 +100,7 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
 
     private func hasUntriedCredential(for challenge: URLAuthenticationChallenge) -> Bool {
         let space = challenge.protectionSpace
-        // FTP, whose method this is, has tried it before it asks.
+        // This is the method of FTP, which tries the stored credential before the challenge.
         guard space.authenticationMethod != NSURLAuthenticationMethodDefault,
             let session = state.withLock({ $0.session })
         else { return false }
@@ -116,8 +116,8 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
 
     // MARK: End
 
-    /// What is left to tell at the end of the task: whom, of which error, and of which challenge that was cancelled.
-    /// Nil when the delegate is to hear nothing.
+    /// Returns the data for the last delegate calls: the delegate, the error and the challenge that was cancelled, if
+    /// any. Returns `nil` if the delegate isn't to be called.
     func end(
         _ error: (any Error)?, of session: URLSession
     ) -> (delegate: Delegate, error: (any Error)?, cancelled: URLAuthenticationChallenge?)? {
@@ -127,14 +127,15 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
             return (state.delegate, state.challenge)
         }
         guard let delegate else { return nil }
-        // Whoever cancels the task itself is not told, so this was a challenge.
+        // If the task itself was cancelled, there is no delegate any more. So a challenge was cancelled.
         guard let failure = error as? URLError, failure.code == .cancelled, let challenge else {
             return (delegate, error, nil)
         }
         return (delegate, URLError(.userCancelledAuthentication, userInfo: failure.errorUserInfo), challenge)
     }
 
-    /// A credential for the session is one for all connections of the program, which has no other session.
+    /// Copies the session's credentials to the configured storage. Other connections of the program have their own
+    /// sessions and find them there.
     private func keepCredentials(of session: URLSession) {
         guard let storage = configuration.urlCredentialStorage else { return }
         for (space, users) in session.credentials.allCredentials {
@@ -144,7 +145,8 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
 }
 
 extension URLProtectionSpace {
-    /// Whether delegates that do not say can answer for it: not who the server is, and not which certificate to show.
+    /// Whether a delegate that doesn't implement the query can answer for this space. True except for server trust and
+    /// client certificates.
     var isAnsweredUnlessRefused: Bool {
         authenticationMethod != NSURLAuthenticationMethodServerTrust
             && authenticationMethod != NSURLAuthenticationMethodClientCertificate

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Where a download goes. Its name is taken by an empty file until the whole one comes.
+/// The destination of a download. An empty file reserves the name until the complete file replaces it.
 struct DownloadDestination: Sendable {
     private(set) var path: String?
     private var allowsOverwriting = false
-    /// The file that is replaced in the end.
+    /// The URL of the reserved file, which is replaced at the end.
     private var place: URL?
-    /// The empty file is there, and this download's.
+    /// Whether the empty file exists and belongs to this download.
     private var isEmpty = false
 
-    /// Numbers that are tried for a name.
+    /// The number of names that are tried.
     private static let nameLimit = 10_000
 
     var isTaken: Bool { place != nil }
@@ -20,7 +20,7 @@ struct DownloadDestination: Sendable {
         self.allowsOverwriting = allowsOverwriting
     }
 
-    /// Takes the destination, or a name like it; returns the path.
+    /// Reserves the destination, or a similar name if it is taken. Returns the path.
     mutating func take() throws(DownloadError) -> String {
         guard let path else { throw .cannotWrite("it has no destination: call setDestination(_:allowOverwrite:)") }
         let url = URL(filePath: path)
@@ -35,7 +35,7 @@ struct DownloadDestination: Sendable {
         for number in 0..<Self.nameLimit {
             let name = number == 0 ? url : url.numbered(number)
             do {
-                // O_EXCL: nobody else has it, and no symbolic link leads elsewhere.
+                // O_EXCL: the file is new, and no symbolic link is followed.
                 try Data().write(to: name, options: .withoutOverwriting)
             } catch let error as CocoaError where error.code == .fileWriteFileExists {
                 continue
@@ -48,11 +48,11 @@ struct DownloadDestination: Sendable {
         throw .cannotWrite("\(path) and \(Self.nameLimit) names like it are taken: name another destination")
     }
 
-    /// Puts the whole file in its place.
+    /// Moves the complete file to the destination.
     mutating func fill(with file: URL) throws(DownloadError) {
         guard let place else { return }
         do {
-            // Written beside it and renamed, so that half a file never has the name.
+            // Written to a temporary file and renamed, so that the destination never has an incomplete file.
             try Data(contentsOf: file, options: .alwaysMapped).write(to: place, options: .atomic)
         } catch {
             throw .cannotWrite("\(error.localizedDescription)")
@@ -60,7 +60,7 @@ struct DownloadDestination: Sendable {
         isEmpty = false
     }
 
-    /// Removes the empty file when no whole one has come.
+    /// Removes the empty file if there is no complete one.
     mutating func clear() {
         guard isEmpty, let place else { return }
         try? FileManager.default.removeItem(at: place)
@@ -69,7 +69,7 @@ struct DownloadDestination: Sendable {
 }
 
 extension URL {
-    /// `name-1.ext` of `name.ext`.
+    /// Returns the URL with a number in the file name: `name-1.ext` for `name.ext`.
     fileprivate func numbered(_ number: Int) -> URL {
         let name = deletingPathExtension().lastPathComponent + "-\(number)"
         let folder = deletingLastPathComponent()

@@ -1,15 +1,16 @@
 public import Foundation
 
-/// One request with a delegate, as programs were written before `URLSession`. New ones use ``URLSession``.
+/// A single request with a delegate, in the style of programs older than `URLSession`. Use ``URLSession`` in new
+/// programs.
 ///
-/// It works through a ``URLSession`` of its own, so that everything about trust and pins is as it is there. It is held
-/// until it has ended, and its delegate with it.
+/// The connection uses its own ``URLSession``, so trust and pins work as they do there. The connection and its delegate
+/// are retained until it ends.
 public final class NSURLConnection: NSObject, Sendable {
     let load: ConnectionLoad<any NSURLConnectionDelegate>
 
-    /// A connection that begins at once, or with ``start()``; never nil.
+    /// Creates a connection that starts at once or with ``start()``. Never returns `nil`.
     ///
-    /// `configuration` is copied. Pins are in it: ``URLSessionConfiguration/pinning``.
+    /// `configuration` is copied. It contains the pins: ``URLSessionConfiguration/pinning``.
     public init?(
         request: URLRequest, delegate: (any NSURLConnectionDelegate)?, startImmediately: Bool = true,
         configuration: URLSessionConfiguration = .default
@@ -19,16 +20,15 @@ public final class NSURLConnection: NSObject, Sendable {
         if startImmediately { start() }
     }
 
-    /// The request as it was given.
+    /// The original request.
     public var originalRequest: URLRequest { load.request }
-    /// The request that was sent last: after redirects another than ``originalRequest``.
+    /// The last request that was sent. After redirects it differs from ``originalRequest``.
     public var currentRequest: URLRequest { load.currentRequest }
 
-    /// Calls the delegate on this queue, and not on a serial one of the connection's own. Without effect once it has
-    /// started.
+    /// Sets the queue for delegate calls, in place of the connection's own serial queue. Has no effect after the start.
     public func setDelegateQueue(_ queue: OperationQueue) { load.setQueue(queue) }
 
-    /// Begins; without effect when it has begun.
+    /// Starts the connection. Has no effect if it has already started.
     public func start() {
         load.start(ConnectionAdapter(self)) { delegate in
             delegate.connectionShouldUseCredentialStorage(self)
@@ -37,11 +37,12 @@ public final class NSURLConnection: NSObject, Sendable {
         }
     }
 
-    /// Ends the request. The delegate hears nothing more, once a method that is running has returned.
+    /// Cancels the request. After a delegate method that is currently running has returned, the delegate isn't called
+    /// any more.
     public func cancel() { load.cancel() }
 }
 
-/// Tells a connection's delegate what its session says.
+/// An adapter that forwards the calls of the session to the connection's delegate.
 private final class ConnectionAdapter: URLSessionDataDelegate {
     private let connection: NSURLConnection
 
@@ -51,7 +52,8 @@ private final class ConnectionAdapter: URLSessionDataDelegate {
         connection.load.delegate as? any NSURLConnectionDataDelegate
     }
 
-    // For the whole session, which is this one task: so that a server that was accepted is not asked about twice.
+    // Answers for the whole session, which has only this task, so that the delegate isn't asked again about a server it
+    // accepted.
     func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -1,65 +1,65 @@
 public import Foundation
 
-/// Methods about the challenges of a connection, and its failure. None has to be implemented.
+/// Methods for the challenges and the failure of a connection. All are optional.
 ///
-/// They are called on one queue of the connection's own, or the one it was given
-/// (``NSURLConnection/setDelegateQueue(_:)``).
+/// They are called on a serial queue of the connection, or on the queue set with
+/// ``NSURLConnection/setDelegateQueue(_:)``.
 public protocol NSURLConnectionDelegate: AnyObject, Sendable {
-    /// Told of the end of a connection that failed, with a `URLError`; `.userCancelledAuthentication` says that a
+    /// Reports that the connection failed, with a `URLError`. The code `.userCancelledAuthentication` means that a
     /// challenge was cancelled.
     func connection(_ connection: NSURLConnection, didFailWithError error: any Error)
 
-    /// Asked at the start whether stored credentials may be used, and new ones stored; yes unless implemented.
+    /// Returns whether stored credentials may be used and new ones stored. Called at the start. The default is true.
     func connectionShouldUseCredentialStorage(_ connection: NSURLConnection) -> Bool
 
-    /// Asked about every challenge: answer it through its sender. Where it is implemented it takes the place of
+    /// Receives every challenge, which must be answered through its sender. If it is implemented, it replaces
     /// ``connection(_:canAuthenticateAgainstProtectionSpace:)`` and
     /// ``connection(_:didReceive:)-(_,URLAuthenticationChallenge)``.
     func connection(_ connection: NSURLConnection, willSendRequestFor challenge: URLAuthenticationChallenge)
 
-    /// Whether ``connection(_:didReceive:)-(_,URLAuthenticationChallenge)`` can answer for this space. After a no
-    /// default handling decides: what is stored is used, and a server has to be trusted and to have its pins.
+    /// Returns whether ``connection(_:didReceive:)-(_,URLAuthenticationChallenge)`` can answer for this space. If
+    /// false, default handling applies: stored credentials are used, and a server must be trusted and have its pins.
     ///
-    /// Unless implemented it is no for server trust and client certificates, and yes for all else.
+    /// The default is false for server trust and client certificates, and true for everything else.
     func connection(
         _ connection: NSURLConnection, canAuthenticateAgainstProtectionSpace protectionSpace: URLProtectionSpace
     ) -> Bool
 
-    /// Asked for a credential when neither the URL nor the storage has one that is not refused: answer through the
-    /// challenge's sender, at once or later. Unless implemented default handling decides, and the request goes on
-    /// without a credential.
+    /// Receives a challenge for a credential if neither the URL nor the storage has one that wasn't refused. It must be
+    /// answered through the challenge's sender, at once or later. By default, default handling applies and the request
+    /// continues without a credential.
     func connection(_ connection: NSURLConnection, didReceive challenge: URLAuthenticationChallenge)
 
-    /// Told of a challenge that the delegate has cancelled, before it is told of the failure.
+    /// Reports that the delegate cancelled a challenge. Called before the failure is reported.
     func connection(_ connection: NSURLConnection, didCancel challenge: URLAuthenticationChallenge)
 }
 
-/// Methods about the response of a connection. None has to be implemented.
+/// Methods for the response of a connection. All are optional.
 public protocol NSURLConnectionDataDelegate: NSURLConnectionDelegate {
-    /// Asked about a redirect, never before the first request: returns the request to go on with, or nil to take the
-    /// 3xx as the response. The redirect is followed unless implemented.
+    /// Returns the request to continue with after a redirect, or `nil` to use the 3xx response as the result. It is
+    /// never called before the first request. By default the redirect is followed.
     func connection(
         _ connection: NSURLConnection, willSend request: URLRequest, redirectResponse response: URLResponse?
     ) -> URLRequest?
 
-    /// Told of the response, whatever its status.
+    /// Reports the response, whatever its status is.
     func connection(_ connection: NSURLConnection, didReceive response: URLResponse)
 
-    /// Takes the next piece of the body.
+    /// Receives the next part of the body.
     func connection(_ connection: NSURLConnection, didReceive data: Data)
 
-    /// Told that all of the response has come.
+    /// Reports that the whole response was received.
     func connectionDidFinishLoading(_ connection: NSURLConnection)
 }
 
 extension NSURLConnectionDelegate {
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func connection(_ connection: NSURLConnection, didFailWithError error: any Error) {}
 
-    /// Stands for a method that is not implemented: yes.
+    /// Returns true by default.
     public func connectionShouldUseCredentialStorage(_ connection: NSURLConnection) -> Bool { true }
 
-    /// Stands for a method that is not implemented: the two older methods are asked.
+    /// Calls the two older methods by default.
     public func connection(_ connection: NSURLConnection, willSendRequestFor challenge: URLAuthenticationChallenge) {
         connection.load.ask(challenge) { space in
             self.connection(connection, canAuthenticateAgainstProtectionSpace: space)
@@ -68,36 +68,36 @@ extension NSURLConnectionDelegate {
         }
     }
 
-    /// Stands for a method that is not implemented: no for server trust and client certificates, yes for all else.
+    /// Returns false for server trust and client certificates by default, and true for everything else.
     public func connection(
         _ connection: NSURLConnection, canAuthenticateAgainstProtectionSpace protectionSpace: URLProtectionSpace
     ) -> Bool {
         protectionSpace.isAnsweredUnlessRefused
     }
 
-    /// Stands for a method that is not implemented: default handling decides.
+    /// Performs default handling if not implemented.
     public func connection(_ connection: NSURLConnection, didReceive challenge: URLAuthenticationChallenge) {
         challenge.sender?.performDefaultHandling(for: challenge)
     }
 
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func connection(_ connection: NSURLConnection, didCancel challenge: URLAuthenticationChallenge) {}
 }
 
 extension NSURLConnectionDataDelegate {
-    /// Stands for a method that is not implemented: the redirect is followed.
+    /// Follows the redirect by default.
     public func connection(
         _ connection: NSURLConnection, willSend request: URLRequest, redirectResponse response: URLResponse?
     ) -> URLRequest? {
         request
     }
 
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func connection(_ connection: NSURLConnection, didReceive response: URLResponse) {}
 
-    /// Stands for a method that is not implemented: the body is read and dropped.
+    /// Drops the body data by default.
     public func connection(_ connection: NSURLConnection, didReceive data: Data) {}
 
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func connectionDidFinishLoading(_ connection: NSURLConnection) {}
 }

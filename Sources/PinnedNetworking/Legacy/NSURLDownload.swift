@@ -1,16 +1,16 @@
 public import Foundation
 
-/// One request whose body goes to a file, as programs were written before ``URLSessionDownloadTask``.
+/// A single request that saves the body to a file, in the style of programs older than ``URLSessionDownloadTask``.
 ///
-/// It works through a ``URLSession`` of its own, and is held until it has ended, its delegate with it. The body is
-/// written where only this user can read it, and comes to its destination when it is whole.
+/// The download uses its own ``URLSession``. The download and its delegate are retained until it ends. The body is
+/// written to a file that only this user can read, and moved to its destination when it is complete.
 public final class NSURLDownload: NSObject, Sendable {
     fileprivate let load: ConnectionLoad<any NSURLDownloadDelegate>
     fileprivate let destination = Locked(DownloadDestination())
 
-    /// A download that begins at once.
+    /// Creates a download that starts at once.
     ///
-    /// `configuration` is copied. Pins are in it: ``URLSessionConfiguration/pinning``.
+    /// `configuration` is copied. It contains the pins: ``URLSessionConfiguration/pinning``.
     public init(
         request: URLRequest, delegate: (any NSURLDownloadDelegate)?,
         configuration: URLSessionConfiguration = .default
@@ -25,31 +25,32 @@ public final class NSURLDownload: NSObject, Sendable {
         }
     }
 
-    /// The request as it was given.
+    /// The original request.
     public var request: URLRequest { load.request }
 
-    /// Says where the file is to be, a path; without effect once the body has begun.
+    /// Sets the destination path of the file. Has no effect after the body has started.
     ///
-    /// Without `allowOverwrite` a number is added to the name of a file that is there already; with it the file is
-    /// replaced when the new one is whole.
+    /// If `allowOverwrite` is false and the file exists, a number is added to the name. If it is true, the file is
+    /// replaced when the new one is complete.
     public func setDestination(_ path: String, allowOverwrite: Bool) {
         destination.withLock { $0.set(path, allowsOverwriting: allowOverwrite) }
     }
 
-    /// Ends the download and removes what there is of it. The delegate hears nothing more, once a method that is
-    /// running has returned.
+    /// Cancels the download and removes the part that was loaded. After a delegate method that is currently running has
+    /// returned, the delegate isn't called any more.
     public func cancel() { load.cancel() }
 }
 
-/// Tells a download's delegate what its session says.
+/// An adapter that forwards the calls of the session to the download's delegate.
 private final class DownloadAdapter: URLSessionDownloadDelegate {
     private let download: NSURLDownload
-    /// Why there is no file, though there is a body.
+    /// The reason why there is no file although there is a body, if any.
     private let failure = Locked<DownloadError?>(nil)
 
     init(_ download: NSURLDownload) { self.download = download }
 
-    // For the whole session, which is this one task: so that a server that was accepted is not asked about twice.
+    // Answers for the whole session, which has only this task, so that the delegate isn't asked again about a server it
+    // accepted.
     func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -74,7 +75,7 @@ private final class DownloadAdapter: URLSessionDownloadDelegate {
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
-        // An empty body has no other sign.
+        // For an empty body this is the first call.
         prepare(downloadTask)
         attempt(downloadTask) { () throws(DownloadError) in
             try download.destination.withLock { destination throws(DownloadError) in
@@ -83,7 +84,7 @@ private final class DownloadAdapter: URLSessionDownloadDelegate {
         }
     }
 
-    /// Takes the destination, once the body has begun.
+    /// Reserves the destination when the body starts.
     private func prepare(_ task: URLSessionDownloadTask) {
         guard download.destination.withLock({ !$0.isTaken }) else { return }
         let delegate = download.load.delegate
@@ -99,7 +100,7 @@ private final class DownloadAdapter: URLSessionDownloadDelegate {
         }
     }
 
-    /// Ends the task when this fails, and does nothing when it has ended.
+    /// Runs `body`, and cancels the task if it fails. Does nothing after the download has ended.
     private func attempt(_ task: URLSessionTask, _ body: () throws(DownloadError) -> Void) {
         guard !download.load.isOver, failure.withLock({ $0 == nil }) else { return }
         do throws(DownloadError) {

@@ -1,71 +1,72 @@
-/// Methods about a download. None has to be implemented; they are called on a serial queue of the download's own.
+/// Methods for a download. All are optional. They are called on a serial queue of the download.
 public protocol NSURLDownloadDelegate: AnyObject, Sendable {
-    /// Told that the request is about to be sent.
+    /// Reports that the request is about to be sent.
     func downloadDidBegin(_ download: NSURLDownload)
 
-    /// Asked at the start whether stored credentials may be used, and new ones stored; yes unless implemented.
+    /// Returns whether stored credentials may be used and new ones stored. Called at the start. The default is true.
     func downloadShouldUseCredentialStorage(_ download: NSURLDownload) -> Bool
 
-    /// Whether ``download(_:didReceive:)`` can answer for this space; after a no default handling decides.
+    /// Returns whether ``download(_:didReceive:)`` can answer for this space. If false, default handling applies.
     ///
-    /// Unless implemented it is no for server trust and client certificates, and yes for all else.
+    /// The default is false for server trust and client certificates, and true for everything else.
     func download(
         _ download: NSURLDownload, canAuthenticateAgainstProtectionSpace protectionSpace: URLProtectionSpace
     ) -> Bool
 
-    /// Asked for a credential when neither the URL nor the storage has one that is not refused: answer through the
-    /// challenge's sender, at once or later. Unless implemented default handling decides, and the request goes on
-    /// without a credential.
+    /// Receives a challenge for a credential if neither the URL nor the storage has one that wasn't refused. It must be
+    /// answered through the challenge's sender, at once or later. By default, default handling applies and the request
+    /// continues without a credential.
     func download(_ download: NSURLDownload, didReceive challenge: URLAuthenticationChallenge)
 
-    /// Told of a challenge that the delegate has cancelled, before it is told of the failure.
+    /// Reports that the delegate cancelled a challenge. Called before the failure is reported.
     func download(_ download: NSURLDownload, didCancel challenge: URLAuthenticationChallenge)
 
-    /// Asked when the body begins and there is no destination yet: call
-    /// ``NSURLDownload/setDestination(_:allowOverwrite:)``. The name is the server's word, and has no slash.
+    /// Chooses the destination when the body starts and there is none yet: call
+    /// ``NSURLDownload/setDestination(_:allowOverwrite:)``. The suggested name comes from the server and never contains
+    /// a slash.
     func download(_ download: NSURLDownload, decideDestinationWithSuggestedFilename filename: String)
 
-    /// Told of the path that the file will have: another than the destination where that was taken.
+    /// Reports the path that the file will have. It differs from the destination if that name was taken.
     func download(_ download: NSURLDownload, didCreateDestination path: String)
 
-    /// Told that the file is whole and at its place.
+    /// Reports that the complete file is at its destination.
     func downloadDidFinish(_ download: NSURLDownload)
 
-    /// Told of the end of a download that failed, with a `URLError`: nothing is left of it.
+    /// Reports that the download failed, with a `URLError`. Nothing of the download is kept.
     func download(_ download: NSURLDownload, didFailWithError error: any Error)
 }
 
 extension NSURLDownloadDelegate {
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func downloadDidBegin(_ download: NSURLDownload) {}
 
-    /// Stands for a method that is not implemented: yes.
+    /// Returns true by default.
     public func downloadShouldUseCredentialStorage(_ download: NSURLDownload) -> Bool { true }
 
-    /// Stands for a method that is not implemented: no for server trust and client certificates, yes for all else.
+    /// Returns false for server trust and client certificates by default, and true for everything else.
     public func download(
         _ download: NSURLDownload, canAuthenticateAgainstProtectionSpace protectionSpace: URLProtectionSpace
     ) -> Bool {
         protectionSpace.isAnsweredUnlessRefused
     }
 
-    /// Stands for a method that is not implemented: default handling decides.
+    /// Performs default handling if not implemented.
     public func download(_ download: NSURLDownload, didReceive challenge: URLAuthenticationChallenge) {
         challenge.sender?.performDefaultHandling(for: challenge)
     }
 
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func download(_ download: NSURLDownload, didCancel challenge: URLAuthenticationChallenge) {}
 
-    /// Stands for a method that is not implemented: a download without a destination fails.
+    /// Does nothing by default. A download without a destination fails.
     public func download(_ download: NSURLDownload, decideDestinationWithSuggestedFilename filename: String) {}
 
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func download(_ download: NSURLDownload, didCreateDestination path: String) {}
 
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func downloadDidFinish(_ download: NSURLDownload) {}
 
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func download(_ download: NSURLDownload, didFailWithError error: any Error) {}
 }

@@ -1,11 +1,11 @@
 extension URLSession {
-    /// The bytes of a response's body, read as they are asked for: while nobody asks, the server waits.
+    /// The bytes of a response's body. They are received on demand, so the server waits while the program doesn't read.
     ///
-    /// They can be read once. An end before the body's own is a `URLError`.
+    /// The bytes can be read only once. If the body ends early, reading throws a `URLError`.
     public struct AsyncBytes: AsyncSequence, Sendable {
         public typealias Element = UInt8
 
-        /// The task that brings them.
+        /// The task that receives the bytes.
         public let task: URLSessionDataTask
         private let transfer: any TaskTransfer
 
@@ -14,12 +14,12 @@ extension URLSession {
             self.transfer = transfer
         }
 
-        /// Starts to read, or goes on where another iterator stopped.
+        /// Returns an iterator that starts reading, or continues where another one stopped.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(task: task, transfer: transfer)
         }
 
-        /// Reads the bytes.
+        /// An iterator over the bytes.
         public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
             @usableFromInline var part: ArraySlice<UInt8> = []
             @usableFromInline var position = 0
@@ -31,14 +31,14 @@ extension URLSession {
                 self.transfer = transfer
             }
 
-            /// The next byte; nil at the end.
+            /// Returns the next byte, or `nil` at the end.
             @inlinable
             public mutating func next() async throws -> UInt8? {
                 try await next(isolation: nil)
             }
 
-            /// The next byte; nil at the end. Bytes that have come are given out where the caller is: to leave an actor
-            /// for each and to come back would take a thousand times as long.
+            /// Returns the next byte, or `nil` at the end. Bytes that have already arrived are returned on the caller's
+            /// actor. Leaving an actor and returning to it for each byte would take a thousand times as long.
             @inlinable
             public mutating func next(isolation actor: isolated (any Actor)?) async throws -> UInt8? {
                 if position == part.endIndex {
@@ -50,7 +50,7 @@ extension URLSession {
                 return part[position]
             }
 
-            /// The next bytes, at least one; nil at the end.
+            /// Returns the next bytes, at least one, or `nil` at the end.
             @usableFromInline
             func read() async throws -> ArraySlice<UInt8>? {
                 let session = transfer.session
@@ -69,11 +69,11 @@ extension URLSession {
 }
 
 extension URLSession.AsyncBytes: CustomReflectable {
-    /// Shows the task: `dump` must not print the request that it sent.
+    /// A mirror of the task alone, because `dump` must not print the request that it sent.
     public var customMirror: Mirror { Mirror(self, children: ["task": task]) }
 }
 
 extension URLSession.AsyncBytes.AsyncIterator: CustomReflectable {
-    /// Shows the task: `dump` must not print the request that it sent.
+    /// A mirror of the task alone, because `dump` must not print the request that it sent.
     public var customMirror: Mirror { Mirror(self, children: ["task": task]) }
 }

@@ -1,28 +1,29 @@
-/// The lines of a sequence of bytes, as Apple's sequence of this name has them: UTF-8, what is not replaced by U+FFFD,
-/// without their ends and without those that are empty.
+/// The lines of a byte sequence, as in Apple's sequence of the same name. The bytes are read as UTF-8, and invalid ones
+/// are replaced by U+FFFD. The lines don't include their ends, and empty lines are skipped.
 ///
-/// Lines end with LF, CR, CR LF, vertical tab, form feed, NEL, U+2028 and U+2029. One of more than 16 MiB is a `URLError`.
+/// Lines end with LF, CR, CR LF, vertical tab, form feed, NEL, U+2028 and U+2029. A line of more than 16 MiB throws a
+/// `URLError`.
 public struct AsyncLineSequence<Base: AsyncSequence>: AsyncSequence where Base.Element == UInt8 {
     public typealias Element = String
 
     private let base: Base
 
-    /// Bytes that a line may have: it is the server who ends it.
+    /// The maximum size of a line in bytes, since the server decides where a line ends.
     static var limit: Int { 16 << 20 }
 
     init(_ base: Base) { self.base = base }
 
-    /// Starts to read.
+    /// Returns an iterator over the lines.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: base.makeAsyncIterator()) }
 
-    /// Reads the lines.
+    /// An iterator over the lines.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var bytes: Base.AsyncIterator
         private var line: [UInt8] = []
 
         init(bytes: Base.AsyncIterator) { self.bytes = bytes }
 
-        /// The next line that is not empty; nil at the end.
+        /// Returns the next line that isn't empty, or `nil` at the end.
         public mutating func next() async throws -> String? {
             while let byte = try await bytes.next() {
                 if let end = endLength(with: byte) {
@@ -38,7 +39,8 @@ public struct AsyncLineSequence<Base: AsyncSequence>: AsyncSequence where Base.E
             return take()
         }
 
-        /// How many bytes of the line belong to the end that this byte completes; nil when it completes none.
+        /// Returns the number of bytes in the line that belong to the line end which this byte completes, or `nil` if
+        /// it completes none.
         private func endLength(with byte: UInt8) -> Int? {
             switch byte {
             case 0x0A, 0x0B, 0x0C, 0x0D: 0
@@ -59,6 +61,6 @@ public struct AsyncLineSequence<Base: AsyncSequence>: AsyncSequence where Base.E
 extension AsyncLineSequence: Sendable where Base: Sendable {}
 
 extension URLSession.AsyncBytes {
-    /// The body as lines; see ``AsyncLineSequence``.
+    /// The lines of the body. See ``AsyncLineSequence``.
     public var lines: AsyncLineSequence<URLSession.AsyncBytes> { AsyncLineSequence(self) }
 }

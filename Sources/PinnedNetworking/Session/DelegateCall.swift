@@ -1,19 +1,18 @@
 import CertificateTrust
 
-/// A method of a delegate, whatever its spelling.
+/// A delegate method, independent of its variant (completion handler or async).
 enum DelegateMethod: Sendable {
     case sessionChallenge, taskChallenge, redirection, newBodyStream, response
     case sentBody, metrics, end, data, wroteData, resumption, file
 }
 
-/// One call of a delegate's method, made by a session.
+/// A call of a delegate's method by a session.
 ///
-/// It is a task-local value for as long as the call runs, so that a default implementation can see whether it was
-/// called as the very method that the session called, or by another delegate that forwards to it. In the first case the
-/// delegate's type doesn't implement the method, which is a fact about the type and is noted. In the second case
-/// nothing is noted: the answer of the delegate that forwards counts.
+/// The call is a task-local value while it runs. A default implementation can thus determine whether the session called
+/// it, or another delegate that forwards to it. In the first case the delegate's type doesn't implement the method, which
+/// is recorded for the type. In the second case nothing is recorded, because the answer of the forwarding delegate counts.
 struct DelegateCall: Sendable {
-    /// The completion handler's, which is also that of methods without an answer, or `async`.
+    /// The variant of a method: with a completion handler, which includes methods without an answer, or `async`.
     enum Spelling: Sendable, CaseIterable {
         case handler, async
     }
@@ -42,18 +41,19 @@ struct DelegateCall: Sendable {
         Entry(type: ObjectIdentifier(type(of: delegate as AnyObject)), method: method, spelling: spelling)
     }
 
-    /// Whether the method is known to be a default implementation: before the call from an earlier one, and behind it
-    /// from itself.
+    /// Whether the method is known to be a default implementation. Before a call this is known from an earlier call,
+    /// and after it from the call itself.
     var isUnimplemented: Bool { Self.unimplemented.withLock { $0.contains(entry) } }
 
     func run(_ body: () -> Void) { Self.$current.withValue(self, operation: body) }
 
     func runAsync(_ body: () async -> Void) async { await Self.$current.withValue(self, operation: body) }
 
-    /// Notes that a default implementation runs. Returns whether another delegate has forwarded the call to it, so that
-    /// the answer is that of the method's other spelling.
+    /// Records that a default implementation runs. Returns whether another delegate forwarded the call to it. If so,
+    /// the answer is that of the method's other variant.
     ///
-    /// A delegate that calls its own other spelling forwards nothing: the two would call each other without end.
+    /// A delegate that calls the other variant on itself doesn't count as forwarding, because the two would call each
+    /// other forever.
     @discardableResult
     static func reachedDefault(
         of method: DelegateMethod, _ spelling: Spelling = .handler, on delegate: any URLSessionDelegate
@@ -64,21 +64,21 @@ struct DelegateCall: Sendable {
     }
 }
 
-/// The calls that default implementations hand on to a delegate's other spelling and that still wait for its answer.
+/// The calls that default implementations forward to the other variant and whose answer is pending.
 ///
-/// A delegate that calls its own other spelling from a task of its own would ask itself without end: no task-local value
-/// shows where the call came from. The wait beyond the limit is refused, and with it the ones before.
+/// A delegate that calls the other variant on itself from its own task would call itself forever, because no task-local
+/// value shows the origin of the call. A call beyond the limit is refused, and with it the earlier ones.
 enum ForwardedCalls {
     private struct Entry: Hashable {
         let delegate: ObjectIdentifier
         let method: DelegateMethod
     }
 
-    /// More than the requests that one delegate decides about at a time.
+    /// The maximum number of calls. It is more than the number of requests that one delegate handles at a time.
     private static let limit = 1_000
     private static let waiting = Locked<[Entry: Int]>([:])
 
-    /// Runs `body` as one of them; throws `CancellationError` beyond the limit.
+    /// Runs `body` as a forwarded call. Throws `CancellationError` beyond the limit.
     static func wait<Value>(
         for method: DelegateMethod, of delegate: any URLSessionDelegate, _ body: () async throws -> Value
     ) async throws -> Value {

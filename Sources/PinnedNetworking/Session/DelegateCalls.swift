@@ -1,10 +1,10 @@
 import CertificateTrust
 
-// How delegates are asked and told about a task: on the session's queue, the task's own delegate before the session's,
-// and past default implementations.
+// The calls to delegates about a task. They run on the session's queue. The task's own delegate comes before the
+// session's, and default implementations are skipped.
 
 extension URLSession {
-    /// Asks the delegates that `question` can be put to, until one implements the method; nil when none does.
+    /// Asks the delegates to which `question` applies, until one implements the method. Returns `nil` if none does.
     func ask<Delegate: Sendable, Value: Sendable>(
         about task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?,
         _ question: @Sendable (Delegate) async throws -> Value?
@@ -16,8 +16,9 @@ extension URLSession {
         return nil
     }
 
-    /// Asks one method of one delegate in its spellings, each with a box of its own for the answer; nil when it
-    /// implements neither. Throws `CancellationError` when the task ends first; whoever was asked is left behind then.
+    /// Asks one method of one delegate in its variants, each with its own box for the answer. Returns `nil` if the
+    /// delegate implements none. Throws `CancellationError` if the task ends first. The call to the delegate is
+    /// abandoned then.
     func ask<Value: Sendable>(
         _ method: DelegateMethod, of delegate: any URLSessionDelegate, in spellings: [DelegateCall.Spelling],
         completion: @escaping @Sendable (OnceOnlyAnswer<Value>) -> Void,
@@ -54,7 +55,7 @@ extension URLSession {
         return nil
     }
 
-    /// Calls a method that answers nothing, and returns behind it.
+    /// Calls a method without an answer, and returns after it.
     func tell<Delegate: Sendable>(
         _ method: DelegateMethod, about task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?,
         _ body: @escaping @Sendable (Delegate) -> Void
@@ -68,7 +69,7 @@ extension URLSession {
         }
     }
 
-    /// Runs `body` on the delegates' queue and returns behind it.
+    /// Runs `body` on the delegates' queue, and returns after it.
     func onDelegateQueue(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             delegateQueue.addOperation {
@@ -86,7 +87,7 @@ extension URLSession {
 // MARK: Questions
 
 extension URLSession {
-    /// Asks a delegate about a redirect; the inner nil refuses it.
+    /// Asks a delegate about a redirect. An inner `nil` refuses the redirect.
     func redirection(
         of task: URLSessionTask, _ response: HTTPURLResponse, to request: URLRequest,
         by delegate: any URLSessionTaskDelegate, in spellings: [DelegateCall.Spelling] = .all
@@ -102,7 +103,7 @@ extension URLSession {
         }
     }
 
-    /// Asks a delegate for the body of a task; the inner nil refuses to give one.
+    /// Asks a delegate for the body of a task. An inner `nil` means that it provides none.
     func newBodyStream(
         of task: URLSessionTask, by delegate: any URLSessionTaskDelegate, in spellings: [DelegateCall.Spelling] = .all
     ) async throws -> BodyStream?? {
@@ -114,7 +115,7 @@ extension URLSession {
         }
     }
 
-    /// Asks a delegate what to do with a response.
+    /// Asks a delegate how to continue after a response.
     func disposition(
         of task: URLSessionDataTask, _ response: URLResponse, by delegate: any URLSessionDataDelegate,
         in spellings: [DelegateCall.Spelling] = .all

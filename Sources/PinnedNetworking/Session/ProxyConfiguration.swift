@@ -2,29 +2,29 @@ import TLSTransport
 
 /// An HTTP or SOCKS proxy.
 ///
-/// An HTTP proxy is asked for a tunnel for `https` (CONNECT; RFC 9110, section 9.3.6), and to pass `http` requests on. A
-/// SOCKS proxy connects to the host in any case, and resolves its name too. What is behind either is judged as if there
+/// An HTTP proxy receives a CONNECT request for `https` (RFC 9110, section 9.3.6) and forwards `http` requests. A SOCKS
+/// proxy always connects to the host, and also resolves its name. Servers behind either kind are evaluated as if there
 /// were no proxy.
 ///
-/// Proxies come from here alone, never from the environment.
+/// Proxies are only configured here, never through the environment.
 public struct ProxyConfiguration: Sendable, Hashable {
-    /// The proxy's name or address. Over TLS it is what the proxy has to prove.
+    /// The proxy's hostname or address. Over TLS, the proxy's certificate must be valid for it.
     public let host: ServerName
     /// The proxy's TCP port, 1 to 65535.
     public let port: UInt16
-    /// Whether the proxy itself is spoken to over TLS, with a server trust challenge and pins of its own.
+    /// Whether the connection to the proxy itself uses TLS, with its own server trust challenge and pins.
     public let usesTLS: Bool
-    /// Hosts that are reached without the proxy, each with the names below it.
+    /// Hosts that are reached without the proxy, each including the names below it.
     ///
-    /// An entry is a DNS name or an IP address; `.example.com` and `*.example.com` mean `example.com`. Every request of a
-    /// session with an entry that is neither fails.
+    /// An entry is a DNS name or an IP address. `.example.com` and `*.example.com` mean `example.com`. If a session has
+    /// an entry that is neither, all its requests fail.
     public var excludedDomains: [String] = []
-    /// The hosts that are reached through the proxy, each with the names below it; empty for all of them.
+    /// The hosts that are reached through the proxy, each including the names below it. If empty, all hosts are.
     ///
-    /// Entries are written as in ``excludedDomains``, and are as strictly required to be valid.
+    /// Entries have the same form as in ``excludedDomains``. Invalid entries have the same effect.
     public var matchDomains: [String] = []
 
-    /// What the proxy speaks.
+    /// The protocol of the proxy.
     enum Kind: Sendable, Hashable {
         case http
         case socks(SOCKSHandshake.Version)
@@ -33,24 +33,25 @@ public struct ProxyConfiguration: Sendable, Hashable {
     let kind: Kind
     private(set) var credential: URLCredential?
 
-    /// A proxy that is spoken to in the clear.
+    /// Creates an HTTP proxy with a cleartext connection.
     public init(httpCONNECTProxy host: ServerName, port: UInt16) {
         self.init(host: host, port: port, usesTLS: false)
     }
 
-    /// A proxy that is spoken to over TLS.
+    /// Creates an HTTP proxy with a TLS connection.
     public init(tlsCONNECTProxy host: ServerName, port: UInt16) {
         self.init(host: host, port: port, usesTLS: true)
     }
 
-    /// A SOCKS 5 proxy (RFC 1928), which resolves names itself, as `socks5h` says elsewhere.
+    /// Creates a SOCKS 5 proxy (RFC 1928). It resolves names itself, which other programs call `socks5h`.
     ///
-    /// It is spoken to in the clear, and so is its password (RFC 1929).
+    /// The connection to it is in cleartext, including the password (RFC 1929).
     public init(socksv5Proxy host: ServerName, port: UInt16) {
         self.init(host: host, port: port, kind: .socks(.socks5))
     }
 
-    /// A SOCKS 4a proxy, which resolves names itself. It knows a user name and no password, and no IPv6 addresses.
+    /// Creates a SOCKS 4a proxy, which resolves names itself. It has a user name but no password, and doesn't support
+    /// IPv6 addresses.
     public init(socksv4aProxy host: ServerName, port: UInt16) {
         self.init(host: host, port: port, kind: .socks(.socks4a))
     }
@@ -62,26 +63,26 @@ public struct ProxyConfiguration: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// Gives the user name and password for this proxy, which are tried before any delegate is asked. A SOCKS proxy has
-    /// these or none; SOCKS 4a gets the name alone.
+    /// Sets the user name and password for this proxy, which are tried before any delegate is asked. For a SOCKS proxy
+    /// they are the only login. SOCKS 4a uses the user name alone.
     public mutating func applyCredential(username: String, password: String) {
         credential = URLCredential(user: username, password: password, persistence: .none)
     }
 
     var isHTTP: Bool { kind == .http }
 
-    /// What a SOCKS proxy is told.
+    /// The login for a SOCKS proxy.
     var socksLogin: SOCKSHandshake.Login? {
         credential.map { SOCKSHandshake.Login(user: $0.user ?? "", password: $0.password ?? "") }
     }
 
-    /// Whether requests to a host go through this proxy. Asked only when ``domainError`` is nil.
+    /// Whether requests to a host use this proxy. Only valid if ``domainError`` is `nil`.
     func reaches(_ host: ServerName) -> Bool {
         !excludedDomains.contains { host.isWithin($0) }
             && (matchDomains.isEmpty || matchDomains.contains { host.isWithin($0) })
     }
 
-    /// The first entry of ``excludedDomains`` and ``matchDomains`` that isn't valid; nil when all are.
+    /// The error for the first invalid entry of ``excludedDomains`` and ``matchDomains``, or `nil` if all are valid.
     var domainError: ProxyDomainError? {
         for (list, domains) in [("excludedDomains", excludedDomains), ("matchDomains", matchDomains)] {
             if let domain = domains.first(where: { ServerName(domain: $0) == nil }) {
@@ -92,7 +93,7 @@ public struct ProxyConfiguration: Sendable, Hashable {
     }
 }
 
-/// An entry of a proxy's domain lists that isn't valid, so that nobody can say which requests the proxy is for.
+/// The error for an invalid entry of a proxy's domain lists, which leaves open which requests use the proxy.
 struct ProxyDomainError: Error, Hashable, CustomStringConvertible {
     let proxy: String
     /// The name of the property.
@@ -106,7 +107,8 @@ struct ProxyDomainError: Error, Hashable, CustomStringConvertible {
 }
 
 extension ServerName {
-    /// The domain of an entry; nil when it isn't valid. `.example.com` and `*.example.com` mean the same domain.
+    /// Parses the domain of an entry. Returns `nil` if it isn't valid. `.example.com` and `*.example.com` mean the same
+    /// domain.
     fileprivate init?(domain: String) {
         let bare =
             domain.hasPrefix("*.") ? domain.dropFirst(2) : domain.hasPrefix(".") ? domain.dropFirst() : domain[...]

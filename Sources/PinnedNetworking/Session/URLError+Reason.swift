@@ -2,14 +2,14 @@ import HTTPMessages
 import TLSTransport
 
 extension URLError {
-    /// The key in `userInfo` for the `PinningError` of a server that was refused; see ``pinningError``.
+    /// The key in `userInfo` for the `PinningError` of a server that was refused. See ``pinningError``.
     public static let pinningErrorKey = "PinnedNetworking.PinningError"
 
     /// The reason why the server was refused: its chain isn't trusted, or the policy refuses it. `nil` for other
     /// failures, also when a delegate refused the server.
     public var pinningError: PinningError? { errorUserInfo[Self.pinningErrorKey] as? PinningError }
 
-    /// The error that a request ends with, whatever ended it. The text is the reason's own.
+    /// Creates the error of a failed request from any reason. The text is that of the reason.
     init(_ reason: any Error, url: URL?) {
         var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
         if let url = url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
@@ -21,8 +21,7 @@ extension URLError {
 }
 
 extension URL {
-    /// The URL without a user name and password, which have no place in what is printed; nil when it cannot be taken
-    /// apart.
+    /// The URL without user name and password, which must not be printed. `nil` if the URL can't be parsed.
     var withoutUser: URL? {
         guard user() != nil || password() != nil else { return self }
         var components = URLComponents(url: self, resolvingAgainstBaseURL: true)

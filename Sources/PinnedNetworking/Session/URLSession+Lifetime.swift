@@ -1,11 +1,11 @@
-// The tasks of a session, and its end.
+// The tasks and the invalidation of a session.
 
-/// What a session knows of its tasks.
+/// The unfinished tasks of a session.
 struct SessionTasks: Sendable {
     private enum Entry: Sendable {
-        /// Run to its end by whoever made it: to be held weakly would slow down every use of the object.
+        /// A task that its creator runs to its end. A weak reference would slow down every use of the object.
         case held(URLSessionTask)
-        /// It may be dropped before it begins, or before it was read.
+        /// A task that may be released before it starts, or before its body was read.
         case known(WeakTask)
 
         var task: URLSessionTask? {
@@ -21,22 +21,22 @@ struct SessionTasks: Sendable {
     }
 
     private var entries: [Int: Entry] = [:]
-    /// No task may be made any longer.
+    /// Whether the session is invalidated and refuses new tasks.
     var isInvalid = false
-    /// The delegate was told that this was the end.
+    /// Whether the delegate was notified of the end.
     var hasEnded = false
 
     var all: [URLSessionTask] { entries.sorted { $0.key < $1.key }.compactMap { $0.value.task } }
 
     mutating func add(_ task: URLSessionTask, isHeld: Bool) {
-        // Tasks that were dropped before they began are gone without a word.
+        // Tasks that were released before they started are removed without notification.
         if entries.count > 64, entries.count.isMultiple(of: 64) { entries = entries.filter { $0.value.task != nil } }
         entries[task.taskIdentifier] = isHeld ? .held(task) : .known(WeakTask(task: task))
     }
 
     mutating func remove(_ task: URLSessionTask) { entries[task.taskIdentifier] = nil }
 
-    /// Whether the session ends now: nothing is under way, and nothing more will be.
+    /// Returns whether the session ends now: it is invalidated and has no unfinished tasks.
     mutating func endsNow() -> Bool {
         guard isInvalid, !hasEnded, all.isEmpty else { return false }
         hasEnded = true
@@ -44,15 +44,16 @@ struct SessionTasks: Sendable {
     }
 }
 
-/// A task was made by a session that had been invalidated.
+/// The error for a task of a session that was already invalidated.
 struct InvalidSessionError: Error, CustomStringConvertible {
     var description: String { "the session was invalidated, and takes no more requests: make a new one" }
 }
 
 extension URLSession {
-    /// Takes no more tasks; ends when those that run have ended. Tasks that have not begun are cancelled.
+    /// Invalidates the session: it refuses new tasks, and ends when the running ones have ended. Tasks that haven't
+    /// started are cancelled.
     ///
-    /// The delegate is told, and let go, at the end. A task that is made afterwards ends with `URLError.cancelled`.
+    /// At the end, the delegate is notified and released. A task created afterwards fails with `URLError.cancelled`.
     public func finishTasksAndInvalidate() {
         let tasks = registry.withLock { tasks in
             tasks.isInvalid = true
@@ -62,7 +63,7 @@ extension URLSession {
         endIfDone()
     }
 
-    /// Cancels every task and takes no more; see ``finishTasksAndInvalidate()``.
+    /// Cancels every task and refuses new ones. See ``finishTasksAndInvalidate()``.
     public func invalidateAndCancel() {
         let tasks = registry.withLock { tasks in
             tasks.isInvalid = true
@@ -72,12 +73,12 @@ extension URLSession {
         endIfDone()
     }
 
-    /// The tasks that have not ended, in the order in which they were made.
+    /// The tasks that haven't ended, in the order in which they were created.
     public var allTasks: [URLSessionTask] {
         get async { registry.withLock { $0.all }.filter { $0.state != .completed } }
     }
 
-    /// The tasks that have not ended, by their kinds. Upload tasks are not among the data tasks.
+    /// The tasks that haven't ended, by kind. Upload tasks aren't included in the data tasks.
     public var tasks: ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) {
         get async {
             let all = await allTasks
@@ -109,20 +110,20 @@ extension URLSession {
         }
     }
 
-    // MARK: Ends
+    // MARK: Ends of tasks
 
     static let asTaskDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionTaskDelegate)? = {
         $0 as? any URLSessionTaskDelegate
     }
 
-    /// Tells what was collected about a task.
+    /// Reports the metrics of a task.
     func tellMetrics(of task: URLSessionTask) async {
         await tell(.metrics, about: task, Self.asTaskDelegate) { delegate in
             delegate.urlSession(self, task: task, didFinishCollecting: task.metrics)
         }
     }
 
-    /// Tells the delegates of a task's end, and forgets it.
+    /// Reports the end of a task to the delegates, and removes the task.
     func tellEnd(of task: URLSessionTask, _ failure: URLError?) async {
         await tellMetrics(of: task)
         await tell(.end, about: task, Self.asTaskDelegate) { delegate in
@@ -131,7 +132,7 @@ extension URLSession {
         forget(task)
     }
 
-    /// Tells what was collected about a task that no delegate hears the end of, and forgets it.
+    /// Reports the metrics of a task whose end isn't reported to delegates, and removes the task.
     func ended(_ task: URLSessionTask) async {
         await tellMetrics(of: task)
         forget(task)

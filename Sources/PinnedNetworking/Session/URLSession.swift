@@ -3,51 +3,52 @@ public import Foundation
 import Synchronization
 import TLSTransport
 
-/// Sends requests to servers that its configuration and its delegates accept.
+/// A session that sends requests to servers which its configuration and its delegates accept.
 ///
-/// Nothing of a request is sent before the server's chain was verified and the pins of the session's configuration were
-/// found on it, on connections that earlier requests left open as well.
+/// No part of a request is sent before the server's chain is verified and matches the pins of the session's
+/// configuration. This also applies to connections that earlier requests left open.
 public final class URLSession: Sendable {
-    /// A session of ``URLSessionConfiguration/default``: without pins.
+    /// The shared session with ``URLSessionConfiguration/default``. It has no pins.
     public static let shared = URLSession(configuration: .default)
 
-    /// What a delegate answers to a challenge.
+    /// The answer of a delegate to a challenge.
     public enum AuthChallengeDisposition: Int, Sendable {
-        /// Use the credential. For server trust, one made from the challenge's own trust; any other refuses. For other
-        /// challenges nil goes on without one.
+        /// Use the credential. For server trust it must be made from the challenge's own trust, otherwise the server is
+        /// refused. For other challenges, `nil` continues without a credential.
         case useCredential
-        /// Decide as if there were no delegate.
+        /// Handle the challenge as if there were no delegate.
         case performDefaultHandling
-        /// End the request with `URLError.cancelled`.
+        /// Cancel the request with `URLError.cancelled`.
         case cancelAuthenticationChallenge
-        /// Move on to the next challenge of the response. There is one for server trust, so this refuses the server.
+        /// Continue with the next challenge of the response. For server trust there is only one, so the server is
+        /// refused.
         case rejectProtectionSpace
     }
 
-    /// What a delegate answers to a response.
+    /// The answer of a delegate to a response.
     public enum ResponseDisposition: Int, Sendable {
-        /// End the task with `URLError.cancelled`.
+        /// Cancel the task with `URLError.cancelled`.
         case cancel
-        /// Go on.
+        /// Continue.
         case allow
     }
 
-    /// Asked about every task; held until the session is invalidated, else as long as it lives.
+    /// The delegate for all tasks. It is retained until the session is invalidated or deallocated.
     public var delegate: (any URLSessionDelegate)? { sessionDelegate.withLock { $0 } }
-    /// Where delegate methods with a completion handler are called.
+    /// The queue for calls of delegate methods with a completion handler.
     public let delegateQueue: OperationQueue
-    /// Anything that helps to tell sessions apart.
+    /// A description of the session for the program's own use.
     public var sessionDescription: String? {
         get { label.withLock { $0 } }
         set { label.withLock { $0 = newValue } }
     }
 
     let settings: SessionSettings
-    /// Why no request can be sent with the session's proxies.
+    /// The reason why the session's proxies prevent every request, if any.
     let proxyError: ProxyDomainError?
     let pool: ConnectionPool
     let logins = AuthenticationCache()
-    /// Credentials that were given for this session alone.
+    /// The credentials for this session alone.
     let credentials = URLCredentialStorage()
     private let currentTrust: Locked<SessionTrust>
     private let label = Locked<String?>(nil)
@@ -55,12 +56,13 @@ public final class URLSession: Sendable {
     let registry = Locked(SessionTasks())
     let sessionDelegate: Locked<(any URLSessionDelegate)?>
 
-    /// A session without a delegate.
+    /// Creates a session without a delegate.
     public convenience init(configuration: URLSessionConfiguration) {
         self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
     }
 
-    /// A session that asks a delegate, on a serial queue of its own unless one is given.
+    /// Creates a session with a delegate. The delegate is called on the given queue, or on the session's own serial
+    /// queue.
     public init(
         configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
     ) {
@@ -77,23 +79,24 @@ public final class URLSession: Sendable {
         }
     }
 
-    /// A copy of the configuration the session was made with, and of the trust it has now.
+    /// A copy of the configuration that the session was created with, with the current trust settings.
     public var configuration: URLSessionConfiguration {
         var settings = settings
         settings.trust = trust
         return URLSessionConfiguration(settings: settings)
     }
 
-    /// The pins that hold from the next request on, redirects of running ones included; at first the configuration's.
+    /// The pins for all further requests, including redirects of running ones. The initial value is the
+    /// configuration's.
     ///
-    /// A connection that was accepted under other pins is not used again. Whoever has the session can set them: keep one
-    /// that pins to yourself, and ``shared`` without.
+    /// A connection that was accepted under other pins isn't reused. All code with access to the session can set the
+    /// pins, so keep a session with pins private, and leave ``shared`` without.
     public var pinning: PinningPolicy? {
         get { trust.pinning }
         set { currentTrust.withLock { $0.pinning = newValue } }
     }
 
-    /// The certificates to trust from the next request on, nil for the system's; at first the configuration's.
+    /// The trust anchors for all further requests, or `nil` for the system's. The initial value is the configuration's.
     public var trustStore: TrustStore? {
         get { trust.store }
         set { currentTrust.withLock { $0.store = newValue } }
@@ -101,12 +104,12 @@ public final class URLSession: Sendable {
 
     var trust: SessionTrust { currentTrust.withLock { $0 } }
 
-    /// Forgets connections and TLS sessions: the next requests make new ones. Requests on their way go on.
+    /// Drops connections and TLS sessions, so that further requests create new ones. Requests in progress continue.
     public func flush() async {
         await pool.drop()
     }
 
-    /// Forgets connections, TLS sessions, and the credentials that were given for this session.
+    /// Drops connections, TLS sessions and the credentials of this session.
     public func reset() async {
         logins.removeAll()
         credentials.removeAll()
@@ -115,35 +118,36 @@ public final class URLSession: Sendable {
 
     // MARK: async
 
-    /// Fetches a URL; see ``data(for:delegate:)``.
+    /// Fetches a URL. See ``data(for:delegate:)``.
     public func data(
         from url: URL, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
         try await data(for: URLRequest(url: url), delegate: delegate)
     }
 
-    /// Sends a request and returns the body, at most 1 GiB, and the response: an ``HTTPURLResponse``, but of FTP.
+    /// Sends a request, and returns the body, at most 1 GiB, and the response. The response is an ``HTTPURLResponse``,
+    /// except for FTP.
     ///
-    /// Any status is a response, 404 and 500 among them; a 401 too, when nobody had a credential. The body is as the
-    /// server sent it; nothing is decompressed.
+    /// A response can have any status, including 404 and 500, and also 401 if there was no credential. The body is
+    /// returned as the server sent it, without decompression.
     ///
-    /// Throws `URLError`. When the pins do not match its code is `.serverCertificateUntrusted`, its text holds what is
-    /// served and what is pinned, and its ``Foundation/URLError/pinningError`` the same as values.
+    /// Throws `URLError`. If the pins don't match, its code is `.serverCertificateUntrusted` and its text has the
+    /// served keys and the pins. Its ``Foundation/URLError/pinningError`` has the same data as values.
     public func data(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
         try await collect(makeTask(URLSessionDataTask.self, request, delegate: delegate, isCollected: true))
     }
 
-    /// Fetches a URL byte by byte; see ``bytes(for:delegate:)``.
+    /// Fetches a URL byte by byte. See ``bytes(for:delegate:)``.
     public func bytes(
         from url: URL, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
         try await bytes(for: URLRequest(url: url), delegate: delegate)
     }
 
-    /// Sends a request and returns once the response's header has come; the body is read as it is asked for, and no
-    /// faster. Dropping it ends the request.
+    /// Sends a request, and returns when the header of the response has arrived. The body is received only as fast as
+    /// it is read. Releasing it cancels the request.
     public func bytes(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
@@ -160,24 +164,25 @@ public final class URLSession: Sendable {
 
     // MARK: Tasks
 
-    /// A task for a URL; its response goes to the delegate.
+    /// Creates a task for a URL. Its response is passed to the delegate.
     public func dataTask(with url: URL) -> URLSessionDataTask {
         dataTask(with: URLRequest(url: url))
     }
 
-    /// A task for a request; its response goes to the delegate.
+    /// Creates a task for a request. Its response is passed to the delegate.
     public func dataTask(with request: URLRequest) -> URLSessionDataTask {
         makeTask(URLSessionDataTask.self, request) { self.deliver($0) }
     }
 
-    /// A task for a URL; see ``dataTask(with:completionHandler:)-(URLRequest,_)``.
+    /// Creates a task for a URL. See ``dataTask(with:completionHandler:)-(URLRequest,_)``.
     public func dataTask(
         with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDataTask {
         dataTask(with: URLRequest(url: url), completionHandler: completionHandler)
     }
 
-    /// A task for a request whose body, response and error go to the handler: once, on the delegates' queue.
+    /// Creates a task for a request. Its body, response and error are passed to the handler, once, on the delegates'
+    /// queue.
     public func dataTask(
         with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDataTask {
@@ -186,10 +191,10 @@ public final class URLSession: Sendable {
 
     // MARK: Work
 
-    /// The most that a body may have that is collected in memory, in bytes: the server decides how much it sends.
+    /// The maximum size in bytes of a body that is collected in memory, since the server decides how much it sends.
     static let collectedBodyLimit = 1 << 30
 
-    /// A new task. One that is collected is given to ``collect(_:)`` at once, which runs it to its end.
+    /// Creates a task. A collected task must be passed to ``collect(_:)`` at once, which runs it to its end.
     func makeTask<Made: URLSessionTask>(
         _ type: Made.Type, _ request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil,
         isCollected: Bool = false, start: (@Sendable (URLSessionTask) -> Void)? = nil
@@ -208,7 +213,7 @@ public final class URLSession: Sendable {
         return task
     }
 
-    /// Sends the request and returns when the response's header has come. Whoever calls it ends the task.
+    /// Sends the request, and returns when the header of the response has arrived. The caller must end the task.
     func begin(_ task: URLSessionTask) async throws -> (any TaskTransfer, URLResponse) {
         if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
         let transfer = try makeTransfer(task)
@@ -217,7 +222,7 @@ public final class URLSession: Sendable {
         return (transfer, response)
     }
 
-    /// The next piece of the body, when the task is not suspended; nil at the end.
+    /// Returns the next part of the body, or `nil` at the end. Waits while the task is suspended.
     func nextPart(of transfer: any TaskTransfer, _ task: URLSessionTask) async throws -> ArraySlice<UInt8>? {
         let part = try await task.limit.run {
             try await task.whileSuspended()
@@ -259,7 +264,7 @@ public final class URLSession: Sendable {
         }
     }
 
-    /// Runs a task whose response goes to the delegates.
+    /// Runs a task whose response is passed to the delegates.
     func deliver(_ task: URLSessionTask) {
         Task {
             var failure: URLError?
@@ -289,7 +294,7 @@ public final class URLSession: Sendable {
         }
     }
 
-    /// Ends a task and says with which error.
+    /// Ends a task and returns its error.
     func fail(_ task: URLSessionTask, _ reason: any Error) -> URLError {
         let request = task.currentRequest ?? task.originalRequest
         let error = reason as? URLError ?? URLError(reason, url: request?.url)
@@ -299,6 +304,6 @@ public final class URLSession: Sendable {
 }
 
 extension URLSession: CustomReflectable {
-    /// Shows nothing: `dump` must not print the logins that a session keeps.
+    /// An empty mirror, because `dump` must not print the credentials of a session.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

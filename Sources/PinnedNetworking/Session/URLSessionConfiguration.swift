@@ -2,7 +2,7 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-/// How a session works. A session copies it when it is made; later changes do not reach the session.
+/// The configuration of a session. A session copies it on creation, so later changes don't affect the session.
 public final class URLSessionConfiguration: Sendable {
     private let settings: Locked<SessionSettings>
 
@@ -10,11 +10,11 @@ public final class URLSessionConfiguration: Sendable {
         self.settings = Locked(settings)
     }
 
-    /// A new configuration: no pins, the system's trust store, no proxy, the shared credential storage, 60 seconds for a
-    /// request without progress.
+    /// A new configuration without pins and proxies, with the system's trust store and the shared credential storage. A
+    /// request times out after 60 seconds without progress.
     public static var `default`: URLSessionConfiguration { URLSessionConfiguration(settings: SessionSettings()) }
 
-    /// The same as ``default`` with a credential storage of its own.
+    /// A new configuration like ``default``, but with its own credential storage.
     public static var ephemeral: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         configuration.urlCredentialStorage = URLCredentialStorage()
@@ -23,38 +23,39 @@ public final class URLSessionConfiguration: Sendable {
 
     // MARK: Trust
 
-    /// The pins that hold for every request, whatever a delegate answers: delegates can only refuse more.
+    /// The pins for every request. No answer of a delegate can weaken them: delegates can only refuse additional servers.
     ///
-    /// A host that the policy does not list is verified, and refused where the policy says so.
+    /// The chain of a host that the policy doesn't list is verified. The host is refused if the policy requires that.
     public var pinning: PinningPolicy? {
         get { self[\.trust.pinning] }
         set { self[\.trust.pinning] = newValue }
     }
 
-    /// The certificates to trust; nil for the system's (`TrustStore.system()`).
+    /// The trust anchors, or `nil` for the system's (`TrustStore.system()`).
     ///
-    /// A pinning rule that names anchors of its own is judged with those.
+    /// A pinning rule with its own anchors uses those instead.
     public var trustStore: TrustStore? {
         get { self[\.trust.store] }
         set { self[\.trust.store] = newValue }
     }
 
-    /// Told of every decision about a server, refusals and acceptances alike, with its reason; nil for none.
+    /// A closure that is called for every decision about a server, both acceptances and refusals, with the reason.
+    /// `nil` means none.
     ///
-    /// It is called from any thread before the decision takes effect, and changes nothing about it.
+    /// It is called on any thread before the decision takes effect, and can't change it.
     public var serverTrustObserver: (@Sendable (ServerTrustDecision) -> Void)? {
         get { self[\.observer] }
         set { self[\.observer] = newValue }
     }
 
-    /// Takes a report of every server whose pins did not match, refused or forgiven, where the rule says where to report
-    /// to; nil for none. ``PinReportSpool`` sends them.
+    /// The receiver of a report for every server whose pins didn't match, whether it was refused or allowed, if the
+    /// rule has report URLs. `nil` means none. ``PinReportSpool`` sends the reports.
     public var pinReportSink: (any PinReportSink)? {
         get { self[\.reportSink] }
         set { self[\.reportSink] = newValue }
     }
 
-    /// The oldest TLS version that is spoken, TLS 1.2 unless set.
+    /// The minimum TLS version. The default is TLS 1.2.
     public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
         get { self[\.minimumTLS] }
         set { self[\.minimumTLS] = newValue }
@@ -62,9 +63,9 @@ public final class URLSessionConfiguration: Sendable {
 
     // MARK: Credentials
 
-    /// Where credentials are looked up and, by their persistence, kept; nil for neither.
+    /// The storage in which credentials are looked up and, depending on their persistence, stored. `nil` means none.
     ///
-    /// Credentials for a session are kept by the session itself.
+    /// Credentials with session persistence are stored by the session itself.
     public var urlCredentialStorage: URLCredentialStorage? {
         get { self[\.credentialStorage] }
         set { self[\.credentialStorage] = newValue }
@@ -72,29 +73,29 @@ public final class URLSessionConfiguration: Sendable {
 
     // MARK: Connections
 
-    /// Seconds without progress after which a request fails with `URLError.timedOut`; 60 unless set.
+    /// The number of seconds without progress after which a request fails with `URLError.timedOut`. The default is 60.
     ///
-    /// A delegate has as long to answer a challenge of TLS.
+    /// The same limit applies to a delegate that answers a TLS challenge.
     public var timeoutIntervalForRequest: TimeInterval {
         get { self[\.requestTimeout] }
         set { self[\.requestTimeout] = newValue }
     }
 
-    /// Seconds that a whole request may take, body included; seven days unless set.
+    /// The maximum number of seconds for a whole request, including its body. The default is seven days.
     ///
-    /// A delegate has as long to answer a challenge of HTTP.
+    /// The same limit applies to a delegate that answers an HTTP challenge.
     public var timeoutIntervalForResource: TimeInterval {
         get { self[\.resourceTimeout] }
         set { self[\.resourceTimeout] = newValue }
     }
 
-    /// The most connections to one host at a time, 6 unless set; further requests wait for one.
+    /// The maximum number of simultaneous connections to one host. The default is 6. Further requests wait.
     public var httpMaximumConnectionsPerHost: Int {
         get { self[\.connectionsPerHost] }
         set { self[\.connectionsPerHost] = newValue }
     }
 
-    /// Header fields of every request that does not set them itself: `String` to `String`.
+    /// Header fields for every request that doesn't set them itself: `String` to `String`.
     public var httpAdditionalHeaders: [AnyHashable: Any]? {
         get { self[\.additionalFields].map { Dictionary($0.map { ($0.name, $0.value) }) { $1 } } }
         set {
@@ -106,7 +107,7 @@ public final class URLSessionConfiguration: Sendable {
         }
     }
 
-    /// The proxies; the first one that reaches a host is used for it, and no other way is tried.
+    /// The proxies. For each host, the first one that applies to it is used, and no other route is tried.
     ///
     /// If an entry of a proxy's domains isn't valid, every request fails with an error that names it.
     public var proxyConfigurations: [ProxyConfiguration] {
@@ -114,7 +115,8 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.proxies] = newValue }
     }
 
-    /// Where to connect instead of a URL's host, for tests: the name that is verified and sent stays the URL's.
+    /// The address to connect to in place of a URL's host, for tests. The name that is verified and sent is still the
+    /// URL's.
     package var route: (host: ServerName, port: UInt16)? {
         get { self[\.route].map { ($0.host, $0.port) } }
         set { self[\.route] = newValue.map { Route(host: $0.host, port: $0.port) } }
@@ -128,16 +130,16 @@ public final class URLSessionConfiguration: Sendable {
     }
 }
 
-/// TLS versions, under the names that Apple's platforms use.
+/// TLS versions, with the names that Apple's platforms use.
 // swift-format-ignore: TypeNamesShouldBeCapitalized, AlwaysUseLowerCamelCase
 public enum tls_protocol_version_t: UInt16, Sendable {
-    /// RFC 5246
+    /// TLS 1.2 (RFC 5246).
     case TLSv12 = 0x0303
-    /// RFC 8446
+    /// TLS 1.3 (RFC 8446).
     case TLSv13 = 0x0304
 }
 
-/// What a configuration holds, as a value.
+/// The values of a configuration.
 struct SessionSettings: Sendable {
     var trust = SessionTrust()
     var observer: (@Sendable (ServerTrustDecision) -> Void)?
@@ -152,13 +154,13 @@ struct SessionSettings: Sendable {
     var route: Route?
 }
 
-/// What servers are judged by. A session's can be replaced; a request is judged by the one it finds.
+/// The settings for evaluating servers. A session's settings can be replaced. A request uses those that are current.
 struct SessionTrust: Sendable {
     var pinning: PinningPolicy?
     var store: TrustStore?
 }
 
 extension URLSessionConfiguration: CustomReflectable {
-    /// Shows nothing: `dump` must not print what header fields and proxies hold.
+    /// An empty mirror, because `dump` must not print the contents of header fields and proxies.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,98 +1,100 @@
 public import Foundation
 
-/// Methods that a session asks its delegate about all of its tasks.
+/// Methods that a session calls on its delegate for all of its tasks.
 ///
-/// Implement either spelling of a method. A misspelt one compiles and is never called: what must hold belongs into
-/// ``URLSessionConfiguration/pinning``, which no answer can loosen.
+/// Implement either variant of a method. A misspelled method compiles and is never called, so put every requirement
+/// into ``URLSessionConfiguration/pinning``, which no answer can weaken.
 public protocol URLSessionDelegate: AnyObject, Sendable {
-    /// Told that a session has ended after ``URLSession/finishTasksAndInvalidate()`` or
-    /// ``URLSession/invalidateAndCancel()``: the last call. The error is nil, since nothing else ends one.
+    /// Reports that a session has ended after ``URLSession/finishTasksAndInvalidate()`` or
+    /// ``URLSession/invalidateAndCancel()``. This is the last call. The error is `nil`, since sessions don't end for
+    /// other reasons.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
 
-    /// Answers a challenge by calling the handler: once, from any thread, before the request's timeout.
+    /// Answers a challenge by calling the handler, once, from any thread, before the request's timeout.
     func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
 
-    /// Answers a challenge by returning.
+    /// Answers a challenge by returning the answer.
     func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
 }
 
-/// Methods that a session asks about one task: the task's own delegate, or the session's.
+/// Methods that a session calls for one task, on the task's own delegate or on the session's.
 public protocol URLSessionTaskDelegate: URLSessionDelegate {
-    /// Answers a challenge of a task by calling the handler: once, from any thread.
+    /// Answers a challenge of a task by calling the handler, once, from any thread.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
 
-    /// Answers a challenge of a task by returning.
+    /// Answers a challenge of a task by returning the answer.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
-    /// Answers a redirect by calling the handler with the request to go on with, or with nil to take the 3xx as the
-    /// response.
+    /// Answers a redirect by calling the handler with the request to continue with, or with `nil` to use the 3xx
+    /// response as the result.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void)
 
-    /// Answers a redirect by returning.
+    /// Answers a redirect by returning the request.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
     ) async -> URLRequest?
 
-    /// Asked for the body of a task: once for one without a stream of its own, and each time that it has to be sent
-    /// again. Call the handler with a stream that has not been opened; nil ends the task.
+    /// Provides the body of a task: once for a task without its own stream, and each time that the body has to be sent
+    /// again. Call the handler with a stream that hasn't been opened. `nil` ends the task.
     func urlSession(
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void)
 
-    /// Asked for the body of a task by returning it.
+    /// Provides the body of a task by returning it.
     func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream?
 
-    /// Told of each piece of the body that was sent. A body that is sent again is counted from 0; -1 as what is expected
-    /// says that it is not known.
+    /// Reports each part of the body that was sent. If a body is sent again, counting starts at 0. The expected number
+    /// is -1 if it isn't known.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64)
 
-    /// Told of what was measured, before the end of the task is told, and before an `async` method returns.
+    /// Reports the metrics of a task, before its end is reported and before an `async` method returns.
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
 
-    /// Told of the end of a task that was begun with ``URLSessionTask/resume()`` and has no completion handler: once,
-    /// the error nil when a response came, whatever its status.
+    /// Reports the end of a task that was started with ``URLSessionTask/resume()`` and has no completion handler.
+    /// Called once. The error is `nil` if there was a response, whatever its status is.
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
 }
 
-/// Methods for the responses of tasks that were begun with ``URLSessionTask/resume()`` and have no completion handler.
+/// Methods for the responses of tasks that were started with ``URLSessionTask/resume()`` and have no completion
+/// handler.
 public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
-    /// Told of a response; the handler says whether to go on.
+    /// Receives a response. Call the handler to continue or cancel.
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
 
-    /// Told of a response; what is returned says whether to go on.
+    /// Receives a response, and returns whether to continue or cancel.
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse
     ) async -> URLSession.ResponseDisposition
 
-    /// Takes the next piece of the body. The one behind it is not read before this returns.
+    /// Receives the next part of the body. The part after it isn't read before the method returns.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
 }
 
 extension URLCredential {
-    /// Says that a delegate has no method of its own; never leaves the routing.
+    /// A marker for a method that a delegate doesn't implement. It is only used internally.
     static let unimplemented = URLCredential(kind: .unimplemented, persistence: .none)
 }
 
 extension URLSessionDelegate {
-    /// Stands for a method that is not implemented: nobody hears of it.
+    /// Does nothing by default.
     public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
 
-    /// Stands for a method that is not implemented: the next delegate is asked.
+    /// Lets the next delegate answer by default.
     public func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -106,7 +108,7 @@ extension URLSessionDelegate {
         }
     }
 
-    /// Stands for a method that is not implemented: the next delegate is asked.
+    /// Lets the next delegate answer by default.
     public func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
@@ -118,7 +120,7 @@ extension URLSessionDelegate {
 }
 
 extension URLSessionTaskDelegate {
-    /// Stands for a method that is not implemented: the next delegate is asked.
+    /// Lets the next delegate answer by default.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -132,7 +134,7 @@ extension URLSessionTaskDelegate {
         }
     }
 
-    /// Stands for a method that is not implemented: the next delegate is asked.
+    /// Lets the next delegate answer by default.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
@@ -142,7 +144,7 @@ extension URLSessionTaskDelegate {
         return await session.forwardedAnswer(to: challenge, of: task, by: self, in: .handler)
     }
 
-    /// Stands for a method that is not implemented: the next delegate is asked, and without one the redirect followed.
+    /// Lets the next delegate answer by default. Without one, the redirect is followed.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -160,7 +162,7 @@ extension URLSessionTaskDelegate {
         }
     }
 
-    /// Stands for a method that is not implemented: the next delegate is asked, and without one the redirect followed.
+    /// Lets the next delegate answer by default. Without one, the redirect is followed.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest
@@ -173,7 +175,7 @@ extension URLSessionTaskDelegate {
         }
     }
 
-    /// Stands for a method that is not implemented: the next delegate is asked, and without one there is no body.
+    /// Lets the next delegate answer by default. Without one, there is no body.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
@@ -185,14 +187,14 @@ extension URLSessionTaskDelegate {
         }
     }
 
-    /// Stands for a method that is not implemented: the next delegate is asked, and without one there is no body.
+    /// Lets the next delegate answer by default. Without one, there is no body.
     public func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream? {
         guard DelegateCall.reachedDefault(of: .newBodyStream, .async, on: self) else { return nil }
         let answer = try? await session.newBodyStream(of: task, by: self, in: [.handler])
         return (answer ?? nil)?.stream
     }
 
-    /// Stands for a method that is not implemented: the next delegate is told.
+    /// Lets the next delegate receive the call by default.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
@@ -200,21 +202,21 @@ extension URLSessionTaskDelegate {
         DelegateCall.reachedDefault(of: .sentBody, on: self)
     }
 
-    /// Stands for a method that is not implemented: the next delegate is told.
+    /// Lets the next delegate receive the call by default.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
     ) {
         DelegateCall.reachedDefault(of: .metrics, on: self)
     }
 
-    /// Stands for a method that is not implemented: the next delegate is told.
+    /// Lets the next delegate receive the call by default.
     public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         DelegateCall.reachedDefault(of: .end, on: self)
     }
 }
 
 extension URLSessionDataDelegate {
-    /// Stands for a method that is not implemented: the next delegate is asked, and without one the task goes on.
+    /// Lets the next delegate answer by default. Without one, the task continues.
     public func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
@@ -230,7 +232,7 @@ extension URLSessionDataDelegate {
         }
     }
 
-    /// Stands for a method that is not implemented: the next delegate is asked, and without one the task goes on.
+    /// Lets the next delegate answer by default. Without one, the task continues.
     public func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse
     ) async -> URLSession.ResponseDisposition {
@@ -242,7 +244,7 @@ extension URLSessionDataDelegate {
         }
     }
 
-    /// Stands for a method that is not implemented: the next delegate is told.
+    /// Lets the next delegate receive the call by default.
     public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         DelegateCall.reachedDefault(of: .data, on: self)
     }

@@ -1,21 +1,21 @@
 import CertificateTrust
 import Foundation
 
-/// One request on its way; delegates get it with what they are told.
+/// A request of a session. Delegate methods receive the task that they are called for.
 ///
-/// A task made by ``URLSession/dataTask(with:)-(URLRequest)`` and its like begins with ``resume()``; those of the `async`
-/// methods have begun.
-// Unchecked, since it has subclasses; every stored property is a constant of a Sendable type.
+/// A task created by ``URLSession/dataTask(with:)-(URLRequest)`` and similar methods starts with ``resume()``. The
+/// tasks of the `async` methods start at once.
+// Unchecked, since the class has subclasses. Every stored property is a constant of a Sendable type.
 public class URLSessionTask: @unchecked Sendable {
-    /// Where a task is.
+    /// The state of a task.
     public enum State: Int, Sendable {
-        /// On its way.
+        /// The task is running.
         case running
-        /// Not yet begun.
+        /// The task hasn't started, or is suspended.
         case suspended
-        /// Cancelled; it will complete with `URLError.cancelled`.
+        /// The task was cancelled and will complete with `URLError.cancelled`.
         case canceling
-        /// Done, well or badly.
+        /// The task has succeeded or failed.
         case completed
     }
 
@@ -25,7 +25,7 @@ public class URLSessionTask: @unchecked Sendable {
         var response: URLResponse?
         var error: URLError?
         var description: String?
-        /// Why it is not begun at all.
+        /// The reason why the task can't start, if any.
         var refusal: URLError?
         var bytesSent: Int64 = 0
         var bytesExpectedToSend: Int64?
@@ -34,24 +34,25 @@ public class URLSessionTask: @unchecked Sendable {
         var redirectCount = 0
         var begin: Date?
         var priority = URLSessionTask.defaultPriority
-        /// Calls of ``suspend()`` that were not taken back, while the task is under way.
+        /// 1 while a started task is suspended, otherwise 0.
         var suspendCount = 0
         var waiting: [OnceOnlyAnswer<Void>] = []
         var bytesReceived: Int64 = 0
-        /// What ``resume()`` starts; nil when the task has begun.
+        /// The work that ``resume()`` starts, or `nil` after the start.
         var start: (@Sendable (URLSessionTask) -> Void)?
     }
 
-    /// Unique in its session, from 1.
+    /// The number of the task, unique in its session, from 1.
     public let taskIdentifier: Int
-    /// The request as it was given to the session.
+    /// The original request.
     public let originalRequest: URLRequest?
     /// The delegate of this task alone.
     public let delegate: (any URLSessionTaskDelegate)?
 
     let limit: WorkLimit
     let status: Locked<Status>
-    /// Whether a delegate hears of metrics: to note what nobody hears of would cost a tenth of a short request.
+    /// Whether a delegate receives metrics. Collecting unused metrics would take a tenth of the time of a short
+    /// request.
     private let isMeasured: Bool
 
     required init(
@@ -68,49 +69,49 @@ public class URLSessionTask: @unchecked Sendable {
         self.status = Locked(status)
     }
 
-    /// The request that was sent last: after redirects another than ``originalRequest``.
+    /// The last request that was sent. After redirects it differs from ``originalRequest``.
     public var currentRequest: URLRequest? { status.withLock { $0.currentRequest } }
-    /// The response, once its header has come.
+    /// The response, after its header has arrived.
     public var response: URLResponse? { status.withLock { $0.response } }
-    /// Why the task failed; nil while it runs and when it did not.
+    /// The error of a failed task, otherwise `nil`.
     public var error: (any Error)? { status.withLock { $0.error } }
-    /// Where the task is.
+    /// The state of the task.
     public var state: State { status.withLock { $0.state } }
-    /// Bytes of the request's body that were sent.
+    /// The number of bytes of the request's body that were sent.
     public var countOfBytesSent: Int64 { status.withLock { $0.bytesSent } }
-    /// Bytes of the body that were received.
+    /// The number of bytes of the response's body that were received.
     public var countOfBytesReceived: Int64 { status.withLock { $0.bytesReceived } }
-    /// Bytes of the request's body.
+    /// The size of the request's body in bytes.
     ///
-    /// -1 (`NSURLSessionTransferSizeUnknown`) for those of a stream.
+    /// -1 (`NSURLSessionTransferSizeUnknown`) for a stream.
     public var countOfBytesExpectedToSend: Int64 {
         status.withLock {
             $0.bytesExpectedToSend
                 ?? Int64($0.currentRequest.content?.isStream == true ? -1 : $0.currentRequest.httpBody?.count ?? 0)
         }
     }
-    /// Bytes of the body as the server states them, -1 when it does not.
+    /// The size of the response's body in bytes according to the server, or -1 if it doesn't send it.
     public var countOfBytesExpectedToReceive: Int64 { response?.expectedContentLength ?? -1 }
-    /// Anything that helps to tell tasks apart.
+    /// A description of the task for the program's own use.
     public var taskDescription: String? {
         get { status.withLock { $0.description } }
         set { status.withLock { $0.description = newValue } }
     }
 
-    /// A number from 0 to 1 that is kept and changes nothing: connections are given out in the order of the requests.
+    /// A number from 0 to 1. It is stored but has no effect: connections are assigned in the order of the requests.
     public var priority: Float {
         get { status.withLock { $0.priority } }
         set { status.withLock { $0.priority = newValue } }
     }
 
-    /// The priority of a task that has been given no other.
+    /// The default priority of a task.
     public static let defaultPriority: Float = 0.5
-    /// The priority of a task that others may overtake.
+    /// A priority for tasks that are less urgent.
     public static let lowPriority: Float = 0.25
-    /// The priority of a task that is to be first.
+    /// A priority for tasks that are more urgent.
     public static let highPriority: Float = 0.75
 
-    /// Bytes that were sent and received, of those that are known to come. Cancelling it cancels the task.
+    /// The progress in bytes sent and received, relative to the known total. Cancelling it cancels the task.
     public var progress: Progress {
         status.withLock { status in
             if let progress = status.progress { return progress }
@@ -122,7 +123,7 @@ public class URLSessionTask: @unchecked Sendable {
         }
     }
 
-    /// Begins, or goes on after ``suspend()``; without effect on a task that runs.
+    /// Starts the task, or continues it after ``suspend()``. Has no effect on a running task.
     public func resume() {
         let (begin, waiting) = status.withLock { status in
             defer { (status.start, status.waiting) = (nil, []) }
@@ -135,9 +136,9 @@ public class URLSessionTask: @unchecked Sendable {
         for wait in waiting { wait.answer(()) }
     }
 
-    /// Stops the reading of the response's body until ``resume()``: the server waits. What was asked already goes on up
-    /// to the response's header, and the time limit of the whole task goes on too; that of a request without progress
-    /// does not.
+    /// Pauses reading of the response's body until ``resume()``, so that the server waits. A request in progress
+    /// continues up to the response's header. The time limit for the whole task continues, but the one for a request
+    /// without progress doesn't.
     public func suspend() {
         status.withLock { status in
             guard status.state == .running else { return }
@@ -146,7 +147,7 @@ public class URLSessionTask: @unchecked Sendable {
         }
     }
 
-    /// Returns when the task is not suspended, or throws when it ends.
+    /// Returns when the task isn't suspended, or throws when it ends.
     nonisolated(nonsending) func whileSuspended() async throws {
         while true {
             let wait = status.withLock { status -> OnceOnlyAnswer<Void>? in
@@ -161,18 +162,18 @@ public class URLSessionTask: @unchecked Sendable {
         }
     }
 
-    /// Whether it waits for its first ``resume()``.
+    /// Whether the task waits for its first ``resume()``.
     var hasNotBegun: Bool { status.withLock { $0.start != nil } }
 
-    /// Ends the request with `URLError.cancelled`, and its connection with it.
+    /// Cancels the request with `URLError.cancelled`, and closes its connection.
     public func cancel() {
         status.withLock { if $0.state != .completed { $0.state = .canceling } }
         limit.end(.cancelled)
-        // One that never began has to complete too, and one that is suspended.
+        // A task that never started, or that is suspended, must also complete.
         resume()
     }
 
-    /// Notes the end; false when there was one already.
+    /// Records the end of the task. Returns false if it had already ended.
     @discardableResult
     func complete(with error: URLError?) -> Bool {
         limit.finish()
@@ -185,23 +186,23 @@ public class URLSessionTask: @unchecked Sendable {
         }
     }
 
-    /// What was collected, up to now.
+    /// The metrics collected so far.
     var metrics: URLSessionTaskMetrics {
         let (transactions, begin, redirectCount) = status.withLock { ($0.transactions, $0.begin, $0.redirectCount) }
         let now = Date()
         return URLSessionTaskMetrics(
             transactions.map { URLSessionTaskTransactionMetrics($0) },
-            // A clock that was set back makes no interval.
+            // If the clock was set back, the interval is empty.
             DateInterval(start: min(begin ?? now, now), end: now), redirectCount: redirectCount)
     }
 
-    /// Begins the record of another request.
+    /// Starts the record of another request.
     func beginTransaction(_ request: URLRequest) {
         guard isMeasured else { return }
         status.withLock { $0.transactions.append(TransactionRecord(request)) }
     }
 
-    /// Adds to the record of the request that is under way.
+    /// Adds to the record of the current request.
     func note(_ body: (inout TransactionRecord) -> Void) {
         guard isMeasured else { return }
         status.withLock { status in
@@ -220,7 +221,7 @@ public class URLSessionTask: @unchecked Sendable {
         }
     }
 
-    /// Bytes of the body, and what they were on the wire.
+    /// Records the number of body bytes that were sent, and their number on the wire including framing.
     func noteSent(_ count: Int, framed: Int) {
         status.withLock { status in
             status.bytesSent += Int64(count)
@@ -233,7 +234,7 @@ public class URLSessionTask: @unchecked Sendable {
 }
 
 extension URLSessionTask.Status {
-    /// Puts the counts into the progress, if anybody has asked for it.
+    /// Updates the progress with the counts, if it was requested.
     fileprivate func showProgress() {
         guard let progress else { return }
         let sent = bytesExpectedToSend ?? Int64(currentRequest.httpBody?.count ?? 0)
@@ -244,7 +245,7 @@ extension URLSessionTask.Status {
     }
 }
 
-/// A task whose body comes back in memory or, piece by piece, to a ``URLSessionDataDelegate``.
+/// A task whose body is returned in memory or passed in parts to a ``URLSessionDataDelegate``.
 public class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 
 /// A task that sends a body.

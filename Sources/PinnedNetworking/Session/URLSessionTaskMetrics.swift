@@ -1,10 +1,10 @@
-/// When things happened on a task's way; collected for ``URLSessionTaskDelegate/urlSession(_:task:didFinishCollecting:)``.
+/// The metrics of a task, collected for ``URLSessionTaskDelegate/urlSession(_:task:didFinishCollecting:)``.
 public final class URLSessionTaskMetrics: Sendable {
-    /// One for each request that was sent or begun: logins, redirects and repetitions included.
+    /// The metrics of each request that was sent or started, including logins, redirects and retries.
     public let transactionMetrics: [URLSessionTaskTransactionMetrics]
-    /// From the task's begin to its end.
+    /// The interval from the start of the task to its end.
     public let taskInterval: DateInterval
-    /// How many redirects were followed.
+    /// The number of redirects that were followed.
     public let redirectCount: Int
 
     init(_ transactions: [URLSessionTaskTransactionMetrics], _ interval: DateInterval, redirectCount: Int) {
@@ -14,12 +14,12 @@ public final class URLSessionTaskMetrics: Sendable {
     }
 }
 
-/// When things happened for one request and its response. What did not happen is nil: a connection that was reused has no
-/// times of its own.
+/// The metrics of one request and its response. Times of events that didn't occur are `nil`, for example the connection
+/// times of a reused connection.
 public final class URLSessionTaskTransactionMetrics: Sendable {
-    /// Where a response comes from.
+    /// The source of a response.
     public enum ResourceFetchType: Int, Sendable {
-        /// From the server: there is no cache here.
+        /// The response is from the server. There is no cache.
         case networkLoad = 1
     }
 
@@ -27,73 +27,75 @@ public final class URLSessionTaskTransactionMetrics: Sendable {
 
     init(_ record: TransactionRecord) { self.record = record }
 
-    /// The request as it was sent.
+    /// The request that was sent.
     public var request: URLRequest { record.request }
-    /// The response, once its header came.
+    /// The response, if its header arrived.
     public var response: URLResponse? { record.response }
-    /// When a connection was wanted.
+    /// The time when the request started to wait for a connection.
     public var fetchStartDate: Date? { record.fetchStart }
-    /// Nil: looking up a name and connecting to its addresses overlap, and ``connectStartDate`` is the begin of both.
+    /// Always `nil`. Looking up a name and connecting to its addresses overlap. ``connectStartDate`` is the start of
+    /// both.
     public var domainLookupStartDate: Date? { nil }
-    /// Nil, like ``domainLookupStartDate``.
+    /// Always `nil`, like ``domainLookupStartDate``.
     public var domainLookupEndDate: Date? { nil }
-    /// When a name began to be looked up, or a proxy's.
+    /// The time when the lookup of the server's or the proxy's name started.
     public var connectStartDate: Date? { record.connectStart }
-    /// When the connection was ready for the request, TLS included.
+    /// The time when the connection was ready for the request, including TLS.
     public var connectEndDate: Date? { record.connectEnd }
-    /// When TLS with the origin began; nil for `http`.
+    /// The time when TLS with the origin started, or `nil` for `http`.
     public var secureConnectionStartDate: Date? { record.secureStart }
-    /// When the origin had been accepted and the handshake was done.
+    /// The time when the origin was accepted and the handshake completed.
     public var secureConnectionEndDate: Date? { record.secureStart == nil ? nil : record.connectEnd }
-    /// When the request's first byte was sent.
+    /// The time when the first byte of the request was sent.
     public var requestStartDate: Date? { record.requestStart }
-    /// When the request's last byte was sent.
+    /// The time when the last byte of the request was sent.
     public var requestEndDate: Date? { record.requestEnd }
-    /// When the response's header had come.
+    /// The time when the header of the response had arrived.
     public var responseStartDate: Date? { record.responseStart }
-    /// When the response's last byte had come, or nobody wanted it any longer.
+    /// The time when the last byte of the response had arrived, or was no longer needed.
     public var responseEndDate: Date? { record.responseEnd }
-    /// `http/1.1`, or `ftp`.
+    /// The protocol: `http/1.1` or `ftp`.
     public var networkProtocolName: String? { record.protocolName }
     /// Whether the request went through a proxy.
     public var isProxyConnection: Bool { record.isProxied }
-    /// Whether an earlier request had left the connection.
+    /// Whether the connection was reused from an earlier request.
     public var isReusedConnection: Bool { record.isReused }
     /// Always ``ResourceFetchType/networkLoad``.
     public var resourceFetchType: ResourceFetchType { .networkLoad }
-    /// Bytes of the request's header; of FTP's commands.
+    /// The number of bytes of the request's header, or of the FTP commands.
     public var countOfRequestHeaderBytesSent: Int64 { record.headerBytesSent }
-    /// Bytes of the request's body on the wire, chunked ones with their frame.
+    /// The number of bytes of the request's body on the wire, including the framing of chunks.
     public var countOfRequestBodyBytesSent: Int64 { record.bodyBytesSent }
-    /// Bytes of the response's body.
+    /// The number of bytes of the response's body.
     public var countOfResponseBodyBytesReceived: Int64 { record.bodyBytesReceived }
-    /// The address that was reached, the proxy's where there is one; without the port.
+    /// The IP address of the server, or of the proxy if there is one, without the port.
     public var remoteAddress: String? { record.remote.map { String($0.address) } }
     /// The port of ``remoteAddress``.
     public var remotePort: Int? { record.remote?.port }
-    /// The version that was negotiated with the origin; nil for `http`.
+    /// The version that was negotiated with the origin, or `nil` for `http`.
     public var negotiatedTLSProtocolVersion: tls_protocol_version_t? { record.version }
-    /// The cipher suite by OpenSSL's name, as in `TLS_AES_256_GCM_SHA384`; nil for `http`. Apple's has a number.
+    /// OpenSSL's name of the cipher suite, such as `TLS_AES_256_GCM_SHA384`, or `nil` for `http`. Apple's property is a
+    /// number.
     public var negotiatedTLSCipherSuiteName: String? { record.cipherSuite }
-    /// Whether the connection's handshake resumed a session; its chain was judged again.
+    /// Whether the handshake of the connection resumed a session. The chain was evaluated again.
     public var isResumedSession: Bool { record.isResumed }
-    /// Seconds that verifying the origin's chain and finding its pins took; nil where a kept connection needed neither.
+    /// The time in seconds for verifying the origin's chain and comparing its pins, or `nil` for a reused connection.
     public var trustEvaluationDuration: TimeInterval? { record.trustDuration }
 }
 
 extension URLSessionTaskMetrics: CustomReflectable {
-    /// Shows the counts alone: requests hold what is not for logs.
+    /// A mirror of the counts alone, because requests contain data that must not be logged.
     public var customMirror: Mirror {
         Mirror(self, children: ["transactions": transactionMetrics.count, "redirects": redirectCount])
     }
 }
 
 extension URLSessionTaskTransactionMetrics: CustomReflectable {
-    /// Shows the request as it describes itself.
+    /// A mirror of the request's own description.
     public var customMirror: Mirror { Mirror(self, children: ["request": "\(record.request)"]) }
 }
 
-/// What is noted of one request while it is on its way.
+/// The metrics of one request while it is in progress.
 struct TransactionRecord: Sendable {
     var request: URLRequest
     var response: URLResponse?
@@ -122,7 +124,7 @@ struct TransactionRecord: Sendable {
         fetchStart = Date()
     }
 
-    /// Takes `192.0.2.1:443` or `[2001:db8::1]:443` apart.
+    /// Records the address from `192.0.2.1:443` or `[2001:db8::1]:443`.
     mutating func note(address: String) {
         guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]) else {
             return

@@ -1,10 +1,10 @@
 import CertificateTrust
 import Foundation
 
-/// A stream that brings a request's body. Only one transfer reads it, in one call at a time.
+/// A stream that provides the body of a request. Only one transfer reads it, with one call at a time.
 ///
-/// Unchecked: `InputStream` is not Sendable. It is opened, read and closed behind the lock; whoever gave it away must
-/// leave it alone, as on Apple's systems. Unsafe: reading takes a pointer, and there is no other way.
+/// Unchecked, because `InputStream` isn't Sendable. It is opened, read and closed while the lock is held. As on Apple's
+/// systems, the caller must not use it any more. Unsafe, because the only read method takes a pointer.
 final class BodyStream: @unchecked Sendable {
     let stream: InputStream
     private let isOpen = Locked(false)
@@ -13,14 +13,14 @@ final class BodyStream: @unchecked Sendable {
 
     deinit { if !isUntouched { stream.close() } }
 
-    /// Whether nothing was read of it.
+    /// Whether nothing has been read from the stream.
     var isUntouched: Bool { isOpen.withLock { !$0 } }
 
-    /// The next bytes, at most this many; none at the end. Blocks as long as the stream does.
+    /// Returns the next bytes, up to this number, or none at the end. Blocks as long as the stream does.
     func read(_ limit: Int) throws(RequestBodyError) -> [UInt8] {
         try isOpen.withLock { isOpen throws(RequestBodyError) in
             if !isOpen {
-                // One that was read before brings only its rest.
+                // A stream that was already read would provide only the rest.
                 guard stream.streamStatus == .notOpen else { throw .used }
                 stream.open()
                 isOpen = true

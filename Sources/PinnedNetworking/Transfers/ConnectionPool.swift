@@ -2,28 +2,27 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-/// A session's connections: those that wait for their next request, how many there are to each place, and TLS sessions
-/// to resume.
+/// The connections of a session: the idle ones, the number of connections to each place, and TLS sessions to resume.
 @TransportActor
 final class ConnectionPool {
-    /// Where connections lead and through what: connections to one place differ only in what they were approved under.
+    /// The destination of connections and the proxy they use. Connections to one place differ only in their approvals.
     struct Place: Hashable, Sendable {
         let origin: HTTPOrigin
         let proxy: ProxyConfiguration?
     }
 
-    /// What may be done for a request.
+    /// The permission for a request.
     enum Lease {
-        /// Use this connection, which an earlier request left.
+        /// Use this connection from an earlier request.
         case reuse(PooledConnection)
-        /// Open one.
+        /// Open a new connection.
         case open
     }
 
     private struct Connections {
-        /// Last used last.
+        /// The idle connections, in order of their last use.
         var idle: [PooledConnection] = []
-        /// All that are open or being opened.
+        /// The number of connections that are open or being opened.
         var count = 0
         var waiting: [OnceOnlyAnswer<Void>] = []
         var sessions: [StoredSession] = []
@@ -37,14 +36,14 @@ final class ConnectionPool {
     private let limit: Int
     private var places: [Place: Connections] = [:]
     private var sweep: TransportTimer?
-    /// Counts ``drop()``: what was leased before it is not taken back.
+    /// The number of calls of ``drop()``. A connection leased before the last call isn't kept.
     private var generation = 0
 
-    /// Places known before those without a connection, and with them their sessions, are forgotten.
+    /// The number of known places at which those without a connection are removed, together with their TLS sessions.
     private static let placeLimit = 256
-    /// Sessions kept for one place: one for each connection that is usual.
+    /// The maximum number of TLS sessions for one place: one for each connection by default.
     private static let sessionLimit = 6
-    /// How long a connection is kept without a request. Servers close theirs after 5 to 75 seconds.
+    /// The time for which an idle connection is kept. Servers close theirs after 5 to 75 seconds.
     private static let idleLimit = Duration.seconds(60)
 
     nonisolated init(limit: Int) {
@@ -53,8 +52,8 @@ final class ConnectionPool {
 
     deinit { sweep?.cancel() }
 
-    /// Waits for a connection that holds for a request, or for leave to open one. What comes of the lease is to be told:
-    /// ``keep(_:at:)`` or ``close(_:at:)``. `holding` is asked anew after every wait.
+    /// Waits for a connection that is valid for a request, or for permission to open one. The caller must end the lease
+    /// with ``keep(_:at:)`` or ``close(_:at:)``. `holding` is evaluated again after every wait.
     func lease(_ place: Place, holding: () throws -> (PooledConnection) -> Bool) async throws -> Lease {
         while true {
             let holds: (PooledConnection) -> Bool
@@ -84,8 +83,8 @@ final class ConnectionPool {
         }
     }
 
-    /// Takes an idle connection that is still good; the latest first, since the server is least likely to have had
-    /// enough of it.
+    /// Takes an idle connection that still works. Prefers the one used last, since the server is least likely to have
+    /// closed it.
     private func take(_ place: Place, where holds: (PooledConnection) -> Bool) async -> PooledConnection? {
         while let index = places[place]?.idle.lastIndex(where: holds) {
             guard let connection = places[place]?.idle.remove(at: index) else { return nil }
@@ -98,7 +97,7 @@ final class ConnectionPool {
         return nil
     }
 
-    /// Takes back a connection that can bear another request.
+    /// Keeps a connection that can be reused.
     func keep(_ connection: PooledConnection, at place: Place) async {
         guard connection.generation == generation else { return await close(connection, at: place) }
         connection.idleSince = .now
@@ -107,7 +106,7 @@ final class ConnectionPool {
         if sweep == nil { startSweep() }
     }
 
-    /// Ends a lease whose connection is of no use, or was never made.
+    /// Ends a lease whose connection can't be reused or wasn't opened.
     func close(_ connection: PooledConnection?, at place: Place) async {
         if let connection {
             places[place]?.idle.removeAll { $0 === connection }
@@ -119,10 +118,10 @@ final class ConnectionPool {
         forgetIfEmpty(place)
     }
 
-    /// What a new connection belongs to; see ``drop()``.
+    /// The generation of a new connection. See ``drop()``.
     var currentGeneration: Int { generation }
 
-    /// A session to resume that was approved in a way that holds for a request; it is not given out again.
+    /// Takes a TLS session whose approval is valid for a request. It isn't returned again.
     func takeSession(_ place: Place, where holds: (Approval) -> Bool) -> ResumableSession? {
         guard let index = places[place]?.sessions.lastIndex(where: { holds($0.approval) }) else { return nil }
         return places[place]?.sessions.remove(at: index).session
@@ -136,7 +135,7 @@ final class ConnectionPool {
         places[place, default: Connections()].sessions = sessions.suffix(Self.sessionLimit)
     }
 
-    /// Forgets every session to resume and closes every connection, those in use when their request has ended.
+    /// Drops every TLS session and closes every connection. Connections in use are closed when their request has ended.
     func drop() async {
         generation += 1
         for place in places.keys {
@@ -165,7 +164,7 @@ final class ConnectionPool {
         }
     }
 
-    /// Takes connections out one by one, since each close lets requests lease others of them.
+    /// Takes connections out one by one, since other requests can lease connections during each close.
     private func closeIdle(at place: Place, where isUseless: (PooledConnection) -> Bool) async {
         while let connection = places[place]?.idle.first(where: isUseless) { await close(connection, at: place) }
     }
@@ -178,23 +177,23 @@ final class ConnectionPool {
     }
 }
 
-/// A connection with all that has to be known to give it to another request.
+/// A connection with the data that decides which requests can reuse it.
 @TransportActor
 final class PooledConnection {
     let connection: any RequestConnection
-    /// Nil for `http`.
+    /// The origin, or `nil` for `http`.
     let origin: JudgedServer?
-    /// Nil without a proxy, and for one that is spoken to in the clear.
+    /// The proxy, or `nil` without a proxy and for a cleartext proxy.
     let proxy: JudgedServer?
-    /// The credential that opened the proxy's tunnel.
+    /// The credential that was used to open the proxy's tunnel.
     let proxyCredential: URLCredential?
     let isProxied: Bool
-    /// The task that it was opened for.
+    /// The task for which the connection was opened.
     let taskIdentifier: Int
     let generation: Int
-    /// Who was logged in on it by NTLM or Negotiate, at the server or at the proxy that takes requests.
+    /// The NTLM or Negotiate login of the connection, at the server or at the proxy that receives the requests.
     var login: ConnectionLogin?
-    /// Whether an earlier request went over it.
+    /// Whether an earlier request used the connection.
     var isReused = false
     var idleSince = ContinuousClock.now
 
@@ -211,13 +210,14 @@ final class PooledConnection {
         self.generation = generation
     }
 
-    /// Whether its tunnel is one that a task would open with this credential.
+    /// Whether a task with this credential can use the connection's tunnel.
     func holds(_ credential: URLCredential?, for task: URLSessionTask) -> Bool {
         proxyCredential == credential || taskIdentifier == task.taskIdentifier
     }
 
-    /// Whether a request that logs in so, or not at all, may use it: one that carries another user's login may not
-    /// (CVE-2014-0015, CVE-2015-3143), nor one that needs none (CVE-2015-3148).
+    /// Whether a request with this login, or without one, can use the connection. It can't if the connection has
+    /// another user's login (CVE-2014-0015, CVE-2015-3143), or if the connection has a login and the request doesn't
+    /// need one (CVE-2015-3148).
     func holds(_ upcoming: KnownAuthentication?) -> Bool {
         guard let login else { return true }
         guard let upcoming, login.progress.hasProvenUser else { return false }
@@ -225,7 +225,7 @@ final class PooledConnection {
             && login.space == upcoming.space
     }
 
-    /// The certificate of the TLS server that asks for a login, which is bound to it.
+    /// Returns the certificate of the TLS server that requires a login. The login is bound to it.
     func certificate(atProxy: Bool) -> X509Certificate? { (atProxy ? proxy : origin)?.trust.presented.leaf }
 
     func isValid(at time: Date) -> Bool { [origin, proxy].allSatisfy { $0?.isValid(at: time) ?? true } }

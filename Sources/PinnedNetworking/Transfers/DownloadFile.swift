@@ -1,19 +1,19 @@
 import CertificateTrust
 
-/// The file that a download is written to: 0600, in a folder of its own (0700) among the temporary files.
+/// The file of a download, with mode 0600, in its own temporary directory with mode 0700.
 final class DownloadFile: Sendable {
-    /// The folder's name, which finds it again.
+    /// The name of the directory, by which it can be found again.
     let name: String
     private let handle: FileHandle
     private let state: Locked<State>
 
     private struct State {
         var count: Int64
-        /// Whether the folder stays when nobody has the file any longer.
+        /// Whether the directory is kept after the last use of the file.
         var isKept = false
     }
 
-    /// Bytes that are in it.
+    /// The number of bytes in the file.
     var count: Int64 { state.withLock { $0.count } }
 
     private static let prefix = "PinnedNetworking-"
@@ -23,11 +23,12 @@ final class DownloadFile: Sendable {
         FileManager.default.temporaryDirectory.standardizedFileURL.path + "/" + prefix + name
     }
 
-    /// A new file.
+    /// Creates a new file.
     init() throws(DownloadError) {
         name = UUID().uuidString
         do throws(PrivateFolderError) {
-            // A name that somebody else has made already is not of this user, or empty: both are safe.
+            // If the directory already exists, it belongs to another user and is rejected, or it is empty. Both are
+            // safe.
             _ = try PrivateFolder(path: Self.folder(name), creates: true)
         } catch {
             throw .cannotCreate("\(error)")
@@ -40,10 +41,10 @@ final class DownloadFile: Sendable {
         state = Locked(State(count: 0))
     }
 
-    /// The file of an earlier download that has this many bytes and is still this user's alone. There may be more bytes,
-    /// which were written after the count.
+    /// Opens the file of an earlier download, which must have this many bytes and still belong to this user alone.
+    /// Bytes after that number were written later and are removed.
     init(resuming name: String, count: Int64) throws(DownloadError) {
-        // A name from resume data leads to no other folder.
+        // Only a UUID is accepted, so the name in resume data can't refer to another directory.
         guard let identifier = UUID(uuidString: name), identifier.uuidString == name else { throw .nothingToResume }
         let path = Self.folder(name)
         guard (try? PrivateFolder(path: path, creates: false)) != nil,
@@ -62,7 +63,7 @@ final class DownloadFile: Sendable {
         if !state.withLock({ $0.isKept }) { try? FileManager.default.removeItem(atPath: Self.folder(name)) }
     }
 
-    /// Where the file is.
+    /// The location of the file.
     var url: URL { URL(filePath: Self.folder(name) + "/" + Self.content) }
 
     func append(_ part: ArraySlice<UInt8>) throws(DownloadError) {
@@ -74,7 +75,7 @@ final class DownloadFile: Sendable {
         state.withLock { $0.count += Int64(part.count) }
     }
 
-    /// Begins again with an empty file.
+    /// Empties the file to start again.
     func restart() throws(DownloadError) {
         do {
             try handle.truncate(atOffset: 0)
@@ -84,13 +85,13 @@ final class DownloadFile: Sendable {
         state.withLock { $0.count = 0 }
     }
 
-    /// Leaves the file where it is for a later task.
+    /// Keeps the file in its directory for a later task.
     func keep() {
         try? handle.synchronize()
         state.withLock { $0.isKept = true }
     }
 
-    /// Gives the file away, to a place among the temporary files.
+    /// Moves the file to the directory for temporary files and returns its location. The caller owns it from then on.
     func giveAway() throws(DownloadError) -> URL {
         let place = FileManager.default.temporaryDirectory.appendingPathComponent("\(Self.prefix)\(name).tmp")
         do {
@@ -102,15 +103,15 @@ final class DownloadFile: Sendable {
     }
 }
 
-/// Why a download is not written, or not gone on with.
+/// The reason why a download can't be written or resumed.
 enum DownloadError: Error, Hashable {
     case cannotCreate(String)
     case cannotWrite(String)
-    /// It is not what an earlier task produced, or of another version.
+    /// The data wasn't produced by an earlier task, or has another version.
     case malformedResumeData
-    /// The part that was loaded before is gone.
+    /// The part that was loaded before no longer exists.
     case nothingToResume
-    /// The server sent another part than the one that is missing.
+    /// The server sent a part other than the missing one.
     case otherPart
 
     var code: URLError.Code {

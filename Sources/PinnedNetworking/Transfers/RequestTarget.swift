@@ -1,20 +1,20 @@
 import HTTPMessages
 
-/// Where a request goes and what it asks for there, taken from its URL once: the name that is verified, told as SNI and
-/// written as Host is one value.
+/// The destination and resource of a request, taken from its URL once. The name that is verified, sent as SNI and sent
+/// in the Host field is therefore the same value.
 struct RequestTarget: Sendable {
     /// The URL of the request, absolute.
     let url: URL
     let origin: HTTPOrigin
     let method: String
-    /// The path with its query, percent-encoded: what the request line says.
+    /// The path with its query, percent-encoded, for the request line.
     let path: String
-    /// The user that the URL names, percent-decoded, not empty. Never sent as a part of the URL.
+    /// The user in the URL, percent-decoded and not empty. It is never sent as a part of the URL.
     let user: String?
-    /// The password that the URL holds, percent-decoded.
+    /// The password in the URL, percent-decoded.
     let password: String?
 
-    /// `isProxied` says that a proxy fetches it, who does so by FTP too.
+    /// Creates the target of a request. If `isProxied` is true, a proxy fetches the resource, so `ftp` is also allowed.
     init(_ request: URLRequest, isProxied: Bool = false) throws(RequestTargetError) {
         guard let url = request.url?.absoluteURL else { throw .noURL }
         try Self.checkAuthority(of: request)
@@ -22,7 +22,7 @@ struct RequestTarget: Sendable {
         else {
             throw .unsupportedScheme(url.scheme ?? "")
         }
-        // Percent-decoded and in A-labels; `host()` would be neither.
+        // Percent-decoded and in A-labels, unlike the result of `host()`.
         guard let host = url.host(percentEncoded: false) else { throw .noHost }
         guard let port = UInt16(exactly: url.port ?? Int(scheme.defaultPort)), port > 0 else {
             throw .noPort(url.port ?? 0)
@@ -41,17 +41,18 @@ struct RequestTarget: Sendable {
         method = request.httpMethod ?? "GET"
     }
 
-    /// Whether to ask twice is to ask once (RFC 9110, section 9.2.2).
+    /// Whether repeating the request has no further effect (RFC 9110, section 9.2.2).
     var isIdempotent: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
 
     var name: ServerName { origin.name }
     var port: UInt16 { origin.port }
 
-    /// Throws when the authority of a request's URL was written with a backslash. `URL` escapes it, and what is before it
-    /// becomes a user; browsers and many servers read it as a slash, and what is before it becomes the host.
+    /// Throws if the authority of a request's URL was written with a backslash. `URL` escapes the backslash, and the
+    /// part before it becomes a user. Browsers and many servers read it as a slash, and the part before it becomes the
+    /// host.
     static func checkAuthority(of request: URLRequest) throws(RequestTargetError) {
         for url in [request.url, request.url?.baseURL].compactMap(\.self) {
-            // As it was written; every other property is escaped.
+            // The text as written. Every other property is escaped.
             let text = Array(url.dataRepresentation)
             guard let slashes = text.firstRange(of: Array("//".utf8)) else { continue }
             let ends = Array("/?#".utf8)
@@ -62,8 +63,8 @@ struct RequestTarget: Sendable {
         }
     }
 
-    /// A user or password as it is used; nil when it is empty. One that says line breaks or NUL is meant for a reader
-    /// further on, and refused.
+    /// Returns a decoded user or password, or `nil` if it is empty. Rejects control characters such as line breaks and
+    /// NUL, which could inject commands into a protocol.
     static func loginText(_ encoded: String?, _ decoded: String?) throws(RequestTargetError) -> String? {
         guard let encoded, !encoded.isEmpty else { return nil }
         guard let decoded, decoded.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
@@ -73,21 +74,21 @@ struct RequestTarget: Sendable {
     }
 }
 
-/// Why a request is not sent at all.
+/// The reason why a request isn't sent at all.
 enum RequestTargetError: Error, Hashable {
     case noURL
     case unsupportedScheme(String)
-    /// `http`, for a host whose pins could not be looked at.
+    /// The scheme is `http`, but the host has pins, which can't be compared.
     case pinnedCleartext(ServerName)
     case noHost
-    /// What is before the backslash is a user to some readers and the host to others.
+    /// The URL has a backslash in its authority. Some parsers read the part before it as a user, others as the host.
     case backslashInAuthority
     case malformedHost(ServerNameError)
     case noPort(Int)
-    /// The user or password of the URL, which stay out of the text.
+    /// The user or password of the URL is malformed. Neither is included in the text.
     case malformedLogin
     case malformedRequest(HTTPRequestError)
-    /// A URL of FTP that names no file, in its own words.
+    /// The URL is `ftp` but doesn't name a file. The text is the reason.
     case malformedFTP(String)
 }
 

@@ -1,21 +1,22 @@
 import CertificatePinning
 import HTTPMessages
 
-/// What a download needs to go on where it ended: which version of what was loaded how far, and where that is. A JSON
-/// object with a version; it holds no header field of the request and no login.
+/// The data to resume a download: the version of the resource, the number of bytes loaded and their location. A JSON
+/// object with a version. It contains no header field of the request and no credentials.
 struct ResumeData: Equatable, Sendable {
     let url: URL
-    /// A strong ETag, or a Last-Modified: what tells that the rest belongs to the same thing (RFC 9110, section 13.1.5).
+    /// A strong ETag or a Last-Modified, which identifies the version of the resource (RFC 9110, section 13.1.5).
     let validator: String
-    /// Bytes that are in the file.
+    /// The number of bytes in the file.
     let count: Int64
-    /// The name of the folder.
+    /// The name of the directory.
     let file: String
 
     private static let version = 1
     static let sizeLimit = 64 * 1024
 
-    /// What resumes after a response; nil when the server gave nothing to tell versions apart by, or takes no ranges.
+    /// Creates the data after a response. Returns `nil` if the server sent nothing that identifies the version, or
+    /// doesn't support ranges.
     init?(_ request: URLRequest, _ response: HTTPURLResponse, _ file: DownloadFile) {
         guard request.httpMethod == "GET", request.content == nil, let url = request.url?.absoluteURL.withoutUser,
             [200, 206].contains(response.statusCode), file.count > 0,
@@ -26,7 +27,7 @@ struct ResumeData: Equatable, Sendable {
     }
 
     static func validator(of response: HTTPURLResponse) -> String? {
-        // A weak one says nothing about bytes.
+        // A weak ETag doesn't identify the bytes.
         if let tag = response.value(forHTTPHeaderField: "ETag"), tag.hasPrefix("\""), tag.hasSuffix("\""), tag.count > 1
         {
             return tag
@@ -34,7 +35,7 @@ struct ResumeData: Equatable, Sendable {
         return response.value(forHTTPHeaderField: "Last-Modified")
     }
 
-    /// Reads what ``encoded`` gives, and nothing else.
+    /// Parses data produced by ``encoded``, and nothing else.
     init(_ data: Data) throws(DownloadError) {
         guard data.count <= Self.sizeLimit else { throw .malformedResumeData }
         let document = JSONCReader.read(Array(data), dialect: .json)
@@ -52,7 +53,7 @@ struct ResumeData: Equatable, Sendable {
         (self.url, self.validator, self.count, self.file) = (url, validator, Int64(count), file)
     }
 
-    /// To be kept by the program.
+    /// The encoded form, for the program to store.
     var encoded: Data {
         let json: JSON = [
             "version": .integer(Self.version), "url": .string(url.absoluteString), "validator": .string(validator),
@@ -69,7 +70,7 @@ struct ResumeData: Equatable, Sendable {
         return request
     }
 
-    /// Whether a response brings the rest. False when it brings all of it; throws when it is neither.
+    /// Whether a response contains the rest. False if it contains the whole resource. Throws if it contains neither.
     func continues(with response: HTTPURLResponse) throws(DownloadError) -> Bool {
         guard response.statusCode == 206 else { return false }
         let range = response.value(forHTTPHeaderField: "Content-Range")?.split(separator: " ") ?? []
@@ -79,7 +80,7 @@ struct ResumeData: Equatable, Sendable {
         guard parts.count == 2, ends.count == 2, let start = ends[0], let end = ends[1], start == count,
             (start..<Int64.max).contains(end), parts[1] == "*" || Int64(parts[1]) == end + 1
         else { throw .otherPart }
-        // Of another version, whatever the server makes of If-Range.
+        // Another version, even if the server ignored If-Range.
         if let tag = response.value(forHTTPHeaderField: "ETag"), validator.hasPrefix("\""), tag != validator {
             throw .otherPart
         }
@@ -88,10 +89,10 @@ struct ResumeData: Equatable, Sendable {
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The key in a `URLError`'s `userInfo` under which a download that failed has what resumes it, if anything does.
+/// The key of the resume data in the `userInfo` of a failed download's `URLError`.
 public let NSURLSessionDownloadTaskResumeData = "NSURLSessionDownloadTaskResumeData"
 
 extension URLError {
-    /// What resumes the download that failed; nil when nothing does.
+    /// The resume data of the failed download, or `nil` if it can't be resumed.
     public var downloadTaskResumeData: Data? { errorUserInfo[NSURLSessionDownloadTaskResumeData] as? Data }
 }

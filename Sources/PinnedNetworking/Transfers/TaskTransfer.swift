@@ -1,20 +1,20 @@
 import TLSTransport
 
-/// One task's way from its request to the last byte of its response, by HTTP or by FTP.
+/// The transfer of one task, from its request to the last byte of its response, over HTTP or FTP.
 @TransportActor
 protocol TaskTransfer: AnyObject, Sendable {
     nonisolated var session: URLSession { get }
-    /// Returns when the response that counts has begun.
+    /// Sends the request, and returns when the final response has started.
     func begin() async throws -> URLResponse
-    /// The next piece of the body, at least one byte; nil at its end.
+    /// Returns the next part of the body, at least one byte, or `nil` at its end.
     func nextPart() async throws -> ArraySlice<UInt8>?
-    /// The rest of the body, all of it.
+    /// Returns the rest of the body.
     func collectBody(limit: Int) async throws -> Data
 }
 
 extension URLSession {
-    /// The way that a task's URL and the proxies say. Throws when an entry of a proxy's domains isn't valid: the request
-    /// would go another way than its author meant.
+    /// Creates the transfer that a task's URL and the proxies require. Throws if an entry of a proxy's domains isn't
+    /// valid, because the request could take an unintended route.
     func makeTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
         if let proxyError { throw proxyError }
         guard let request = task.originalRequest, let target = try FTPTarget(request) else {

@@ -2,17 +2,17 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-// How a transfer comes by a connection that may carry its request.
+// Connections for a transfer that are approved for its request.
 
 extension Transfer {
-    /// The proxy that reaches the target's host; nil for none.
+    /// The proxy for the target's host, or `nil`.
     var proxy: ProxyConfiguration? { session.settings.proxies.first { $0.reaches(target.origin.name) } }
 
     var place: ConnectionPool.Place {
         ConnectionPool.Place(origin: target.origin, proxy: proxy)
     }
 
-    /// A connection whose approval holds for this very request: one that an earlier request left, or a new one.
+    /// Returns a connection whose approval is valid for this request: one from an earlier request, or a new one.
     func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
         try await SystemTrustStore.whenRead { try await lease(place) }
     }
@@ -23,12 +23,12 @@ extension Transfer {
             if judges?.hold(held) == true, held.isValid(at: Date()) { return held }
             await session.pool.close(held, at: place)
         }
-        // Connections that have shown somebody else than this task's delegates choose.
+        // The connections that used another identity than this task's delegates select.
         var foreign: [PooledConnection] = []
         while true {
             var current: Judges?
             let lease = try await session.pool.lease(place) {
-                // Whatever has changed while the request waited counts.
+                // Uses the settings that are current after the wait.
                 let judges = try Judges(place, for: task, of: session)
                 let credential = knownTunnelCredential
                 let login = upcomingLogin
@@ -62,8 +62,8 @@ extension Transfer {
         }
     }
 
-    /// Asks the delegates about the servers of a reused connection, once for each connection. Returns false when the
-    /// connection has shown another identity than they choose.
+    /// Asks the delegates about the servers of a reused connection, once per connection. Returns false if the
+    /// connection used another identity than they select.
     private func askAgain(about connection: PooledConnection, _ judges: Judges) async throws -> Bool {
         let isKnown = asked.contains { $0 === connection }
         for (judge, server) in judges.servers(of: connection) {
@@ -115,7 +115,7 @@ extension Transfer {
             taskIdentifier: task.taskIdentifier, generation: generation)
     }
 
-    /// TCP to a proxy, and TLS where the proxy has it.
+    /// Connects to a proxy by TCP, and by TLS if the proxy uses it.
     private func reach(
         _ proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions, _ server: inout JudgedServer?
     ) async throws -> BareConnection {
@@ -125,7 +125,7 @@ extension Transfer {
         return try await judge.acceptProxy(pending, as: &server)
     }
 
-    /// A SOCKS proxy's way to the target. It has its login at once or not at all.
+    /// Connects to the target through a SOCKS proxy. Uses the configured login, and never asks a delegate.
     private func relay(
         through proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions
     ) async throws -> BareConnection {
@@ -138,8 +138,8 @@ extension Transfer {
         return bare
     }
 
-    /// A tunnel to the target. A proxy that wants another answer is asked again, on the same connection where it lets
-    /// us.
+    /// Opens a tunnel to the target. If the proxy requires another answer, asks it again, on the same connection if
+    /// possible.
     private func tunnel(
         through proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions, _ server: inout JudgedServer?
     ) async throws -> BareConnection {
@@ -176,7 +176,7 @@ extension Transfer {
 }
 
 extension TransactionRecord {
-    /// Notes what a request goes over.
+    /// Records the connection of a request.
     @TransportActor
     mutating func note(_ connection: PooledConnection) {
         note(address: connection.connection.remoteAddress)
@@ -194,14 +194,14 @@ extension TransactionRecord {
     }
 }
 
-/// The judges of the servers that a request meets.
+/// The evaluations of the servers that a request connects to.
 private struct Judges: Sendable {
-    /// Nil for `http`, where nobody proves anything.
+    /// The evaluation of the origin, or `nil` for `http`, where there is no certificate.
     let origin: Judge?
-    /// Nil without a proxy, and for one that is spoken to in the clear.
+    /// The evaluation of the proxy, or `nil` without a proxy and for a cleartext proxy.
     let proxy: Judge?
 
-    /// Throws when the origin may not be spoken to in the clear.
+    /// Creates the evaluations. Throws if the policy doesn't allow cleartext to the origin.
     init(_ place: ConnectionPool.Place, for task: URLSessionTask, of session: URLSession) throws {
         let trust = session.trust
         let name = place.origin.name
@@ -222,7 +222,7 @@ private struct Judges: Sendable {
         }
     }
 
-    /// Whether every server of a connection was approved by all that this request would approve it by.
+    /// Whether the approval of every server of a connection is also valid for this request.
     @TransportActor
     func hold(_ connection: PooledConnection) -> Bool {
         guard (origin == nil) == (connection.origin == nil), (proxy == nil) == (connection.proxy == nil) else {
@@ -232,7 +232,7 @@ private struct Judges: Sendable {
             && (connection.proxy.map { proxy?.holds($0) ?? false } ?? true)
     }
 
-    /// The servers of a connection that were judged, in the order in which the request meets them.
+    /// Returns the servers of a connection that were evaluated, in the order in which the request reaches them.
     @TransportActor
     func servers(of connection: PooledConnection) -> [(Judge, JudgedServer)] {
         [(proxy, connection.proxy), (origin, connection.origin)].compactMap { judge, server in
@@ -241,11 +241,11 @@ private struct Judges: Sendable {
     }
 }
 
-/// A proxy made no tunnel. What it sent instead is not the origin's answer, and shown to nobody.
+/// The error for a proxy that didn't open a tunnel. Its response isn't the origin's, so it is never returned.
 struct ProxyRefusal: Error, CustomStringConvertible {
     let proxy: ProxyConfiguration
     let statusCode: Int
-    /// Whether it was given a login, and did not take it.
+    /// Whether the proxy refused a login.
     let hadLogin: Bool
 
     var description: String {

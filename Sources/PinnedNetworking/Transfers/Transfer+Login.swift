@@ -2,10 +2,11 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-// How a transfer answers the challenges of HTTP: the origin's, and those of a proxy.
+// Answers of a transfer to HTTP challenges, both those of the origin and those of a proxy.
 
 extension Transfer {
-    /// Tells the logins of a response. True when one has an answer to it; false when the response is the task's own.
+    /// Passes a response to the logins. Returns true if one has an answer to it, and false if the response is the
+    /// task's own.
     func logIn(_ head: HTTPResponseHead, _ response: HTTPURLResponse) async throws -> Bool {
         if isForwarded, let request = proxyRequest(isTunnel: false),
             try await proceed(\.proxyLogin, request, head, response, sentLogin)
@@ -15,20 +16,20 @@ extension Transfer {
         return try await proceed(\.originLogin, originRequest, head, response, isForwarded ? nil : sentLogin)
     }
 
-    /// Tells the proxy's login of the answer to CONNECT. True when it has an answer to a refusal.
+    /// Passes the response to CONNECT to the proxy's login. Returns true if it has an answer to a refusal.
     func logIntoProxy(_ head: HTTPResponseHead, _ login: ConnectionLogin?) async throws -> Bool {
         guard let request = proxyRequest(isTunnel: true) else { return false }
         let response = HTTPURLResponse(url: target.url, statusCode: head.statusCode, fields: head.fields)
         bodyProofs = []
         let isAnswered = try await proceed(\.proxyLogin, request, head, response, login)
-        // The tunnel begins behind the header: the body that a proof covers is empty.
+        // The tunnel starts after the header, so the body covered by a proof is empty.
         if head.statusCode / 100 == 2 { for proof in bodyProofs { try proof.check([]) } }
         return isAnswered
     }
 
     typealias Login = ReferenceWritableKeyPath<Transfer, AuthenticationExchange?>
 
-    /// Goes through the challenges of a response until one is answered, or none is left.
+    /// Processes the challenges of a response until one is answered or none is left.
     private func proceed(
         _ login: Login, _ request: AuthenticationRequest, _ head: HTTPResponseHead, _ response: HTTPURLResponse,
         _ connection: ConnectionLogin?
@@ -48,7 +49,7 @@ extension Transfer {
         return try await proceed(login, step)
     }
 
-    /// Goes on from a step. True when the request goes out again.
+    /// Continues after a step. Returns true if the request must be sent again.
     func proceed(_ login: Login, _ first: AuthenticationExchange.Step?) async throws -> Bool {
         var step = first
         while true {
@@ -73,14 +74,14 @@ extension Transfer {
                     protectionSpace: question.space, proposedCredential: question.proposedCredential,
                     previousFailureCount: question.previousFailureCount, failureResponse: lastRefusal)
                 let answer = try await session.answer(to: challenge, of: task)
-                // The delegate may have stored one.
+                // The delegate may have stored a credential.
                 await lookUp(login, answer.disposition == .performDefaultHandling)
                 step = self[keyPath: login]?.answered(answer)
             }
         }
     }
 
-    /// Forgets what was stored when the login asked last, and reads it now if it is needed.
+    /// Drops the credentials from the last lookup, and reads them again if they are needed.
     func lookUp(_ login: Login, _ isNeeded: Bool) async {
         self[keyPath: login]?.stored = nil
         guard isNeeded else { return }
@@ -93,9 +94,9 @@ extension Transfer {
         if let proof = outcome.bodyProof { bodyProofs.append(proof) }
     }
 
-    // MARK: What is sent
+    // MARK: Credentials to send
 
-    /// The origin's credential for the request as it stands.
+    /// Returns the origin's credentials for the current request.
     func originCredentials() -> [HTTPField] {
         prepareOriginLogin()
         return originLogin?.field(for: originRequest).map { [$0] } ?? []
@@ -106,7 +107,7 @@ extension Transfer {
         originLogin = newLogin()
     }
 
-    /// What the request will log its connection in with; nil for none.
+    /// The login that the request requires of its connection, or `nil`.
     var upcomingLogin: KnownAuthentication? {
         if isForwarded, let request = proxyRequest(isTunnel: false) {
             if proxyLogin == nil { proxyLogin = newLogin() }
@@ -116,14 +117,14 @@ extension Transfer {
         return originLogin?.connectionLogin(for: originRequest)
     }
 
-    /// The proxy's credential for the request as it stands, or for a tunnel to its origin.
+    /// Returns the proxy's credentials for the current request, or for a tunnel to its origin.
     func proxyCredentials(isTunnel: Bool) -> [HTTPField] {
         guard let request = proxyRequest(isTunnel: isTunnel) else { return [] }
         if proxyLogin == nil { proxyLogin = newLogin() }
         return proxyLogin?.field(for: request).map { [$0] } ?? []
     }
 
-    /// The credential that a new tunnel would be asked for with; nil for none.
+    /// The credential that a new tunnel would be requested with, or `nil`.
     var knownTunnelCredential: URLCredential? {
         guard target.origin.scheme == .https, let request = proxyRequest(isTunnel: true) else { return nil }
         return session.logins.authentication(ahead: request)?.credential
@@ -147,7 +148,7 @@ extension Transfer {
             hasOwnField: request.fields.contains { $0.isNamed("Authorization") }, connectionLogins: connectionLogins)
     }
 
-    /// The host that the user named is the first request's.
+    /// The permission for connection logins. The host named by the user is that of the first request.
     private var connectionLogins: ConnectionLogins {
         guard !isForwarded else { return .refused }
         let first = task.originalRequest?.url?.absoluteURL.host(percentEncoded: false)
@@ -163,6 +164,6 @@ extension Transfer {
             user: proxy.credential?.user, password: proxy.credential?.password)
     }
 
-    /// Whether the request itself goes to a proxy, which passes it on.
+    /// Whether the request itself is sent to a proxy, which forwards it.
     var isForwarded: Bool { proxy?.isHTTP == true && target.origin.scheme != .https }
 }

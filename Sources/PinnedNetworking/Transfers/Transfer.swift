@@ -2,8 +2,8 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-/// One task's way from its request to the last byte of its response: connections, logins and redirects included. Lives
-/// on the event loop.
+/// The HTTP transfer of one task, from its request to the last byte of its response. It includes connections, logins
+/// and redirects, and runs on the event loop.
 @TransportActor
 final class Transfer: TaskTransfer {
     nonisolated let session: URLSession
@@ -13,50 +13,52 @@ final class Transfer: TaskTransfer {
     private var redirectCount = 0
     private var mayExpect = true
 
-    /// What the response is read from; nil when it has ended.
+    /// The connection of the response, or `nil` after its end.
     private var lease: (connection: PooledConnection, place: ConnectionPool.Place)?
     private var exchange: HTTPExchange?
-    /// Pieces of the body that were read ahead of those who ask for them.
+    /// The parts of the body that were read in advance.
     private var parts: ArraySlice<ArraySlice<UInt8>> = []
     private var head: HTTPResponseHead?
     private var hasEnded = false
-    /// Whether anything has come back on the connection.
+    /// Whether any response bytes have arrived on the connection.
     private var hasAnswered = false
     private var isReading = false
     private var sending: Task<Void, any Error>?
-    /// Ends the wait for the server's word before a long body.
+    /// Ends the wait for the server's `100 Continue` before a long body.
     private var goAhead: OnceOnlyAnswer<Void>?
-    /// The body as it goes with the next request; nil without one.
+    /// The body for the next request, or `nil` without one.
     private var body: RequestBodyReader?
-    /// Why the body could not be read to its end.
+    /// The reason why the body couldn't be read to its end, if any.
     private var bodyFailure: RequestBodyError?
-    /// What the delegates are being told of the body.
+    /// The pending delegate calls about the sent body.
     private var telling: Task<Void, Never>?
-    /// The stream that was given last.
+    /// The stream that was provided last.
     private var bodyStream: BodyStream?
 
-    /// What the body has to prove of the server and of a proxy, when the header alone did not (RFC 7616, section 3.5).
+    /// The proofs of the server and of a proxy that cover the body (RFC 7616, section 3.5).
     var bodyProofs: [AuthenticationOutcome.BodyProof] = []
     private var provenBody: [UInt8] = []
     /// The response that the delegates are asked about.
     var lastRefusal: HTTPURLResponse?
-    /// A connection in the middle of a login, which no other request may have.
+    /// A connection in the middle of a login. No other request may use it.
     private var held: (connection: PooledConnection, place: ConnectionPool.Place)?
     /// The connections that the task's delegates were asked about, when they were opened or before they were reused.
     var asked: [PooledConnection] = []
-    /// The login of the connection that went with the request.
+    /// The login of the connection that was sent with the request.
     private(set) var sentLogin: ConnectionLogin?
-    /// Whether a long body may stay behind while the connection is logged in.
+    /// Whether a long body may be omitted while the connection is being logged in.
     private var mayOmitBody = true
     private var hasOmittedBody = false
     var originLogin: AuthenticationExchange?
     var proxyLogin: AuthenticationExchange?
 
-    /// From this size on a body waits for the server's word (`Expect: 100-continue`; RFC 9110, section 10.1.1).
+    /// The size in bytes from which a body waits for the server's approval (`Expect: 100-continue`; RFC 9110, section
+    /// 10.1.1).
     private static let expectationSize = 1024 * 1024
-    /// How long it waits: a server need not give it.
+    /// The maximum duration of this wait, since servers don't have to answer.
     private static let expectationLimit = Duration.seconds(1)
-    /// Bytes of a response nobody has asked for (of a redirect, of a refused login) that are read to keep a connection.
+    /// The maximum size in bytes of an unused response (to a redirect or a refused login) that is read in order to keep
+    /// the connection.
     private static let heldBodyLimit = 64 * 1024
 
     nonisolated init(_ task: URLSessionTask, of session: URLSession) throws {
@@ -78,7 +80,7 @@ final class Transfer: TaskTransfer {
 
     // MARK: Response
 
-    /// Sends the request, answers logins and follows redirects; returns when the response that counts has begun.
+    /// Sends the request, answers logins and follows redirects. Returns when the final response has started.
     func begin() async throws -> URLResponse {
         do {
             while true {
@@ -86,7 +88,7 @@ final class Transfer: TaskTransfer {
                 let response = HTTPURLResponse(
                     url: target.url.withoutUser ?? target.url, statusCode: head.statusCode, fields: head.fields)
                 if head.statusCode == 417, expectsContinue {
-                    // The server does not know Expect (RFC 9110, section 10.1.1).
+                    // The server doesn't support Expect (RFC 9110, section 10.1.1).
                     mayExpect = false
                     try await discardBody()
                     continue
@@ -94,7 +96,8 @@ final class Transfer: TaskTransfer {
                 if try await logIn(head, response) { continue }
                 await telling?.value
                 if hasOmittedBody, head.statusCode != 401, head.statusCode != 407 {
-                    // Nobody asked for a login, so this answers a request that was never meant.
+                    // The server didn't require a login, so this is the response to a request without its body. The
+                    // request is sent again with the body.
                     mayOmitBody = false
                     try await discardBody()
                     continue
@@ -113,7 +116,7 @@ final class Transfer: TaskTransfer {
         }
     }
 
-    /// The next piece of the body, at least one byte; nil at its end.
+    /// Returns the next part of the body, at least one byte, or `nil` at its end.
     func nextPart() async throws -> ArraySlice<UInt8>? {
         do {
             if parts.isEmpty, !hasEnded { task.limit.progress(to: .response) }
@@ -129,7 +132,8 @@ final class Transfer: TaskTransfer {
         }
         let part = parts.removeFirst()
         if !bodyProofs.isEmpty {
-            // It can only be judged whole, and it is the server who says that there is a proof.
+            // A proof can only be checked against the whole body. The server decides whether there is one, so the size
+            // is limited.
             guard part.count <= URLSession.collectedBodyLimit - provenBody.count else {
                 await abandon()
                 throw HTTPResponseError.bodyTooLarge(limit: URLSession.collectedBodyLimit)
@@ -140,7 +144,7 @@ final class Transfer: TaskTransfer {
         return part
     }
 
-    /// The rest of the body, all of it.
+    /// Returns the rest of the body.
     func collectBody(limit: Int) async throws -> Data {
         var limit = HTTPBodyLimit(limit)
         var body = Data()
@@ -157,7 +161,7 @@ final class Transfer: TaskTransfer {
         return body
     }
 
-    /// Lets go of the connection, which cannot be used again.
+    /// Closes the connection, which can't be reused.
     private func abandon() async {
         sending?.cancel()
         sending = nil
@@ -168,7 +172,7 @@ final class Transfer: TaskTransfer {
 
     // MARK: Redirects
 
-    /// The request to go on with, when the response is a redirect that nobody stopped.
+    /// Returns the next request if the response is a redirect that no delegate stopped.
     private func redirect(_ head: HTTPResponseHead, _ response: HTTPURLResponse) async throws -> URLRequest? {
         guard let next = try Redirection.request(after: request, to: target, answer: head, count: redirectCount) else {
             return nil
@@ -195,20 +199,20 @@ final class Transfer: TaskTransfer {
 
     // MARK: One exchange
 
-    /// Sends the request as it stands and reads up to the final header.
+    /// Sends the current request and reads the response up to the end of the final header.
     private func send() async throws -> HTTPResponseHead {
         while true {
             let place = place
             task.beginTransaction(request)
             body = try await nextBody()
-            // A request that cannot be sent needs no connection.
+            // A request that can't be sent fails here, before it takes a connection.
             hasOmittedBody = false
             let plain = try requestHead([])
             task.limit.progress(to: .connection)
             let connection = try await connect(to: place)
             task.note { $0.note(connection) }
             lease = (connection, place)
-            // There is nothing to read before something was sent.
+            // There is nothing to read before the request is sent.
             (parts, head, hasEnded, hasAnswered) = ([], nil, true, false)
             (bodyProofs, provenBody) = ([], [])
             guard let sent = try await requestHead(plain, on: connection) else {
@@ -220,7 +224,8 @@ final class Transfer: TaskTransfer {
                 }
                 continue
             }
-            // Whoever was asked about the connection, or for a login, may have taken long.
+            // Delegates that were asked about the connection or for a login may have taken long, so the server may have
+            // closed it.
             if connection.isReused, await connection.connection.hasInput() {
                 await abandon()
                 continue
@@ -231,8 +236,8 @@ final class Transfer: TaskTransfer {
             } catch  where bodyFailure != nil {
                 throw bodyFailure ?? error
             } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
-                // The server may have closed it just then. Nothing of an answer has come, and a repetition changes
-                // nothing (RFC 9110, section 9.2.2).
+                // The server may have just closed the connection. No part of a response has arrived, and repeating the
+                // request has no further effect (RFC 9110, section 9.2.2).
                 let reason = error as? TransportError
                 guard connection.isReused, target.isIdempotent, !hasAnswered, canRepeatBody, reason != .cancelled else {
                     let shown = connection.origin?.approval.identity ?? .none
@@ -277,7 +282,7 @@ final class Transfer: TaskTransfer {
     }
 
     private var expectsContinue: Bool {
-        // A stream can be sent once, so that it is not to be wasted on a refusal.
+        // A stream can be sent only once, so a refusal must not consume it.
         mayExpect && body.map { $0.length.map { $0 >= Self.expectationSize } ?? true } ?? false
     }
 
@@ -293,8 +298,8 @@ final class Transfer: TaskTransfer {
             expectsContinue: expectsContinue && !hasOmittedBody, fields: request.fields, credentials: credentials)
     }
 
-    /// The request's head with the credentials that go over this connection; nil when a login of it could not go on, and
-    /// the request is to begin anew. `plain` is the one without any.
+    /// Returns the request's head with the credentials for this connection. Returns `nil` if the connection's login
+    /// can't continue and the request has to start again. `plain` is the head without credentials.
     private func requestHead(
         _ plain: HTTPRequestHead, on connection: PooledConnection
     ) async throws -> HTTPRequestHead? {
@@ -321,7 +326,7 @@ final class Transfer: TaskTransfer {
         return credentials.isEmpty && !hasOmittedBody ? plain : try requestHead(credentials)
     }
 
-    /// The connection that was kept for the next message of a login.
+    /// Returns the connection that was kept for the next message of a login, if any.
     func takeHeld(at place: ConnectionPool.Place) async -> PooledConnection? {
         guard let held else { return nil }
         self.held = nil
@@ -333,10 +338,10 @@ final class Transfer: TaskTransfer {
         return nil
     }
 
-    /// Whether the body can be sent once more: a stream only while nothing was read of it.
+    /// Whether the body can be sent again. A stream can only if nothing has been read from it.
     private var canRepeatBody: Bool { bodyStream?.isUntouched ?? true }
 
-    /// The body for the next time that the request is sent; nil without one.
+    /// Returns the body for the next time that the request is sent, or `nil` without one.
     private func nextBody() async throws -> RequestBodyReader? {
         switch request.content {
         case nil: return nil
@@ -358,16 +363,16 @@ final class Transfer: TaskTransfer {
         }
     }
 
-    /// Sends a body beside the reading of the response, which may come before all of it is sent.
+    /// Sends a body while the response is being read, since the response may arrive before the whole body is sent.
     private func startSending(_ body: RequestBodyReader, on connection: any RequestConnection) {
         let task = task
         sending = Task { @TransportActor [weak self] in
             do {
                 try await self?.waitForGoAhead()
-                // A final response that came first makes the rest useless.
+                // After an early final response, the rest of the body isn't needed.
                 while self?.exchange?.wantsRequestBody == true {
                     let part = try await body.next()
-                    // Another request may have the connection by now.
+                    // Another request may be using the connection by now.
                     try Task.checkCancellation()
                     guard self?.exchange?.wantsRequestBody == true else { return }
                     let framed = body.length == nil ? part.isEmpty ? HTTPChunk.last : HTTPChunk.encoded(part) : part
@@ -383,13 +388,13 @@ final class Transfer: TaskTransfer {
                 }
             } catch let error as RequestBodyError {
                 self?.bodyFailure = error
-                // Ends the waiting for an answer, which would be one to half a request.
+                // Ends the wait for a response, which would be for an incomplete request.
                 await connection.close()
             }
         }
     }
 
-    /// Tells how far the body has been sent; in order, since the delegates' queue is one.
+    /// Reports the progress of the body. The calls stay in order, because each one waits for the previous one.
     private func tellSent(_ count: Int) {
         guard task.delegate != nil || session.delegate != nil else { return }
         let (session, task) = (session, task)
@@ -410,15 +415,15 @@ final class Transfer: TaskTransfer {
         self.goAhead = goAhead
         let timer = TransportTimer(at: .now + Self.expectationLimit) { goAhead.answer(()) }
         defer { timer.cancel() }
-        // Another request may have the exchange by now.
+        // Another request may be using the exchange by now.
         guard await goAhead.value != nil else { throw CancellationError() }
         exchange?.stopWaiting()
     }
 
-    /// Takes the next bytes of the connection.
+    /// Reads the next bytes from the connection.
     private func read() async throws {
         guard let lease else { throw HTTPResponseError.truncated }
-        // A second one would wait on for bytes of whatever request has the connection next.
+        // A second read would wait for bytes of the next request on the connection.
         guard !isReading else { throw ConcurrentReadError() }
         isReading = true
         defer { isReading = false }
@@ -452,21 +457,21 @@ final class Transfer: TaskTransfer {
         let isRefused = head?.statusCode == (isForwarded ? 407 : 401)
         switch (isRefused, login.progress.takesToken) {
         case (true, true): held = (connection, place)
-        // Whoever failed to log in, or began to and did not have to: what the server makes of the connection is unknown.
+        // A login failed, or was started but not required. The state of the connection at the server is unknown.
         case (true, false): await session.pool.close(connection, at: place)
         case (false, _) where !login.progress.hasProvenUser: await session.pool.close(connection, at: place)
         case (false, _): await session.pool.keep(connection, at: place)
         }
     }
 
-    /// Reads the body ahead, so that the connection is free while somebody thinks; a long one stays where it is.
+    /// Reads the body in advance, so that the connection is free while a delegate decides. A long body isn't read.
     func holdBody() async throws {
-        // What a proxy said to CONNECT was read to its end.
+        // The response to CONNECT was read to its end.
         guard lease != nil else { return }
         while !hasEnded, parts.reduce(0, { $0 + $1.count }) < Self.heldBodyLimit { try await read() }
     }
 
-    /// Reads over the body, or gives the connection up when that would take long.
+    /// Reads and drops the body, or closes the connection if the body is long.
     func discardBody() async throws {
         try await holdBody()
         if !hasEnded { await abandon() }
@@ -474,7 +479,7 @@ final class Transfer: TaskTransfer {
     }
 }
 
-/// A body is being read twice at once.
+/// The error for two concurrent reads of a body.
 struct ConcurrentReadError: Error, CustomStringConvertible {
     var description: String { "two iterators read one body at once: read it with one" }
 }

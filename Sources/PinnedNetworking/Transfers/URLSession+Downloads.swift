@@ -1,18 +1,18 @@
-// Downloads: a body that goes to a file, and goes on where it ended.
+// Downloads, which save a body to a file and can be resumed.
 
 extension URLSession {
-    /// Fetches a URL into a file; see ``download(for:delegate:)``.
+    /// Downloads a URL to a file. See ``download(for:delegate:)``.
     public func download(
         from url: URL, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (URL, URLResponse) {
         try await download(for: URLRequest(url: url), delegate: delegate)
     }
 
-    /// Sends a request and writes the body to a file among the temporary ones, which only this user can read. It is the
-    /// caller's to move or remove.
+    /// Sends a request and saves the body to a temporary file that only this user can read. The caller must move or
+    /// remove the file.
     ///
-    /// Whatever the status, the body is in the file. Throws `URLError`, with ``Foundation/URLError/downloadTaskResumeData``
-    /// where the download can go on later.
+    /// The file has the body, whatever the status is. Throws `URLError`, with
+    /// ``Foundation/URLError/downloadTaskResumeData`` if the download can be resumed later.
     public func download(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (URL, URLResponse) {
@@ -20,43 +20,45 @@ extension URLSession {
         return try await keepFile(of: task)
     }
 
-    /// Goes on with a download that was cancelled or failed; see ``download(for:delegate:)``.
+    /// Resumes a download that was cancelled or failed. See ``download(for:delegate:)``.
     ///
-    /// Where the server has another version by now, it is loaded from the beginning.
+    /// If the server has another version by now, the download starts from the beginning.
     public func download(
         resumeFrom resumeData: Data, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (URL, URLResponse) {
         try await keepFile(of: makeDownload(resumeData, delegate: delegate))
     }
 
-    /// A task whose file goes to the delegate, a ``URLSessionDownloadDelegate``.
+    /// Creates a task whose file is passed to the delegate, a ``URLSessionDownloadDelegate``.
     public func downloadTask(with url: URL) -> URLSessionDownloadTask { downloadTask(with: URLRequest(url: url)) }
 
-    /// A task whose file goes to the delegate, a ``URLSessionDownloadDelegate``.
+    /// Creates a task whose file is passed to the delegate, a ``URLSessionDownloadDelegate``.
     public func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
         makeTask(URLSessionDownloadTask.self, request) { self.deliverFile($0) }
     }
 
-    /// A task that goes on with a download; its file goes to the delegate.
+    /// Creates a task that resumes a download. Its file is passed to the delegate.
     public func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
         makeDownload(resumeData) { self.deliverFile($0) }
     }
 
-    /// A task whose file goes to the handler; see ``downloadTask(with:completionHandler:)-(URLRequest,_)``.
+    /// Creates a task whose file is passed to the handler. See
+    /// ``downloadTask(with:completionHandler:)-(URLRequest,_)``.
     public func downloadTask(
         with url: URL, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDownloadTask {
         downloadTask(with: URLRequest(url: url), completionHandler: completionHandler)
     }
 
-    /// A task whose file goes to the handler: once, on the delegates' queue. The file is removed when it returns.
+    /// Creates a task whose file is passed to the handler, once, on the delegates' queue. The file is removed when the
+    /// handler returns.
     public func downloadTask(
         with request: URLRequest, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDownloadTask {
         makeTask(URLSessionDownloadTask.self, request) { self.fetchFile($0, completionHandler) }
     }
 
-    /// A task that goes on with a download; its file goes to the handler, and is removed when that returns.
+    /// Creates a task that resumes a download. Its file is passed to the handler, and removed when the handler returns.
     public func downloadTask(
         withResumeData resumeData: Data,
         completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
@@ -123,7 +125,7 @@ extension URLSession {
             var failure: URLError?
             do {
                 let (file, _) = try await load(task)
-                // The file ends with this call.
+                // The file is removed after this call.
                 await tell(.file, about: task, Self.asDownloadDelegate) { delegate in
                     delegate.urlSession(self, downloadTask: task, didFinishDownloadingTo: file.url)
                 }
@@ -139,18 +141,18 @@ extension URLSession {
         $0 as? any URLSessionDownloadDelegate
     }
 
-    /// Loads the body, or its rest, into a file.
+    /// Loads the body, or the rest of it, into a file.
     private func load(_ task: URLSessionDownloadTask) async throws -> (DownloadFile, URLResponse) {
         var file: DownloadFile?
         var answer: URLResponse?
-        // Whether the file has what the answer brought, and nothing of another version.
+        // Whether the file has only bytes of this response's version.
         var isOfAnswer = false
         do {
             let resumption = task.download.withLock { $0.resumption }
             file = try resumption.map { try DownloadFile(resuming: $0.file, count: $0.count) }
             var (transfer, response) = try await begin(task)
             if resumption != nil, (response as? HTTPURLResponse)?.statusCode == 416 {
-                // The thing has become shorter than what is here.
+                // The resource is now shorter than the part that was already loaded.
                 guard let url = resumption?.url else { throw DownloadError.nothingToResume }
                 task.status.withLock { $0.currentRequest = URLRequest(url: url) }
                 (transfer, response) = try await begin(task)
@@ -173,8 +175,9 @@ extension URLSession {
         } catch {
             var resumeData: Data?
             if let file, let request = task.originalRequest {
-                // What could not begin can begin again; what began goes on from where it is now. Another part than the
-                // missing one has another version's tag, under which what is here would be gone on with.
+                // A download without a response keeps its earlier resume data. A download with one resumes from the
+                // current position. If the response has a part other than the missing one, there is no resume data: its
+                // tag would identify another version than that of the bytes in the file.
                 let now = (answer as? HTTPURLResponse).flatMap {
                     isOfAnswer ? ResumeData(request.withoutRange, $0, file) : nil
                 }
@@ -207,7 +210,7 @@ extension URLSession {
 }
 
 extension URLRequest {
-    /// The same for the whole of what is requested.
+    /// The same request without a range.
     fileprivate var withoutRange: URLRequest {
         var request = self
         request.setValue(nil, forHTTPHeaderField: "Range")
@@ -216,25 +219,27 @@ extension URLRequest {
     }
 }
 
-/// Methods for downloads that were begun with ``URLSessionTask/resume()`` and have no completion handler.
+/// Methods for downloads that were started with ``URLSessionTask/resume()`` and have no completion handler.
 public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
-    /// Told of the whole file, which only this user can read. It is removed when this returns: move it, or read it.
+    /// Receives the complete file, which only this user can read. The file is removed when the method returns, so move
+    /// or read it before.
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL)
 
-    /// Told of the progress; -1 as what is expected says that the server does not.
+    /// Reports the progress. The expected number is -1 if the server doesn't send it.
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64)
 
-    /// Told that a download goes on from here. Without this call it began again, since the server has another version.
+    /// Reports that a download resumes at this offset. If it isn't called, the download started again because the
+    /// server has another version.
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64)
 }
 
 extension URLSessionDownloadDelegate {
-    /// Stands for a method that is not implemented: the next delegate is told.
+    /// Lets the next delegate receive the call by default.
     public func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
@@ -242,7 +247,7 @@ extension URLSessionDownloadDelegate {
         DelegateCall.reachedDefault(of: .wroteData, on: self)
     }
 
-    /// Stands for a method that is not implemented: the next delegate is told.
+    /// Lets the next delegate receive the call by default.
     public func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64

@@ -1,9 +1,9 @@
 public import Foundation
 
-// Uploads: bodies from memory, from files and from streams.
+// Uploads, with bodies from memory, files and streams.
 
 extension URLSession {
-    /// Sends a request with this body; else as ``data(for:delegate:)``.
+    /// Sends a request with this body. Otherwise works like ``data(for:delegate:)``.
     public func upload(
         for request: URLRequest, from bodyData: Data, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
@@ -12,7 +12,8 @@ extension URLSession {
             makeTask(URLSessionUploadTask.self, request, delegate: delegate, isCollected: true))
     }
 
-    /// Sends a request with the bytes of a regular file, which is read as it is sent; else as ``data(for:delegate:)``.
+    /// Sends a request with the contents of a regular file, which is read while it is sent. Otherwise works like
+    /// ``data(for:delegate:)``.
     public func upload(
         for request: URLRequest, fromFile fileURL: URL, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
@@ -21,27 +22,27 @@ extension URLSession {
             makeTask(URLSessionUploadTask.self, request, delegate: delegate, isCollected: true))
     }
 
-    /// A task that sends a body; its response goes to the delegate.
+    /// Creates a task that sends a body. Its response is passed to the delegate.
     public func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
         makeTask(URLSessionUploadTask.self, request.with(body: .data(bodyData))) { self.deliver($0) }
     }
 
-    /// A task that sends a file; its response goes to the delegate.
+    /// Creates a task that sends a file. Its response is passed to the delegate.
     public func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
         makeTask(URLSessionUploadTask.self, request.with(body: .file(fileURL))) { self.deliver($0) }
     }
 
-    /// A task that sends a stream: the request's own, and where it has none, or when the body is wanted again after a
-    /// challenge or a redirect, one that the delegate gives.
+    /// Creates a task that sends the request's own stream. If there is none, or if a challenge or redirect requires the
+    /// body again, the delegate provides a stream.
     ///
-    /// Its length is not known, so it is sent in chunks (RFC 9112, section 7.1), and waits a second for the server's
-    /// `100 Continue`, so that a refusal does not use it up.
+    /// The length isn't known, so the body is sent in chunks (RFC 9112, section 7.1). The task first waits up to a second
+    /// for the server's `100 Continue`, so that a refusal doesn't consume the stream.
     public func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask {
         let body = request.content?.isStream == true ? request.content : .stream(nil)
         return makeTask(URLSessionUploadTask.self, request.with(body: body)) { self.deliver($0) }
     }
 
-    /// A task that sends a body; what comes back goes to the handler: once, on the delegates' queue.
+    /// Creates a task that sends a body. Its result is passed to the handler, once, on the delegates' queue.
     public func uploadTask(
         with request: URLRequest, from bodyData: Data?,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -51,7 +52,7 @@ extension URLSession {
         }
     }
 
-    /// A task that sends a file; what comes back goes to the handler: once, on the delegates' queue.
+    /// Creates a task that sends a file. Its result is passed to the handler, once, on the delegates' queue.
     public func uploadTask(
         with request: URLRequest, fromFile fileURL: URL,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void

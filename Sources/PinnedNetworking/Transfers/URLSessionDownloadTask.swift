@@ -1,20 +1,21 @@
 /// A task whose body is written to a file.
 public final class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
-    /// What a download has beside what every task has.
+    /// The additional state of a download task.
     struct Download: Sendable {
-        /// What it goes on with; nil for one that begins at the beginning.
+        /// The resume data, or `nil` if the download starts at the beginning.
         var resumption: ResumeData?
-        /// Who is to be given resume data when it is cancelled.
+        /// The handlers that receive resume data when the task is cancelled.
         var wantsResumeData: [@Sendable (Data?) -> Void] = []
         var hasEnded = false
     }
 
     let download = Locked(Download())
 
-    /// Ends the download as ``URLSessionTask/cancel()`` does, and calls the handler with what resumes it; nil when the
-    /// server gave nothing to tell versions apart by (ETag, Last-Modified), or nothing has come yet.
+    /// Cancels the download like ``URLSessionTask/cancel()``, and passes the resume data to the handler. It is `nil` if
+    /// the server sent nothing that identifies the version (ETag, Last-Modified), or if nothing has arrived yet.
     ///
-    /// Resume data names the URL and the place of the part that was loaded, and holds no login and no header field.
+    /// Resume data contains the URL and the location of the part that was loaded. It contains no credentials and no
+    /// header field.
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
         let hasEnded = download.withLock { download in
             if !download.hasEnded { download.wantsResumeData.append(completionHandler) }
@@ -23,12 +24,12 @@ public final class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
         if hasEnded { completionHandler(nil) } else { cancel() }
     }
 
-    /// Ends the download and returns what resumes it; see ``cancel(byProducingResumeData:)``.
+    /// Cancels the download and returns its resume data. See ``cancel(byProducingResumeData:)``.
     public func cancelByProducingResumeData() async -> Data? {
         await withCheckedContinuation { continuation in cancel { continuation.resume(returning: $0) } }
     }
 
-    /// Gives resume data to those who want it; once.
+    /// Passes resume data to the waiting handlers, once.
     func end(with resumeData: Data?) {
         let handlers = download.withLock { download in
             defer { (download.wantsResumeData, download.hasEnded) = ([], true) }

@@ -1,10 +1,10 @@
 import CertificateTrust
 import TLSTransport
 
-/// Ends a piece of work when it is cancelled, makes no progress for too long, or takes too long in all; and remembers
-/// which it was.
+/// A limit that ends work which is cancelled, makes no progress for too long, or takes too long in total. It also
+/// records which of these applies.
 final class WorkLimit: Sendable {
-    /// What the work waits for, in words that follow "waiting for".
+    /// The event that the work waits for, in words that follow "waiting for".
     enum Wait: String, Sendable {
         case connection = "a free connection"
         case certificate = "the server's certificate"
@@ -16,17 +16,17 @@ final class WorkLimit: Sendable {
         case response = "the response"
         case reader = "the body to be read"
 
-        /// Whether it is the other side that is waited for: people who type passwords, and programs that read slowly,
-        /// have all the time there is.
+        /// Whether the request timeout applies to the wait. It doesn't apply to people who enter passwords or to
+        /// programs that read slowly.
         var isLimited: Bool { self != .login && self != .reader }
     }
 
-    /// Why work was ended.
+    /// The reason why work was ended.
     enum End: Error, Hashable, Sendable {
         case cancelled
-        /// Nothing happened for the request's timeout.
+        /// There was no progress for the request timeout.
         case stalled(Wait, limit: Duration)
-        /// All of it took the resource's timeout.
+        /// The total time exceeded the resource timeout.
         case overlong(limit: Duration)
     }
 
@@ -44,7 +44,7 @@ final class WorkLimit: Sendable {
     private let deadline: ContinuousClock.Instant
     private let state: Locked<State>
 
-    /// Both in seconds, reckoned from now.
+    /// Creates a limit. Both timeouts are in seconds from now.
     init(requestTimeout: TimeInterval, resourceTimeout: TimeInterval) {
         self.requestTimeout = Self.duration(requestTimeout)
         self.resourceTimeout = Self.duration(resourceTimeout)
@@ -55,7 +55,7 @@ final class WorkLimit: Sendable {
 
     deinit { finish() }
 
-    /// The transport's own limits, none of which is shorter than the request's.
+    /// The transport's own limits, none of which is shorter than the request timeout.
     var dialOptions: DialOptions {
         var options = DialOptions()
         options.resolveTimeout = requestTimeout
@@ -65,7 +65,7 @@ final class WorkLimit: Sendable {
         return options
     }
 
-    /// Something happened: the time for a request without progress starts again.
+    /// Records progress, which restarts the request timeout.
     func progress(to wait: Wait) {
         let now = ContinuousClock.now
         state.withLock {
@@ -74,7 +74,7 @@ final class WorkLimit: Sendable {
         }
     }
 
-    /// Ends the work; only the first reason counts.
+    /// Ends the work. Only the first reason is recorded.
     func end(_ reason: End) {
         let cancelWork = state.withLock { state in
             if state.end == nil { state.end = reason }
@@ -83,7 +83,7 @@ final class WorkLimit: Sendable {
         cancelWork?()
     }
 
-    /// There is no more work: nothing is watched any longer.
+    /// Stops the timer, since there is no more work.
     func finish() {
         state.withLock { state in
             state.timer?.cancel()
@@ -92,8 +92,8 @@ final class WorkLimit: Sendable {
         }
     }
 
-    /// Runs `work` on the event loop within the limits. Throws an ``End`` when that is what ended it, else what `work`
-    /// throws.
+    /// Runs `work` on the event loop within the limits. Throws an ``End`` if a limit ended it, otherwise the error of
+    /// `work`.
     func run<Value: Sendable>(
         _ work: @escaping @TransportActor @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -116,7 +116,7 @@ final class WorkLimit: Sendable {
         }
     }
 
-    /// Ends what has reached a limit, or looks again when it might.
+    /// Ends work that has reached a limit, or schedules the next check.
     private func watch() {
         let now = ContinuousClock.now
         let end = state.withLock { state -> End? in
@@ -124,7 +124,7 @@ final class WorkLimit: Sendable {
             let stalled = state.wait.isLimited ? state.progress + requestTimeout : deadline
             if now >= deadline { return .overlong(limit: resourceTimeout) }
             if now >= stalled { return .stalled(state.wait, limit: requestTimeout) }
-            // An unlimited wait can become a limited one, which is over in a request's timeout at the earliest.
+            // A wait without a limit can become a limited one, which expires after the request timeout at the earliest.
             let next = state.wait.isLimited ? min(stalled, deadline) : min(now + requestTimeout, deadline)
             state.timer = TransportTimer(at: next) { [weak self] in self?.watch() }
             return nil
@@ -132,7 +132,7 @@ final class WorkLimit: Sendable {
         if let end { self.end(end) }
     }
 
-    /// Seconds as a duration; a negative number and NaN are 0, and a century is the most.
+    /// Converts seconds to a duration. Negative numbers and NaN become 0. The maximum is a century.
     private static func duration(_ seconds: TimeInterval) -> Duration {
         seconds > 0 ? .seconds(min(seconds, 100 * 366 * 24 * 60 * 60)) : .zero
     }

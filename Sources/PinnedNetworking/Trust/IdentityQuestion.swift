@@ -1,22 +1,23 @@
 import CertificateTrust
 import TLSTransport
 
-/// A server's question who the client is, put to the delegates and the stored credentials while the handshake waits.
+/// A server's request for a client certificate. The delegates and the stored credentials answer it while the handshake
+/// waits.
 struct IdentityQuestion: Sendable {
     let name: ServerName
     let port: UInt16
-    /// Of the server that is no proxy.
+    /// The scheme of the server, if it isn't a proxy.
     let scheme: String
-    /// The proxy's type when the server is one.
+    /// The type of the proxy, if the server is one.
     let proxyType: String?
     let session: URLSession
     let task: URLSessionTask
 
-    /// A question that default handling answered: the delegates of another task may answer it in another way.
+    /// A request that default handling answered. The delegates of another task may answer it differently.
     struct Open: Sendable {
-        /// The distinguished names, in DER, of the issuers that the server named.
+        /// The distinguished names, in DER, of the issuers that the server listed.
         let issuers: [[UInt8]]
-        /// The digest of the identity that was shown; nil for none.
+        /// The digest of the identity that was sent, or `nil` if none was.
         let shown: [UInt8]?
     }
 
@@ -38,16 +39,16 @@ struct IdentityQuestion: Sendable {
         self.task = task
     }
 
-    /// Who decided what was shown.
+    /// The source of the decision on the identity.
     var decision: Approval.Identity { state.withLock { $0.decision } }
 
-    /// What has to be asked again before another task uses the connection, if anything.
+    /// The request that must be answered again before another task uses the connection, if any.
     var open: Open? { state.withLock { $0.open } }
 
-    /// Chooses an identity, or none: without a credential, and with one of another kind, the handshake goes on
-    /// anonymously, and the server says what it makes of that.
+    /// Selects an identity. Without a credential, or with one of another kind, the handshake continues without an
+    /// identity and the server decides whether to accept that.
     ///
-    /// Throws ``CancelledChallenge`` when a delegate cancels.
+    /// Throws ``CancelledChallenge`` if a delegate cancels.
     @Sendable func choose(_ issuers: [[UInt8]]) async throws -> ClientIdentity? {
         let space = URLProtectionSpace(
             clientCertificateFor: name, port: port, issuers: issuers, protocol: scheme, proxyType: proxyType)
@@ -88,12 +89,12 @@ struct IdentityQuestion: Sendable {
     }
 }
 
-/// A server is not content with who the client says it is.
+/// The error for a server that doesn't accept the client's identity.
 struct IdentityRefused: Error, CustomStringConvertible {
     let refusal: TransportError.IdentityRefusal
     let reason: TransportError
 
-    /// Nil when the failure is another.
+    /// Creates the error, or `nil` for a failure with another cause.
     init?(_ reason: TransportError, shown: Approval.Identity) {
         let wasShown =
             switch shown {
@@ -113,7 +114,7 @@ struct IdentityRefused: Error, CustomStringConvertible {
     }
 }
 
-/// A delegate cancelled a challenge, and the request with it.
+/// The error for a delegate that cancelled a challenge and therefore the request.
 struct CancelledChallenge: Error, CustomStringConvertible {
     let space: URLProtectionSpace
 
@@ -124,20 +125,21 @@ struct CancelledChallenge: Error, CustomStringConvertible {
 }
 
 extension URLSession {
-    /// What default handling uses: what was given for this session, else what the storage keeps.
+    /// Returns the credentials for default handling: those of this session, then those of the storage.
     func storedCredentials() async -> StoredCredentials {
         var storages = [await credentials.snapshot()]
         if let storage = settings.credentialStorage { storages.append(await storage.snapshot()) }
         return StoredCredentials(storages: storages)
     }
 
-    /// The identity that default handling shows in a space. Identities are kept in memory alone, so that nothing waits.
+    /// Returns the identity that default handling uses in a space. Identities are only stored in memory, so this never
+    /// waits.
     func storedIdentity(for space: URLProtectionSpace) -> ClientIdentity? {
         let storages = [credentials, settings.credentialStorage].compactMap { $0?.lastSnapshot }
         return try? StoredCredentials(storages: storages).credential(for: space)?.shownIdentity()
     }
 
-    /// Keeps a credential that was used, as long as its persistence says.
+    /// Stores a credential that was used, according to its persistence.
     func keep(_ credential: URLCredential, for space: URLProtectionSpace) async {
         switch credential.persistence {
         case .none: break
@@ -147,16 +149,16 @@ extension URLSession {
         }
     }
 
-    /// Whether anybody could be asked about a task.
+    /// Whether any delegate can be asked about a task.
     func hasDelegate(for task: URLSessionTask) -> Bool { delegate != nil || task.delegate != nil }
 }
 
-/// What a session's storages hold at one time.
+/// The contents of a session's storages at one time.
 struct StoredCredentials: Sendable {
-    /// The one that counts most first.
+    /// The storages in order of precedence.
     let storages: [KeptCredentials]
 
-    /// The credential that default handling uses for a space, of a user or of anybody.
+    /// Returns the credential that default handling uses for a space, either of this user or of any user.
     func credential(for space: URLProtectionSpace, user: String? = nil) -> URLCredential? {
         for storage in storages {
             let entry = storage.entry(for: space)

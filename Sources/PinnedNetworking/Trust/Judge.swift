@@ -3,21 +3,22 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-/// What one server of a request, its origin or a proxy over TLS, is judged by: the session's trust as the request found
-/// it.
+/// The evaluation of one server of a request, which is its origin or a TLS proxy. It uses the session's trust settings
+/// at the time of the request.
 struct Judge: Sendable {
     let session: URLSession
     let task: URLSessionTask
     private let name: ServerName
     private let port: UInt16
     private let scheme: String
-    /// The proxy's type when the server is one.
+    /// The type of the proxy, if the server is one.
     private let proxyType: String?
     private let policy: PinningPolicy?
     private let store: TrustStore
     private let roots: [UInt8]
 
-    /// Throws ``SystemTrustStore/Unread`` when the system's trust store is needed and was not read yet.
+    /// Creates the evaluation. Throws ``SystemTrustStore/Unread`` if the system's trust store is required and hasn't
+    /// been read yet.
     init(
         _ name: ServerName, port: UInt16, protocol scheme: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil,
         by trust: SessionTrust, for task: URLSessionTask, of session: URLSession
@@ -36,7 +37,7 @@ struct Judge: Sendable {
 
     // MARK: Connections of earlier requests
 
-    /// Whether a server was approved by all that this request would approve it by.
+    /// Whether the approval of a server is also valid for this request.
     func holds(_ server: JudgedServer) -> Bool { holds(server.approval) }
 
     func holds(_ approval: Approval) -> Bool {
@@ -57,11 +58,11 @@ struct Judge: Sendable {
             clientCertificateFor: name, port: port, issuers: [], protocol: scheme, proxyType: proxyType)
     }
 
-    /// Asks the delegates that answer for single tasks about the server of a reused connection: whether to trust it, and
-    /// who the client is. Tells the observer.
+    /// Asks the delegates that answer for single tasks about the server of a reused connection: whether to trust it,
+    /// and which client identity to use. Calls the observer.
     ///
-    /// Returns false when they choose another identity than the one that was shown: the connection speaks for somebody
-    /// else. Throws when they refuse the server, or cancel.
+    /// Returns false if they select another identity than the one that was sent, since the connection is for that
+    /// identity. Throws if they refuse the server or cancel.
     func askAgain(about server: JudgedServer) async throws -> Bool {
         guard session.hasDelegate(for: task) else {
             await observe(server)
@@ -79,18 +80,19 @@ struct Judge: Sendable {
         return try await identityQuestion.choose(open.issuers)?.digest == open.shown
     }
 
-    /// Tells the observer about a server that the task's delegates were asked about, or needn't be. Off the event loop,
-    /// since the observer is the program's own code.
+    /// Calls the observer for a server that the task's delegates were already asked about, or don't have to be. Runs
+    /// off the event loop, since the observer is the program's own code.
     func observe(_ server: JudgedServer) async {
         tell(server.outcome, .reused)
     }
 
-    // MARK: Judging
+    // MARK: Evaluation
 
-    /// Asks the delegates about a server and judges it. Throws a ``ServerTrustRefusal``, or the error that ended the
-    /// task meanwhile.
+    /// Asks the delegates about a server and evaluates it. Throws a ``ServerTrustRefusal``, or the error that ended the
+    /// task in the meantime.
     ///
-    /// Off the event loop: a hostile chain can cost a tenth of a second, which must not delay other transfers.
+    /// Runs off the event loop: the evaluation of a malicious chain can take a tenth of a second, which must not delay
+    /// other transfers.
     private func judge(
         _ trust: ServerTrust, on connection: ServerTrustDecision.Connection
     ) async throws -> JudgedServer {
@@ -135,7 +137,7 @@ struct Judge: Sendable {
         return Approval(policy: policy?.digest ?? [], roots: roots, acceptance: acceptance)
     }
 
-    /// Tells the observer, which is the program's own code.
+    /// Calls the observer, which is the program's own code.
     private func tell(_ outcome: ServerTrustDecision.Outcome, _ connection: ServerTrustDecision.Connection) {
         session.settings.observer?(
             ServerTrustDecision(
@@ -162,7 +164,8 @@ struct Judge: Sendable {
 
     // MARK: New connections
 
-    /// Judges the server behind a handshake, and has `finish` end it, with the question who the client is.
+    /// Evaluates the server of a handshake, and lets `finish` complete the handshake with the request for a client
+    /// identity.
     @TransportActor
     private func judge<Connection: ~Copyable>(
         _ pending: consuming PendingConnection, as server: inout JudgedServer?,
@@ -189,7 +192,7 @@ struct Judge: Sendable {
         }
     }
 
-    /// Judges the origin and finishes its handshake.
+    /// Evaluates the origin and completes its handshake.
     @TransportActor
     func accept(_ pending: consuming PendingConnection, as server: inout JudgedServer?) async throws
         -> VerifiedConnection
@@ -203,7 +206,7 @@ struct Judge: Sendable {
         }
     }
 
-    /// Judges a proxy and finishes its handshake.
+    /// Evaluates a proxy and completes its handshake.
     @TransportActor
     func acceptProxy(
         _ pending: consuming PendingConnection, as server: inout JudgedServer?
@@ -214,26 +217,26 @@ struct Judge: Sendable {
     }
 }
 
-/// A server of a connection, and how it came to be accepted.
+/// A server of a connection, with the reason why it was accepted.
 struct JudgedServer: Sendable {
     let trust: ServerTrust
-    /// Accepted, by the policy or by a delegate.
+    /// The acceptance, by the policy or by a delegate.
     let outcome: ServerTrustDecision.Outcome
     /// Whether the session's delegate answered for every task, so that later tasks don't ask again.
     let isJudgedForSession: Bool
-    /// Seconds that it took to verify the chain and compare the pins.
+    /// The time in seconds for verifying the chain and comparing the pins.
     let judgingTime: TimeInterval
     fileprivate(set) var approval: Approval
-    /// The question who the client is, if the next task's delegates are to be asked as well.
+    /// The request for a client identity, if the next task's delegates also have to be asked.
     fileprivate(set) var identityQuestion: IdentityQuestion.Open?
-    /// When the rule that decided expires.
+    /// The time when the rule that decided expires, if any.
     fileprivate let end: Date?
 
-    /// `nil` when a delegate accepted the server without one.
+    /// The verified path, or `nil` if a delegate accepted the server without one.
     var path: VerifiedPath? { outcome.acceptedPath?.path }
 
-    /// A path that was valid when the connection was made can expire while it is kept, and so can the rule that accepted
-    /// it.
+    /// Whether the server can still be used. The path and the rule that accepted it can expire while the connection is
+    /// kept.
     func isValid(at time: Date) -> Bool {
         (end.map { time < $0 } ?? true) && (path?.certificates.allSatisfy { time <= $0.notAfter } ?? true)
     }

@@ -1,5 +1,5 @@
 extension PinningPolicy {
-    /// The answer of this policy to a challenge, for a delegate of your own.
+    /// Returns this policy's answer to a challenge, for use in your own delegate.
     ///
     ///     func urlSession(
     ///         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge
@@ -7,10 +7,11 @@ extension PinningPolicy {
     ///         policy.respond(to: challenge)
     ///     }
     ///
-    /// A server whose verified path has its pins is accepted. Any other server with a rule is rejected and the log says
-    /// why: the request ends with `URLError.serverCertificateUntrusted`, since programs pass over `.cancelled` in silence.
-    /// Hosts without a rule and challenges other than server trust are left to default handling. There is always an
-    /// answer. Prefer ``URLSessionConfiguration/pinning``, which needs no delegate and which no answer can loosen.
+    /// A server is accepted if its verified path has the required pins. Any other server with a rule is rejected, and
+    /// the log has the reason. The request then fails with `URLError.serverCertificateUntrusted`, since programs often
+    /// ignore `.cancelled` silently. Hosts without a rule, and challenges other than server trust, get default
+    /// handling. There is always an answer. Prefer ``URLSessionConfiguration/pinning``, which needs no delegate and
+    /// which no answer can weaken.
     public func respond(
         to challenge: URLAuthenticationChallenge
     ) -> (disposition: URLSession.AuthChallengeDisposition, credential: URLCredential?) {

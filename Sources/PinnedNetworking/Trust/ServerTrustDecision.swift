@@ -1,23 +1,24 @@
-/// What was decided about a server, for ``URLSessionConfiguration/serverTrustObserver``.
+/// A decision about a server, for ``URLSessionConfiguration/serverTrustObserver``.
 public struct ServerTrustDecision: Sendable {
-    /// What was decided, and why.
+    /// The result and the reason.
     @nonexhaustive
     public enum Outcome: Sendable {
-        /// Verified, and accepted by the policy if there is one. `.forgiven` is a mismatch in report mode.
+        /// The server was verified, and accepted by the policy if there is one. `.forgiven` is a mismatch in report
+        /// mode.
         case accepted(AcceptedPath)
-        /// Not verified, for this reason. A delegate accepted it, and no pins apply to the host.
+        /// The server wasn't verified, with this reason. A delegate accepted it, and no pins apply to the host.
         case acceptedByDelegate(PinningError)
-        /// Refused; the text says why. The error is nil when a delegate refused.
+        /// The server was refused, with the reason. The error is `nil` if a delegate refused.
         case refused(PinningError?, reason: String)
     }
 
-    /// On what connection.
+    /// The kind of connection.
     public enum Connection: Sendable, Hashable {
         /// A full TLS handshake.
         case new
-        /// A handshake that resumed a session; its stored chain was judged again.
+        /// A handshake that resumed a session. The stored chain was evaluated again.
         case resumed
-        /// A connection that an earlier request left open. The decision about it still holds.
+        /// A connection that an earlier request left open. The decision about it is still valid.
         case reused
     }
 
@@ -27,17 +28,17 @@ public struct ServerTrustDecision: Sendable {
     public let port: Int
     /// Whether the server is a proxy.
     public let isProxy: Bool
-    /// On what connection.
+    /// The kind of connection.
     public let connection: Connection
-    /// The task that asked; see ``URLSessionTask/taskIdentifier``.
+    /// The task that needed the server. See ``URLSessionTask/taskIdentifier``.
     public let taskIdentifier: Int
-    /// What was decided, and why.
+    /// The result and the reason.
     public let outcome: Outcome
 }
 
 extension ServerTrustDecision.Outcome {
-    /// Judges a presented chain. The delegates' answer can only narrow what the policy accepts, with one exception: an
-    /// untrusted chain that a delegate accepts for a host without pins.
+    /// Evaluates a presented chain. The delegates' answer can only restrict what the policy accepts, with one
+    /// exception: an untrusted chain that a delegate accepts for a host without pins.
     init(
         _ trust: ServerTrust, port: Int, answer: ChallengeAnswer, policy: PinningPolicy?, at time: Date
     ) throws(ServerTrustRefusal) {
@@ -81,20 +82,21 @@ extension ServerTrustDecision.Outcome {
         }
     }
 
-    /// The verified path and why the policy accepts it; `nil` when a delegate accepted the server, and for refusals.
+    /// The verified path and the policy's reason to accept it. `nil` if a delegate accepted the server, and for
+    /// refusals.
     var acceptedPath: AcceptedPath? {
         if case .accepted(let path) = self { path } else { nil }
     }
 }
 
 extension PinningPolicy {
-    /// Whether an untrusted chain is a delegate's to accept: no pins hold for the host, and no key of it is denied.
+    /// Whether a delegate may accept an untrusted chain: no pins apply to the host, and none of its keys is denied.
     fileprivate func leavesToDelegate(_ trust: ServerTrust, port: Int) -> Bool {
         isUnpinned(trust.name, port: port) && deniedPin(among: trust.presented.certificates) == nil
     }
 
-    /// Whether no pins hold for a host, so that its chain is a delegate's to judge: no rule where unlisted hosts are
-    /// trusted, or a rule that is off. A rule that has stopped pinning still wants a chain that verifies.
+    /// Whether no pins apply to a host, so that a delegate may evaluate its chain: there is no rule and unlisted hosts
+    /// are trusted, or the rule is off. A rule that has stopped pinning still requires a trusted chain.
     func isUnpinned(_ name: ServerName, port: Int) -> Bool {
         guard let rule = rule(for: name, port: port) else { return unlisted == .trust }
         return rule.mode == .off

@@ -1,17 +1,18 @@
-/// Why no request goes to a server.
+/// The reason why no request is sent to a server.
 enum ServerTrustRefusal: Error {
     /// A delegate cancelled the request.
     case cancelled
     /// A delegate rejected the protection space.
     case rejected(ServerName)
-    /// A delegate answered with no credential, with one of another kind, or with the trust of another challenge.
+    /// A delegate answered without a credential, with one of another kind, or with the trust of another challenge.
     case foreignCredential(ServerName)
-    /// The chain is not trusted, or the policy refuses it; with what may be behind it.
+    /// The chain isn't trusted, or the policy refuses it. The diagnosis has possible causes.
     case refused(PinningError, ServerName, port: Int, PinDiagnosis? = nil)
 }
 
 extension ServerTrustRefusal {
-    /// The same with what may be behind pins that do not match: the chain as it was sent is looked at for it.
+    /// Returns the same refusal with the possible causes of a pin mismatch. They are determined from the chain that the
+    /// server sent.
     func explained(_ trust: ServerTrust, by policy: PinningPolicy?) -> ServerTrustRefusal {
         guard let policy, case .refused(.mismatch(let mismatch), let name, let port, nil) = self else { return self }
         let diagnosis = PinDiagnosis(of: trust, port: port, by: policy, at: Date())
@@ -35,7 +36,7 @@ extension ServerTrustRefusal: CustomStringConvertible {
     }
 }
 
-/// No request goes to a proxy, and none through it.
+/// The reason why no request is sent to a proxy or through it.
 struct ProxyTrustRefusal: Error, CustomStringConvertible {
     let name: ServerName
     let port: UInt16

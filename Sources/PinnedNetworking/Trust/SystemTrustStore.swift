@@ -1,18 +1,18 @@
-/// The machine's trust store, read once in a process.
+/// The operating system's trust store, read once per process.
 enum SystemTrustStore {
-    /// It is needed and was not read yet.
+    /// The error if the store is required but hasn't been read yet.
     struct Unread: Error {}
 
     private static let loaded = Locked<TrustStore?>(nil)
 
-    /// The store, when it was read before; waits for nothing.
+    /// Returns the store if it has been read. Never waits.
     static func read() throws(Unread) -> TrustStore {
         guard let store = loaded.withLock({ $0 }) else { throw Unread() }
         return store
     }
 
-    /// Calls `body`; when it needs the store, reads that off the event loop and calls it again. The store is read again
-    /// when it could not be read before.
+    /// Calls `body`. If it requires the store, reads the store off the event loop and calls `body` again. After a
+    /// failure, the next call tries to read the store again.
     nonisolated(nonsending) static func whenRead<Value>(
         _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {
