@@ -113,7 +113,9 @@ struct ArgumentsTests {
             words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" is no time"),
     ]
 
-    @Test("A wrong command line exits with 2, prints the remedy and writes nothing to standard output", arguments: refused)
+    @Test(
+        "A wrong command line exits with 2, prints the remedy and writes nothing to standard output", arguments: refused
+    )
     func refuses(row: Refused) async {
         let run = await pinctl(row.words)
         #expect(run.status == 2)

@@ -364,7 +364,9 @@ struct DialectTests {
         }
     }
 
-    @Test("A file that isn't a pin file is rejected with what to do", arguments: [["import"], ["export", "--to", "okhttp"]])
+    @Test(
+        "A file that isn't a pin file is rejected with what to do",
+        arguments: [["import"], ["export", "--to", "okhttp"]])
     func unreadable(words: [String]) async throws {
         let text = await pinctl(words + [try site.folder.add("hello")])
         #expect(text.errors.contains("no dialect is recognized: name it with --from"))

@@ -1,7 +1,7 @@
 import PinctlCommands
 import Testing
 
-@Suite("CL4: the exit code")
+@Suite("CL4: Exit codes")
 struct ExitCodeTests {
     @Test("The worst of several outcomes decides the exit code, in the order 2, 1, 4, 3, 0")
     func precedence() {

@@ -19,7 +19,9 @@ struct HelpTests {
         }
     }
 
-    @Test("Full help describes every flag and follows the width of the terminal", arguments: CommandDefinition.all.map(\.name))
+    @Test(
+        "Full help describes every flag and follows the width of the terminal",
+        arguments: CommandDefinition.all.map(\.name))
     func long(name: String) async throws {
         let command = try #require(CommandDefinition.all.first { $0.name == name })
         let help = await pinctl(name, "--help")

@@ -42,7 +42,8 @@ struct LintQuirkTests {
     }
 
     @Test(
-        "A quirk of a dialect is reported under a rule, and the corrected file has no finding of that rule", arguments: rows)
+        "A quirk of a dialect is reported under a rule, and the corrected file has no finding of that rule",
+        arguments: rows)
     func quirk(row: Row) async throws {
         let file = try site.folder.add(row.text)
         let run = await pinctl("lint", "--json", file)
