@@ -114,7 +114,9 @@ struct RequestFailureTests {
         }
     }
 
-    @Test("A timeout of zero, a negative one or NaN ends a request at once, and a huge one never does", arguments: [-1, 0, .nan, .infinity, 1e300])
+    @Test(
+        "A zero, negative or NaN timeout ends a request at once, and a huge or infinite one never does",
+        arguments: [-1, 0, .nan, .infinity, 1e300])
     func oddTimeouts(seconds: TimeInterval) async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in

@@ -47,7 +47,9 @@ private let aheadRows = [
 ]
 
 @Suite struct AuthenticationCacheTests {
-    @Test("Basic is sent preemptively below the directory of an answered request (RFC 7617, section 2.2)", arguments: aheadRows)
+    @Test(
+        "Basic is sent preemptively below the directory of an answered request (RFC 7617, section 2.2)",
+        arguments: aheadRows)
     private func ahead(row: AheadRow) throws {
         var task = session(after: try .get("/docs/a/index.html?q=/x/y"))
         _ = task.run(try .get(row.target), server: { _ in .ok })
@@ -91,7 +93,9 @@ private let aheadRows = [
         }
     }
 
-    @Test("A path without a directory doesn't affect preemptive credentials for other paths", arguments: [("//a/x", "//a/y", true), ("*", "*", false)])
+    @Test(
+        "A path without a directory doesn't affect preemptive credentials for other paths",
+        arguments: [("//a/x", "//a/y", true), ("*", "*", false)])
     func oddPath(target: String, again: String, isSent: Bool) throws {
         var task = session(after: try .get(target))
         _ = task.run(try .get("/b"), server: { _ in .ok })

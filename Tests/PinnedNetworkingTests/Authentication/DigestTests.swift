@@ -59,7 +59,8 @@ private let proofRows = [
 
 @Suite struct DigestTests {
     @Test(
-        "The responses are those of the RFCs, curl and Chromium", arguments: rfcDigestRows + curlDigestRows + chromiumDigestRows)
+        "The responses are those of the RFCs, curl and Chromium",
+        arguments: rfcDigestRows + curlDigestRows + chromiumDigestRows)
     private func responses(row: DigestRow) throws {
         let challenge = try #require(row.digestChallenge)
         let made = try DigestSession(

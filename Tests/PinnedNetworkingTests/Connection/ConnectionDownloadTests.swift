@@ -113,7 +113,9 @@ struct ConnectionDownloadTests {
         return NSURLDownload(request: URLRequest(url: url), delegate: delegate, configuration: configuration)
     }
 
-    @Test("A download asks for its destination, and the file exists when the download has finished", arguments: ["hello", ""])
+    @Test(
+        "A download asks for its destination, and the file exists when the download has finished",
+        arguments: ["hello", ""])
     func saves(body: String) async throws {
         try await LoopbackServer(chain: site.chain, .respond(.init(body: body))).run { server in
             let delegate = SavingDelegate(in: folder.path)
