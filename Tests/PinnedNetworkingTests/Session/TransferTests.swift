@@ -303,7 +303,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "A part that is not the missing one is refused, and what was there is removed: nothing goes on with it",
+        "A range other than the missing one is rejected, and the partial file is removed",
         arguments: ["bytes 0-299999/300000", "bytes 1-2/3", "items 5-6/7", "bytes */300000", "nonsense"])
     func otherParts(range: String) async throws {
         try await LoopbackServer(chain: site.chain, Self.script(range: range)).run { server in

@@ -3,35 +3,35 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-// Each guard was taken out once, and these tests were seen to fail:
+// Each check was disabled once, and these tests failed:
 //
-// | guard | taken out | what fails |
+// | check | disabled | failing test |
 // |---|---|---|
 // | Judge.holds compares policies | always equal | VerdictTests, policy, reused |
-// | … and roots | always equal | VerdictTests, roots, reused |
-// | … and who accepted | any task | VerdictTests, accepter, reused |
-// | … and the stored identity | always the same | VerdictTests, identity, reused |
-// | … and whose identity it is | any task | ClientCertificateTests, another task |
-// | a reused connection is put to the task's delegate | never | VerdictTests, never and late, reused |
-// | a resumed session is put to the delegates | by default | VerdictTests, yesToAnother, resumed |
-// | a delegate's yes counts for unpinned hosts alone | for all | VerdictTests, yesToUntrusted |
-// | … and for untrusted chains alone | for any error | VerdictTests, yesToMismatch |
-// | … and with the challenge's own trust | any trust | VerdictTests, yesToAnother |
-// | a cancelled identity challenge ends the task | goes on | ClientCertificateTests, cancel |
-// | a task's identity is not the session's | is | ClientCertificateTests, another task |
-// | sessions are resumed under their approval | any | ConnectionReuseTests, observer |
-// | Judges.hold looks at the proxy | at the origin alone | ProxyTests, accepted for another |
-// | a reused proxy is put to the task's delegate | never | ProxyTests, rejecter |
-// | the proxy's login is left out in a tunnel | sent | ProxyTests, logins |
-// | a 407 in a tunnel is the origin's | the proxy's | ProxyTests, refusal in the tunnel |
-// | a tunnel stands with a 2xx | with anything | ProxyTests, by their time limit |
-// | a redirect to another origin loses credentials | keeps | LoginTests, other host |
-// | a redirect from https to http is refused | followed | LoginTests, hostile redirects |
-// | a kept connection with input is closed | used | ConnectionReuseTests, unasked bytes |
-// | only what changes nothing is sent again | all | ConnectionReuseTests, repetition |
-// | flush() outdates connections in use | keeps them | ConnectionReuseTests, flush |
-// | connections to a host are limited | not | ConnectionReuseTests, connections per host |
-// | a handler is called once | twice behind a failure | RandomCancelTests |
+// | Judge.holds compares roots | always equal | VerdictTests, roots, reused |
+// | Judge.holds compares who accepted | any task | VerdictTests, accepter, reused |
+// | Judge.holds compares the stored identity | always the same | VerdictTests, identity, reused |
+// | Judge.holds compares whose identity it is | any task | ClientCertificateTests, another task |
+// | the task's delegate is asked about a reused connection | never | VerdictTests, never and late, reused |
+// | the delegates are asked about a resumed session | default handling | VerdictTests, yesToAnother, resumed |
+// | a delegate can accept only unpinned hosts | all hosts | VerdictTests, yesToUntrusted |
+// | a delegate can accept only untrusted chains | any error | VerdictTests, yesToMismatch |
+// | a delegate can accept only the challenge's own trust | any trust | VerdictTests, yesToAnother |
+// | a cancelled client certificate challenge ends the task | continues | ClientCertificateTests, cancel |
+// | a task's identity isn't the session's | it is | ClientCertificateTests, another task |
+// | sessions are resumed only under their approval | any approval | ConnectionReuseTests, observer |
+// | Judges.hold considers the proxy | only the origin | ProxyTests, accepted for another |
+// | the task's delegate is asked about a reused proxy | never | ProxyTests, rejecter |
+// | the proxy's login isn't sent inside a tunnel | sent | ProxyTests, logins |
+// | a 407 inside a tunnel is the origin's | the proxy's | ProxyTests, refusal in the tunnel |
+// | a tunnel opens with a 2xx | with any status | ProxyTests, by their time limit |
+// | a redirect to another origin drops credentials | keeps them | LoginTests, other host |
+// | a redirect from https to http is rejected | followed | LoginTests, hostile redirects |
+// | a kept connection with input is closed | reused | ConnectionReuseTests, surplus |
+// | only idempotent requests are retried | all | ConnectionReuseTests, repetition |
+// | flush() marks connections in use as outdated | keeps them | ConnectionReuseTests, flush |
+// | connections to a host are limited | unlimited | ConnectionReuseTests, connections per host |
+// | a handler is called once | twice after a failure | RandomCancelTests |
 // | URLSession's mirror is empty | shows its logins | SecretTests |
 
 /// TC1 to TC9 with the whole client: a request uses a connection only if the server is accepted for this request,
