@@ -42,7 +42,7 @@ struct SecureProxyTests {
         try await expectTunnel(of: session)
     }
 
-    @Test("http requests use the proxy too")
+    @Test("Requests for http URLs use the proxy too")
     func plain() async throws {
         let server = try LoopbackServer(plain: .respond(.init(body: "plain")))
         let delegate = LoginDelegate(LoginDelegate.login)

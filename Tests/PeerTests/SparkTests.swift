@@ -5,7 +5,7 @@ import Testing
 
 @Suite("pinctl check under Apache Spark", .enabled(if: Spark.isInstalled, Spark.absence))
 struct SparkTests {
-    @Test("pipe maps each line of a partition to one result line, and an empty partition to none")
+    @Test("Spark's pipe maps each line of a partition to one result line, and an empty partition to none")
     func pipe() async throws {
         let folder = try TestFolder()
         let root = try TestCertificate.root("Test Root")

@@ -13,7 +13,7 @@ struct ParityTests {
     /// The commonly copied pipeline, which reads a DER SubjectPublicKeyInfo from standard input.
     private static let digest = "openssl dgst -sha256 -binary | openssl enc -base64"
 
-    @Test("The pins of all certificates of the system store are equal")
+    @Test("Both give the same pin for every certificate of the system store")
     func systemStore() async throws {
         let store = "/etc/ssl/certs/ca-certificates.crt"
         guard try await shell("test -r \(store)").status == 0 else {
@@ -46,13 +46,13 @@ struct ParityTests {
             "EC -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit",
         ]
 
-    @Test("The pins of certificates, requests, public and private keys of every kind are equal", arguments: keys)
+    @Test("Both give the same pin for certificates, requests, public and private keys of every kind", arguments: keys)
     func kinds(key: String) async throws {
         try await compare(
             "openssl genpkey -algorithm \(key) -out key.pem", traditional: !key.contains("ED") && !key.contains("PSS"))
     }
 
-    @Test("The pins of DSA keys are equal")
+    @Test("Both give the same pin for DSA keys")
     func dsa() async throws {
         try await compare(
             """

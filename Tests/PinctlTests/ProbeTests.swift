@@ -6,7 +6,7 @@ import Testing
 
 @testable import PinctlCommands
 
-/// What pinctl asks servers, and how long that may take.
+/// The connections of pinctl to servers, and their time limits.
 @Suite struct ProbeTests {
     let site: Site
 

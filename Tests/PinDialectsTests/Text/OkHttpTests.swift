@@ -163,7 +163,7 @@ struct OkHttpTests {
         #expect(reading.notes.map(\.location?.line) == [1])
     }
 
-    @Test("Two builders in a file are noted, but not a builder that is also named as a type")
+    @Test("Two builders in a file are noted, and a declared type isn't counted as another one")
     func twoBuilders() throws {
         let text = """
             CertificatePinner.Builder first = new CertificatePinner.Builder();

@@ -94,7 +94,7 @@ private let aheadRows = [
     }
 
     @Test(
-        "A path without a directory doesn't affect preemptive credentials for other paths",
+        "An unusual path doesn't affect preemptive credentials for other paths",
         arguments: [("//a/x", "//a/y", true), ("*", "*", false)])
     func oddPath(target: String, again: String, isSent: Bool) throws {
         var task = session(after: try .get(target))

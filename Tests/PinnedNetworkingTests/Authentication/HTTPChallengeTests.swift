@@ -97,7 +97,7 @@ private let unsoundRows = [
     ChallengeRow(#"(x), Basic realm="simple""#, is: [basic]),
     ChallengeRow(#"realm="none's", Basic realm="simple""#, is: [basic]),
     ChallengeRow(#"NTLM abc==, realm="x", Basic realm="simple""#, is: [basic]),
-    // A realm that occurs twice is no realm.
+    // A challenge with two realms is omitted.
     ChallengeRow(#"Digest realm="a", nonce=x, realm="a", Basic realm="simple""#, is: [basic]),
     ChallengeRow(#"Digest realm="a", REALM="b", Basic realm="simple""#, is: [basic]),
     ChallengeRow("Basic realm=\"a\u{0}b\"", #"Basic realm="simple""#, is: [basic]),

@@ -18,7 +18,7 @@ private struct FlowRow: CustomTestStringConvertible, Sendable {
     let requests: [String]
     var connections = 1
     let end: Int
-    /// What curl does instead, and why this project doesn't.
+    /// curl's different behavior, and the reason for the difference.
     var deviation: String?
 
     var testDescription: String { "curl's test \(number)" }

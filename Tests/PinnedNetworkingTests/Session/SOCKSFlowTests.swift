@@ -25,7 +25,7 @@ private struct FlowRow: CustomTestStringConvertible, Sendable {
     var asked: [UInt8]?
     /// Nil if the page is delivered.
     var error: URLError.Code?
-    /// What curl does instead, and why this project doesn't.
+    /// curl's different behavior, and the reason for the difference.
     var deviation: String?
 
     var testDescription: String { "curl's test \(number)" }

@@ -63,7 +63,7 @@ struct SOCKSProxyTests {
     }
 
     @Test(
-        "http requests go through the SOCKS proxy as they would to the server, not as to an HTTP proxy",
+        "Requests for http URLs go through the SOCKS proxy as to the server, not as to an HTTP proxy",
         arguments: Kind.allCases)
     func http(kind: Kind) async throws {
         let site = try TestSite.shared.get()
