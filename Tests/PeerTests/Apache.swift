@@ -1,12 +1,12 @@
 import PinnedNetworking
 import TestPKI
 
-/// apache2 with pages that want a login, over http and https, and as a forward proxy that is spoken to over TLS.
+/// apache2 with pages that require a login, over HTTP and HTTPS, and as a forward proxy with TLS to the client.
 ///
 /// Every page answers with the user, the method and the body of its request.
 struct Apache: Sendable {
-    /// The proxy wants a login of ``PeerSite/user`` too, and at `clients` nobody gets past the handshake without a
-    /// certificate of ``PeerSite/root``.
+    /// The proxy requires the login of ``PeerSite/user`` too. At `clients`, the handshake fails without a certificate
+    /// of ``PeerSite/root``.
     let ports: Ports
     /// `GET /basic/a 200 user NONCE COUNT`
     let log: PeerLog
@@ -15,12 +15,12 @@ struct Apache: Sendable {
 
     typealias Ports = (http: UInt16, https: UInt16, proxy: UInt16, clients: UInt16)
 
-    /// The pages' realms by the first part of their path, with what their section says.
+    /// The pages' realms by the first part of their path, with the directives of their section.
     private static let sections = [
         ("basic", "Basic", ""),
         ("other", "Basic", ""),
         ("digest", "Digest", ""),
-        // Nonces are good for one second, or for one request; and their counts have to be in order.
+        // Nonces are valid for one second, or for one request, or their counts have to be in order.
         ("stale", "Digest", "AuthDigestNonceLifetime 1"),
         ("once", "Digest", "AuthDigestNonceLifetime 0"),
         ("counted", "Digest", "AuthDigestNcCheck On"),
@@ -30,7 +30,7 @@ struct Apache: Sendable {
         "proxy", "proxy_http", "proxy_connect",
     ]
 
-    /// The server for clients with a certificate speaks one version of TLS.
+    /// Starts the server. The port for clients with a certificate uses one version of TLS.
     init(_ site: PeerSite, version: String = "TLSv1.3") async throws {
         let folder = site.folder.path
         let free = TestDaemon.freePorts(4)
@@ -58,7 +58,7 @@ struct Apache: Sendable {
         )
     }
 
-    /// Ends the server: its logs are whole then.
+    /// Stops the server, which completes its logs.
     func stop() { daemon.stop() }
 
     private static func configuration(_ folder: String, _ ports: Ports, _ version: String) -> String {

@@ -3,11 +3,11 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// apache2 ends the handshake where nginx answers with a page.
+/// apache2 ends the handshake where nginx answers with an error page.
 @Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(5)))
 struct ApacheIdentityTests {
     @Test(
-        "A handshake that ends for want of the right certificate says so",
+        "A handshake that fails without the right client certificate has an error code that says so",
         arguments: ["TLSv1.2", "TLSv1.3"])
     func outcomes(version: String) async throws {
         let site = try PeerSite()

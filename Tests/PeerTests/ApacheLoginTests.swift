@@ -16,7 +16,7 @@ struct ApacheLoginTests {
     }
 
     @Test(
-        "One login is asked for, and the pages of its realm share it",
+        "One login is requested, and the pages of its realm share it",
         arguments: ["http", "https"], [("basic", "HTTPBasic"), ("digest", "HTTPDigest")])
     func realm(scheme: String, method: (section: String, name: String)) async throws {
         let delegate = LoginDelegate(LoginDelegate.login)
@@ -34,7 +34,7 @@ struct ApacheLoginTests {
             ])
     }
 
-    @Test("A login is for its realm: another one is asked for its own, and sees nothing of the first")
+    @Test("A login belongs to its realm: another realm requests its own and isn't sent the first one")
     func otherRealm() async throws {
         let delegate = LoginDelegate(LoginDelegate.login, LoginDelegate.login)
         let session = try session("https", delegate)
@@ -44,12 +44,12 @@ struct ApacheLoginTests {
             delegate.logins == [
                 "HTTPBasic pinned.test:443 basic realm after 0", "HTTPBasic pinned.test:443 other realm after 0",
             ])
-        // The last word is what came as Authorization.
+        // The last word is the Authorization field.
         #expect(try await apache.log.lines(4)[2] == "GET /other/a 401 - -")
     }
 
     @Test(
-        "What becomes of a login that is refused",
+        "A wrong login is requested again, and a missing answer makes the 401 the response",
         arguments: ["basic", "digest"],
         [
             ([LoginDelegate.wrongLogin, LoginDelegate.login], 2, 200),
@@ -77,7 +77,7 @@ struct ApacheLoginTests {
         #expect(try await apache.requests(1) == ["GET /basic/a 401 -"])
     }
 
-    @Test("Without a delegate the 401 is the response, with its body", arguments: ["basic", "digest"])
+    @Test("Without a delegate, the 401 is the response, with its body", arguments: ["basic", "digest"])
     func nobody(section: String) async throws {
         let answer = try await session("https", nil).get("https://pinned.test/\(section)/a")
         #expect(answer.status == 401)
@@ -85,7 +85,7 @@ struct ApacheLoginTests {
         #expect(try await apache.requests(1) == ["GET /\(section)/a 401 -"])
     }
 
-    @Test("A stored credential is used without a question", arguments: ["basic", "digest"])
+    @Test("A stored credential is used without asking the delegate", arguments: ["basic", "digest"])
     func stored(section: String) async throws {
         let storage = URLCredentialStorage()
         let space = URLProtectionSpace(
@@ -98,7 +98,7 @@ struct ApacheLoginTests {
         #expect(try await session.get("https://pinned.test/\(section)/a") == ("reader GET ", 200))
     }
 
-    @Test("A body arrives whole behind a login", arguments: ["basic", "digest"], [3, 300_000])
+    @Test("A request body arrives complete after a login", arguments: ["basic", "digest"], [3, 300_000])
     func upload(section: String, size: Int) async throws {
         let session = try session("https", LoginDelegate(LoginDelegate.login))
         var request = URLRequest(url: try #require(URL(string: "https://pinned.test/\(section)/a")))
@@ -109,12 +109,12 @@ struct ApacheLoginTests {
 
     // MARK: Digest
 
-    @Test("A nonce that went stale is replaced without a question")
+    @Test("A stale nonce is replaced without asking the delegate")
     func stale() async throws {
         let delegate = LoginDelegate(LoginDelegate.login)
         let session = try session("https", delegate)
         #expect(try await session.get("https://pinned.test/stale/a").status == 200)
-        // Nonces live for one second there.
+        // Nonces are valid for one second there.
         try await Task.sleep(for: .seconds(2.5))
         #expect(try await session.get("https://pinned.test/stale/b").status == 200)
         #expect(delegate.logins.count == 1)
@@ -122,7 +122,7 @@ struct ApacheLoginTests {
         #expect(statuses == ["401", "200", "401", "200"])
     }
 
-    @Test("The next nonce that a server names is the one that is used")
+    @Test("The nextnonce of a response is used for the next request")
     func nextNonce() async throws {
         let delegate = LoginDelegate(LoginDelegate.login)
         let session = try session("https", delegate)
@@ -133,7 +133,7 @@ struct ApacheLoginTests {
         #expect(Set(uses.map(\.nonce)).count == 5)
     }
 
-    @Test("The uses of a nonce are counted from 1, one by one")
+    @Test("The uses of a nonce are counted from 1 without gaps")
     func counts() async throws {
         let session = try session("https", LoginDelegate(LoginDelegate.login))
         for _ in 0..<5 { #expect(try await session.get("https://pinned.test/counted/a").status == 200) }
@@ -143,7 +143,7 @@ struct ApacheLoginTests {
     }
 
     @Test(
-        "50 requests at once log in, and none repeats a nonce's count",
+        "50 concurrent requests log in, and none repeats a nonce's count",
         arguments: ["http", "https"], ["digest", "counted", "once"])
     func parallel(scheme: String, section: String) async throws {
         let delegate = LoginDelegate(Array(repeating: LoginDelegate.login, count: 50))
@@ -155,7 +155,7 @@ struct ApacheLoginTests {
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers == Array(repeating: 200, count: 50))
-        // A nonce that another request used up in between is stale, which is no failure of the login.
+        // A nonce that another request used in the meantime is stale, which doesn't count as a failed login.
         #expect(delegate.challenges.allSatisfy { $0.previousFailureCount == 0 })
         let lines = try await apache.log.lines(50, with: " 200 reader ")
         #expect(lines.count { $0.contains(" 200 reader ") } == 50)

@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// FTP with servers that others wrote.
+/// FTP with third-party servers.
 @Suite(.timeLimit(.minutes(5)))
 struct FTPPeerTests {
     let site: PeerSite
@@ -15,7 +15,7 @@ struct FTPPeerTests {
     }
 
     @Test(
-        "vsftpd gives a file over TLS, asked for or from the first byte, also where it wants the session resumed",
+        "vsftpd serves a file over TLS, explicit or implicit, also if it requires session resumption",
         PeerProgram.vsftpd.isNeeded, arguments: [(false, false), (false, true), (true, true)])
     func vsftpd(isImplicit: Bool, wantsSession: Bool) async throws {
         let peer = try await VSFTPD(site, isImplicit: isImplicit, wantsSession: wantsSession)
@@ -26,13 +26,14 @@ struct FTPPeerTests {
         }
         #expect(try await text("\(scheme)://pinned.test/hello.txt", session) == "hello")
         #expect(try await session.failure("\(scheme)://pinned.test/none.txt").code == .fileDoesNotExist)
-        // In the clear it is refused here, since the host is pinned, and there, since TLS is wanted.
+        // Without TLS, the client rejects the request because the host is pinned, and the server would because it
+        // requires TLS.
         #expect(
             try await session.failure("ftp://pinned.test/hello.txt").code
                 == .appTransportSecurityRequiresSecureConnection)
     }
 
-    @Test("A vsftpd whose pins do not match is refused", PeerProgram.vsftpd.isNeeded)
+    @Test("A vsftpd server whose pins don't match is rejected", PeerProgram.vsftpd.isNeeded)
     func mismatch() async throws {
         let peer = try await VSFTPD(site, isImplicit: false)
         let session = try site.session(to: peer.port) {
@@ -43,7 +44,7 @@ struct FTPPeerTests {
     }
 
     @Test(
-        "pyftpdlib gives a file to a user, in the clear and over TLS", PeerProgram.pyftpdlib.isNeeded,
+        "pyftpdlib serves a file to a user, with and without TLS", PeerProgram.pyftpdlib.isNeeded,
         arguments: [false, true])
     func pyftpdlib(isSecure: Bool) async throws {
         let peer = try await PyFTPD(site, isSecure: isSecure)
@@ -61,7 +62,7 @@ struct FTPPeerTests {
         #expect(try await nobody.failure(named + "/none.txt").code == .fileDoesNotExist)
     }
 
-    @Test("A server that knows no TLS is refused where TLS was asked for", PeerProgram.pyftpdlib.isNeeded)
+    @Test("A server without TLS is rejected if TLS was requested", PeerProgram.pyftpdlib.isNeeded)
     func stripped() async throws {
         let peer = try await PyFTPD(site, isSecure: false)
         let session = try site.session(to: peer.port)

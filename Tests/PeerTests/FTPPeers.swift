@@ -2,8 +2,8 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// vsftpd with a file for everybody, `hello.txt`, over TLS alone: from the first byte, or when it is asked. It asks for
-/// a client's certificate and does without, as it does by default.
+/// vsftpd with a public file, `hello.txt`, over TLS only: implicit or explicit. It requests a client certificate and
+/// accepts connections without one, as it does by default.
 struct VSFTPD: Sendable {
     let port: UInt16
     private let daemon: TestDaemon
@@ -40,15 +40,14 @@ struct VSFTPD: Sendable {
             rsa_private_key_file=\(folder)/origin.key
 
             """, name: "vsftpd.conf")
-        // It takes a configuration of root's alone.
+        // vsftpd accepts only a configuration file owned by root.
         let modes = try TestCommand.run(["sh", "-c", "chmod 755 \(folder) \(folder)/pub && chmod 644 \(folder)/pub/*"])
         try #require(modes.status == 0, "\(modes.text)")
         daemon = try await TestDaemon([PeerProgram.vsftpd.path, folder + "/vsftpd.conf"], ports: [port])
     }
 }
 
-/// pyftpdlib with one user, `reader`, and the file `hello.txt`: in the clear, or with TLS that it wants on both
-/// connections.
+/// pyftpdlib with one user, `reader`, and the file `hello.txt`: without TLS, or with TLS required on both connections.
 struct PyFTPD: Sendable {
     let port: UInt16
     private let daemon: TestDaemon

@@ -2,10 +2,10 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// A proxy that reads along, with its authority among the trusted.
+/// A TLS-intercepting proxy whose CA is trusted.
 @Suite(PeerProgram.mitmproxy.isNeeded, .timeLimit(.minutes(5)))
 struct InterceptionTests {
-    @Test("A pinned request is refused, and the interceptor gets none of its bytes; without pins it reads everything")
+    @Test("A pinned request is rejected before the interceptor gets any data; without pins it reads everything")
     func interception() async throws {
         let site = try PeerSite()
         let interceptor = try await Mitmproxy(site)

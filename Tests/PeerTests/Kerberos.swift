@@ -2,9 +2,9 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// A key distribution centre of the realm `PINNED.TEST`, and apache2 as its service `HTTP/pinned.test`.
+/// A key distribution center of the realm `PINNED.TEST`, and apache2 as its service `HTTP/pinned.test`.
 ///
-/// GSSAPI finds the realm by the process's environment, so tests that use it run one at a time.
+/// GSSAPI finds the realm through the process's environment, so tests that use it run one at a time.
 struct Kerberos: Sendable {
     let ports: (http: UInt16, https: UInt16)
     let log: PeerLog
@@ -53,7 +53,7 @@ struct Kerberos: Sendable {
         setEnvironment("KRB5CCNAME", "FILE:" + folder + "/tickets")
     }
 
-    /// Gets the user a ticket, as `kinit` does.
+    /// Gets a ticket for the user, as `kinit` does.
     func kinit() throws {
         let result = try TestCommand.run(
             ["env", "KRB5_CONFIG=\(folder)/krb5.conf", "/usr/bin/kinit", "-c", "FILE:\(folder)/tickets", Self.user],

@@ -1,7 +1,7 @@
 import CertificateTrust
 import PinnedNetworking
 
-/// Gives its answers one after the other, and default handling when they are used up and to server trust.
+/// Returns its answers in order. Uses default handling after the last answer, and for server trust.
 final class LoginDelegate: URLSessionTaskDelegate {
     typealias Answer = (URLSession.AuthChallengeDisposition, URLCredential?)
 
@@ -11,15 +11,16 @@ final class LoginDelegate: URLSessionTaskDelegate {
 
     init(_ answers: [Answer]) { state = Locked((answers, [])) }
 
-    /// Every challenge, server trust among them.
+    /// Every challenge, including server trust.
     var challenges: [URLAuthenticationChallenge] { state.withLock(\.seen) }
 
-    /// What logins were asked for, as `HTTPBasic pinned.test:443 basic realm after 0`.
+    /// The requested logins, such as `HTTPBasic pinned.test:443 basic realm after 0`.
     var logins: [String] {
         challenges.filter { $0.protectionSpace.serverTrust == nil }.map(\.text)
     }
 
-    // An answer at session level, to trust and identity questions, holds for the session's connections.
+    // An answer at session level, to server trust and client certificate challenges, applies to the session's
+    // connections.
     func urlSession(_ session: URLSession, didReceive challenge: URLAuthenticationChallenge) async -> Answer {
         answer(challenge)
     }
@@ -55,7 +56,7 @@ extension LoginDelegate {
 }
 
 extension URLAuthenticationChallenge {
-    /// The method, who asks, the realm, and how many answers failed.
+    /// The method, the host or proxy, the realm, and the number of failed answers.
     var text: String {
         let space = protectionSpace
         let method = space.authenticationMethod.dropFirst("NSURLAuthenticationMethod".count)

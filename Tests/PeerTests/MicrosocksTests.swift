@@ -22,7 +22,7 @@ struct MicrosocksTests {
         }
     }
 
-    @Test("microsocks leads to a host by its name, with a login and without", arguments: [false, true])
+    @Test("microsocks connects to a host by its hostname, with and without a login", arguments: [false, true])
     func success(hasLogin: Bool) async throws {
         let proxy = try await start(hasLogin ? ["-u", "open", "-P", "sesame"] : [])
         let server = try LoopbackServer(chain: [site.origin, site.intermediate])
@@ -31,7 +31,7 @@ struct MicrosocksTests {
         #expect(server.records.count == 1)
     }
 
-    @Test("A login that microsocks wants or refuses, and a host it cannot reach, are errors")
+    @Test("A login that microsocks requires or rejects, and a host that it can't reach, are errors")
     func refusals() async throws {
         let proxy = try await start(["-u", "open", "-P", "sesame"])
         #expect(try await session(proxy.port).failure("https://localhost:1/").code == .userAuthenticationRequired)

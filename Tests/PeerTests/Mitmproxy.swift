@@ -2,13 +2,13 @@ import CertificateTrust
 import PinnedNetworking
 import TestPKI
 
-/// mitmproxy between a client and any origin: it makes certificates under an authority of its own, reads what passes,
-/// and writes every event and every byte into its log.
+/// mitmproxy between a client and any origin. It issues certificates under its own CA, decrypts the traffic, and logs
+/// every event and every byte.
 struct Mitmproxy: Sendable {
     let port: UInt16
     /// `tunnel localhost:443`, `trusted` or `refused REASON`, `client BYTES`, `server BYTES`.
     let log: PeerLog
-    /// Its authority, alone.
+    /// A trust store with only its CA.
     let store: TrustStore
     private let daemon: TestDaemon
 
@@ -44,6 +44,6 @@ struct Mitmproxy: Sendable {
             ], ports: [port])
     }
 
-    /// Ends the proxy: its log is whole then.
+    /// Stops the proxy, which completes its log.
     func stop() { daemon.stop() }
 }

@@ -1,15 +1,15 @@
 import PinnedNetworking
 import TestPKI
 
-/// pyspnego as an acceptor of NTLM behind Python's HTTP server, over TLS with channel bindings or in the clear. Its one
-/// user is `reader` in `DOM`; a page answers with whom the connection is taken for.
+/// pyspnego as an acceptor of NTLM behind Python's HTTP server, over TLS with channel bindings or without TLS. Its one
+/// user is `reader` in `DOM`. A page answers with the user of the connection.
 struct NTLMPeer: Sendable {
     let port: UInt16
     private let daemon: TestDaemon
 
     static let password = "open sesame"
 
-    /// `endPoint` is the digest that clients have to bind their answer to; nil speaks without TLS.
+    /// `endPoint` is the digest that clients have to bind their answer to; nil starts a server without TLS.
     init(_ site: PeerSite, endPoint: [UInt8]?) async throws {
         let folder = site.folder.path
         port = TestDaemon.freePorts(1)[0]

@@ -3,7 +3,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// NTLM with acceptors that others wrote.
+/// NTLM with third-party acceptors.
 @Suite(.timeLimit(.minutes(5)))
 struct NTLMPeerTests {
     let site: PeerSite
@@ -15,7 +15,7 @@ struct NTLMPeerTests {
     }
 
     @Test(
-        "pyspnego takes the login, its MIC and over TLS its channel bindings, for all requests of the connection",
+        "pyspnego accepts the login, its MIC and its channel bindings, for all requests of the connection",
         PeerProgram.pyspnego.isNeeded, arguments: [false, true])
     func acceptor(isPlain: Bool) async throws {
         let endPoint = try X509Certificate(derBytes: site.origin.derBytes).serverEndPoint
@@ -30,7 +30,7 @@ struct NTLMPeerTests {
     }
 
     @Test(
-        "pyspnego refuses a wrong password, and a login that is bound to another certificate",
+        "pyspnego rejects a wrong password, and a login that is bound to another certificate",
         PeerProgram.pyspnego.isNeeded)
     func refusals() async throws {
         let endPoint = try X509Certificate(derBytes: site.origin.derBytes).serverEndPoint
@@ -45,7 +45,8 @@ struct NTLMPeerTests {
     }
 
     @Test(
-        "squid's ntlm_fake_auth takes the login on the connection that becomes the tunnel", PeerProgram.squid.isNeeded)
+        "squid's ntlm_fake_auth accepts the login on the connection that becomes the tunnel", PeerProgram.squid.isNeeded
+    )
     func squid() async throws {
         let squid = try await Squid(site, scheme: "NTLM")
         let server = try LoopbackServer(chain: [site.origin, site.intermediate])
@@ -63,7 +64,7 @@ struct NTLMPeerTests {
         #expect(lines == ["\(line) 407 - -", "\(line) 407 - -", "\(line) 200 DOM\\reader -"])
     }
 
-    @Test("squid takes the login for plain requests too, which share the connection", PeerProgram.squid.isNeeded)
+    @Test("squid accepts the login for plain requests too, which share the connection", PeerProgram.squid.isNeeded)
     func squidForwarding() async throws {
         let squid = try await Squid(site, scheme: "NTLM")
         let server = try LoopbackServer(plain: .respond(.init(body: "hello")))

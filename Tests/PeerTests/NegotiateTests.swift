@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// Negotiate with a real key distribution centre and a real acceptor.
+/// Negotiate with a real key distribution center and a real acceptor.
 @Suite(
     PeerProgram.apache.isNeeded, PeerProgram.kdc.isNeeded, PeerProgram.gssapi.isNeeded, .serialized,
     .timeLimit(.minutes(5)))
@@ -27,7 +27,7 @@ struct NegotiateTests {
         (.useCredential, URLCredential(user: Kerberos.user, password: password, persistence: .forSession))
     }
 
-    @Test("A user's tickets are a login, asked for once, and shown with each request", arguments: [false, true])
+    @Test("A user's Kerberos tickets are a login, requested once and sent with each request", arguments: [false, true])
     func tickets(isPlain: Bool) async throws {
         try kerberos.kinit()
         let delegate = LoginDelegate(Self.tickets)
@@ -40,29 +40,30 @@ struct NegotiateTests {
         #expect(try await kerberos.log.lines(3).map { $0.split(separator: " ")[2] } == ["401", "200", "200"])
     }
 
-    @Test("A user and password get tickets of their own, which nobody else uses")
+    @Test("A user and password get their own tickets, which no other login uses")
     func password() async throws {
         let delegate = LoginDelegate(Self.login(Kerberos.password))
         #expect(try await session(delegate).get("https://pinned.test/a") == ("reader@PINNED.TEST GET ", 200))
-        // There is nothing in the cache of the user who runs this.
+        // The ticket cache of the user who runs the tests is empty.
         let other = LoginDelegate(Self.tickets)
         #expect(try await session(other).get("https://pinned.test/a").status == 401)
     }
 
-    @Test("Without a ticket, a right password or an answer the 401 is the response, and nothing is used unasked")
+    @Test("Without a ticket, a correct password or an answer, the 401 is the response, and no ticket is used unasked")
     func refusal() async throws {
         let noTicket = try await session(LoginDelegate(Self.tickets)).get("https://pinned.test/a")
         #expect(noTicket.status == 401)
         let wrong = try await session(LoginDelegate(Self.login("wrong"))).get("https://pinned.test/a")
         #expect(wrong.status == 401)
         try kerberos.kinit()
-        // HA11: a ticket is shown to nobody by default.
+        // HA11: no ticket is sent by default.
         #expect(try await session(LoginDelegate()).get("https://pinned.test/a").status == 401)
         #expect(try await session(nil).get("https://pinned.test/a").status == 401)
     }
 
     @Test(
-        "A server that takes a ticket and cannot prove who it is ends the request", arguments: ["oQcwBaADCgEA", "AAAA"])
+        "A server that accepts a ticket but can't prove its identity ends the request",
+        arguments: ["oQcwBaADCgEA", "AAAA"])
     func forged(token: String) async throws {
         try kerberos.kinit()
         let script = LoopbackServer.Script.answer { request in
@@ -75,7 +76,7 @@ struct NegotiateTests {
         #expect(try await session.failure("https://pinned.test/").code == .badServerResponse)
     }
 
-    @Test("HA11: a ticket for one host is not shown to another, nor along a redirect to it")
+    @Test("HA11: A ticket for one host isn't sent to another, not even after a redirect")
     func otherHost() async throws {
         try kerberos.kinit()
         let script = LoopbackServer.Script.answer { request in

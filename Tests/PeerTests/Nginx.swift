@@ -1,15 +1,15 @@
 import PinnedNetworking
 import TestPKI
 
-/// nginx that asks its clients for a certificate of ``PeerSite/root``, and answers with the subject it was given.
+/// nginx that requests a client certificate of ``PeerSite/root``, and answers with the certificate's subject.
 struct Nginx: Sendable {
     let port: UInt16
-    /// `TLSv1.3 SUCCESS CN=reader request=1 resumed=.`: `r` where the TLS session is an earlier one.
+    /// `TLSv1.3 SUCCESS CN=reader request=1 resumed=.`, with `r` if the TLS session is resumed.
     let log: PeerLog
     private let daemon: TestDaemon
 
-    /// Speaks one version, `TLSv1.2` or `TLSv1.3`; `verifies` is `on`, `optional` or `off`. Without keep-alive each
-    /// request has a connection of its own.
+    /// Uses one version, `TLSv1.2` or `TLSv1.3`; `verifies` is `on`, `optional` or `off`. Without keep-alive each
+    /// request has its own connection.
     init(_ site: PeerSite, version: String, verifies: String, keepsAlive: Bool = true) async throws {
         let folder = site.folder.path
         port = TestDaemon.freePorts(1)[0]
@@ -42,11 +42,11 @@ struct Nginx: Sendable {
             }
 
             """, name: "nginx.conf")
-        // Before it has read its configuration it tells its complaints to a file of the system's.
+        // Until it has read its configuration, nginx logs errors to a system file.
         daemon = try await TestDaemon(
             [PeerProgram.nginx.path, "-e", folder + "/nginx.err", "-c", folder + "/nginx.conf"], ports: [port])
     }
 
-    /// Ends the server: its log is whole then.
+    /// Stops the server, which completes its log.
     func stop() { daemon.stop() }
 }

@@ -13,7 +13,7 @@ struct NginxIdentityTests {
         client = try site.intermediate.client
     }
 
-    /// The client's identity as a file of each kind holds it; the intermediate is in it.
+    /// The file formats of the client's identity. Each contains the intermediate.
     enum Form: CaseIterable { case pem, encryptedPEM, pkcs12 }
 
     private func identity(_ form: Form) throws -> ClientIdentity {
@@ -32,7 +32,7 @@ struct NginxIdentityTests {
     }
 
     @Test(
-        "A certificate is asked for with its issuers, and given once for a connection",
+        "A client certificate is requested with its issuers, and sent once per connection",
         arguments: Form.allCases,
         [("TLSv1.2", "on"), ("TLSv1.3", "on"), ("TLSv1.2", "optional"), ("TLSv1.3", "optional")])
     func given(form: Form, server: (version: String, verifies: String)) async throws {
@@ -52,7 +52,7 @@ struct NginxIdentityTests {
     }
 
     @Test(
-        "Without a certificate the server decides",
+        "Without a client certificate the server decides",
         arguments: ["TLSv1.2", "TLSv1.3"], [("on", 400), ("optional", 200)])
     func none(version: String, server: (verifies: String, status: Int)) async throws {
         let nginx = try await Nginx(site, version: version, verifies: server.verifies)
@@ -70,7 +70,9 @@ struct NginxIdentityTests {
         #expect(try await nginx.log.lines(5) == Array(repeating: line, count: 5))
     }
 
-    @Test("A stranger's certificate is shown and refused", arguments: ["TLSv1.2", "TLSv1.3"], ["on", "optional"])
+    @Test(
+        "A client certificate of an unknown CA is sent, and the server rejects it", arguments: ["TLSv1.2", "TLSv1.3"],
+        ["on", "optional"])
     func wrong(version: String, verifies: String) async throws {
         let nginx = try await Nginx(site, version: version, verifies: verifies)
         let identity = try TestCertificate.root("Stranger", adjusting: PeerSite.validNow).client.identity
@@ -81,7 +83,9 @@ struct NginxIdentityTests {
         #expect(try await nginx.log.lines(1)[0].hasPrefix("\(version) FAILED:"))
     }
 
-    @Test("Cancelling the question ends the request, of which nothing was sent", arguments: ["TLSv1.2", "TLSv1.3"])
+    @Test(
+        "Cancelling the client certificate challenge ends the request before any of it is sent",
+        arguments: ["TLSv1.2", "TLSv1.3"])
     func cancel(version: String) async throws {
         let nginx = try await Nginx(site, version: version, verifies: "on")
         let delegate = LoginDelegate((.cancelAuthenticationChallenge, nil))
@@ -92,7 +96,7 @@ struct NginxIdentityTests {
     }
 
     @Test(
-        "A TLS session is resumed, but none in which the client said who it is", arguments: ["TLSv1.2", "TLSv1.3"],
+        "A TLS session is resumed, unless the client authenticated in it", arguments: ["TLSv1.2", "TLSv1.3"],
         [("off", "NONE -", "r"), ("on", "SUCCESS CN=reader", ".")])
     func resumption(version: String, server: (verifies: String, client: String, second: String)) async throws {
         let nginx = try await Nginx(site, version: version, verifies: server.verifies, keepsAlive: false)
@@ -103,7 +107,9 @@ struct NginxIdentityTests {
         #expect(lines == [".", server.second].map { "\(version) \(server.client) request=1 resumed=\($0)" })
     }
 
-    @Test("A request with pins that do not match ends before the question", arguments: ["TLSv1.2", "TLSv1.3"])
+    @Test(
+        "A request whose pins don't match ends before the client certificate challenge",
+        arguments: ["TLSv1.2", "TLSv1.3"])
     func pins(version: String) async throws {
         let nginx = try await Nginx(site, version: version, verifies: "on")
         let delegate = LoginDelegate(LoginDelegate.identity(try identity(.pem)))

@@ -5,7 +5,7 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// nginx with an RSA and an ECDSA certificate on one port, and OCSP responses that it staples.
+/// nginx with an RSA and an ECDSA certificate on one port, and stapled OCSP responses.
 @Suite(PeerProgram.nginx.isNeeded, .timeLimit(.minutes(5)))
 struct NginxKeyTests {
     let site: PeerSite
@@ -68,7 +68,7 @@ struct NginxKeyTests {
         return try await Transport.shared.dial(endpoint, options: options)
     }
 
-    @Test("each kind of key is shown to whoever asks for it", arguments: [DialOptions.Version.tls12, .tls13])
+    @Test("Each kind of key is served to a client that asks for it", arguments: [DialOptions.Version.tls12, .tls13])
     func keys(version: DialOptions.Version) async throws {
         for (key, leaf) in [(ServerKeyKind.rsa, rsa), (.ecdsa, site.origin)] {
             let pending = try await dial(version, key)
@@ -79,7 +79,7 @@ struct NginxKeyTests {
     }
 
     @Test(
-        "the stapled response is read, and no handshake finished for it",
+        "The stapled response is read without completing a handshake",
         arguments: [DialOptions.Version.tls12, .tls13])
     func staple(version: DialOptions.Version) async throws {
         let found = try await dial(version, .ecdsa).staple()
@@ -89,7 +89,7 @@ struct NginxKeyTests {
     }
 
     @Test(
-        "a client's certificate is shown without a request",
+        "A client certificate is sent without a request",
         arguments: [DialOptions.Version.tls12, .tls13])
     func identity(version: DialOptions.Version) async throws {
         let client = try site.intermediate.client
@@ -101,7 +101,7 @@ struct NginxKeyTests {
         #expect(!PeerLog(path: site.folder.path + "/nginx.log").lines.contains { $0.contains("\" 200 ") })
     }
 
-    @Test("pinctl check sees both keys, and judges each by the pins")
+    @Test("pinctl check sees both keys, and checks each against the pins")
     func check() async throws {
         let anchors = try site.folder.add(site.root.pemText, name: "anchors.pem")
         let target = "pinned.test:\(endpoint.port)@127.0.0.1"
@@ -114,7 +114,7 @@ struct NginxKeyTests {
         }
     }
 
-    @Test("show names the address, the version, both keys and the stapled response, and agrees with openssl s_client")
+    @Test("pinctl show prints both keys and the stapled response, and agrees with openssl s_client")
     func show() async throws {
         let anchors = try site.folder.add(site.root.pemText, name: "anchors.pem")
         let target = "pinned.test:\(endpoint.port)@127.0.0.1"
@@ -133,7 +133,7 @@ struct NginxKeyTests {
         #expect(text.contains("TLSv1.3") && text.contains("127.0.0.1:\(endpoint.port)"))
     }
 
-    @Test("check tells a pin that only one of the keys has")
+    @Test("pinctl check reports a pin that matches only one of the keys")
     func oneKeyMatches() async throws {
         let (status, text) = await pinctl(
             "check", "--keys", "both", "--ndjson", "--ca-file", try site.folder.add(site.root.pemText), "--pin",

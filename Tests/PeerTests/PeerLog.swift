@@ -5,12 +5,12 @@ struct PeerLog: Sendable {
     let path: String
 
     var lines: [String] {
-        // String(contentsOfFile:) loses memory when a file grows under it.
+        // String(contentsOfFile:) leaks memory if a file grows while it is read.
         let bytes = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd()) ?? Data()
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Its lines, once `count` of them hold `text`: a server writes them after it has answered.
+    /// Its lines, once `count` of them contain `text`. A server writes them after it has answered.
     func lines(_ count: Int, with text: String = "") async throws -> [String] {
         for _ in 0..<3000 {
             guard lines.count(where: { text.isEmpty || $0.contains(text) }) < count else { break }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A server that is installed beside Swift, or not.
+/// A third-party server program, which may not be installed.
 enum PeerProgram: String {
     case apache = "/usr/sbin/apache2"
     case nginx = "/usr/sbin/nginx"
@@ -20,7 +20,7 @@ enum PeerProgram: String {
     case mitmproxy = "mitmproxy/bin/mitmdump"
     case pyspnego = "pyspnego/bin/python"
 
-    /// Where it is. `tools/test` puts mitmproxy and pyspnego into environments of their own.
+    /// The path of the program. `tools/test` installs mitmproxy and pyspnego in separate environments.
     var path: String {
         guard self == .mitmproxy || self == .pyspnego else { return rawValue }
         let environment = ProcessInfo.processInfo.environment
@@ -28,7 +28,7 @@ enum PeerProgram: String {
         return caches + "/pinctl/" + rawValue
     }
 
-    // Modules are files that are read.
+    // Python modules are readable files, not programs.
     var isInstalled: Bool { FileManager.default.isReadableFile(atPath: path) }
 
     private var absence: Comment {
@@ -52,6 +52,6 @@ enum PeerProgram: String {
         }
     }
 
-    /// Skips a test where the program is missing; the runner prints why.
+    /// Skips a test if the program is missing; the runner prints the reason.
     var isNeeded: ConditionTrait { .enabled(if: isInstalled, absence) }
 }

@@ -3,7 +3,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// A root with the certificates of an origin and of a proxy, the files of both, and sessions that trust the root.
+/// A root, certificates of an origin and of a proxy, their files, and sessions that trust the root.
 ///
 /// The origin is `pinned.test`, which a session's route leads to, and `localhost`, where proxies find it. The proxy is
 /// `127.0.0.1`.
@@ -34,14 +34,14 @@ struct PeerSite: Sendable {
         }
     }
 
-    /// The session asks the clock: its certificates are valid whenever the tests run.
+    /// Sets the validity around the current time, because sessions use the system clock.
     static func validNow(_ settings: inout TestCertificate.Settings) {
         let now = Int64(Date().timeIntervalSince1970)
         settings.notBefore = now - 86_400
         settings.notAfter = now + 86_400
     }
 
-    /// Lets servers that leave root behind read and write in the folder.
+    /// Lets servers that drop root privileges read and write in the directory.
     func share() throws { _ = try TestCommand.run(["chmod", "-R", "a+rwX", folder.path]) }
 
     /// A file of users as htpasswd makes it.
@@ -62,7 +62,7 @@ struct PeerSite: Sendable {
         return result.text
     }
 
-    /// A session that reaches `port` of loopback under any name, or goes by the URL when there is none.
+    /// A session that connects to `port` on loopback for any hostname, or follows the URL if there is no port.
     func session(
         to port: UInt16? = nil, delegate: (any URLSessionDelegate)? = nil,
         _ adjust: (URLSessionConfiguration) throws -> Void = { _ in }
@@ -70,7 +70,7 @@ struct PeerSite: Sendable {
         let configuration = URLSessionConfiguration.ephemeral
         if let port { configuration.route = (try ServerName("127.0.0.1"), port) }
         configuration.trustStore = store
-        // A machine busy with other tests does not reach it.
+        // Long enough that a machine busy with other tests doesn't reach it.
         configuration.timeoutIntervalForRequest = 600
         try adjust(configuration)
         return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
@@ -102,7 +102,7 @@ extension PinningPolicy {
 }
 
 extension TestCertificate {
-    /// A client's certificate under this one.
+    /// A client certificate issued by this one.
     var client: TestCertificate {
         get throws {
             try leaf("reader") {
@@ -112,7 +112,7 @@ extension TestCertificate {
         }
     }
 
-    /// Itself and its key alone.
+    /// An identity with only this certificate and its key.
     var identity: ClientIdentity {
         get throws { try ClientIdentity(pem: Array((pemText + key.privateKeyPEM).utf8)) }
     }

@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// apache2 as a proxy that is spoken to over TLS.
+/// apache2 as a proxy with TLS to the client.
 @Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(5)))
 struct SecureProxyTests {
     let site: PeerSite
@@ -28,7 +28,7 @@ struct SecureProxyTests {
         }
     }
 
-    @Test("The proxy's trust, its login and the origin's trust are asked for in turn")
+    @Test("The proxy's trust, its login and the origin's trust are requested in this order")
     func order() async throws {
         let delegate = LoginDelegate(LoginDelegate.login)
         let session = try session(delegate)
@@ -42,7 +42,7 @@ struct SecureProxyTests {
         try await expectTunnel(of: session)
     }
 
-    @Test("Requests for http go to it too")
+    @Test("Requests for http URLs use the proxy too")
     func plain() async throws {
         let server = try LoopbackServer(plain: .respond(.init(body: "plain")))
         let delegate = LoginDelegate(LoginDelegate.login)
@@ -55,7 +55,7 @@ struct SecureProxyTests {
         #expect(!seen.lowercased().contains("proxy-authorization"))
     }
 
-    @Test("An untrusted proxy hears of no origin")
+    @Test("An untrusted proxy learns nothing about the origin")
     func untrusted() async throws {
         let session = try session(nil) { $0.trustStore = TrustStore(certificates: []) }
         #expect(try await session.failure(url).code == .serverCertificateHasUnknownRoot)
@@ -64,7 +64,7 @@ struct SecureProxyTests {
         #expect(server.records.isEmpty)
     }
 
-    @Test("Pins for the proxy's name hold for the proxy, which hears nothing when they do not match")
+    @Test("Pins for the proxy's hostname apply to the proxy, and a mismatch ends the connection before any request")
     func proxyPins() async throws {
         let refused = try session(nil) { $0.pinning = try .pinning(site.origin.key.pin, host: "127.0.0.1") }
         #expect(try await refused.failure(url).code == .serverCertificateUntrusted)
@@ -75,7 +75,7 @@ struct SecureProxyTests {
         try await expectTunnel(of: accepted)
     }
 
-    @Test("The origin's pins are not the proxy's: a key of the proxy's chain does not stand in")
+    @Test("The origin's pins don't match a key of the proxy's chain")
     func originPins() async throws {
         let session = try session(LoginDelegate(LoginDelegate.login)) {
             $0.pinning = try .pinning(site.proxy.key.pin, host: "localhost")
@@ -85,7 +85,7 @@ struct SecureProxyTests {
         try await expectTunnel(of: session)
     }
 
-    /// The proxy writes a tunnel down at its end.
+    /// Checks the proxy's log, which contains a tunnel once it is closed.
     private func expectTunnel(of session: URLSession) async throws {
         await session.flush()
         let lines = try await apache.proxyLog.lines(2)

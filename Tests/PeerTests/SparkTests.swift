@@ -3,9 +3,9 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-@Suite("check under Apache Spark", .enabled(if: Spark.isInstalled, Spark.absence))
+@Suite("pinctl check under Apache Spark", .enabled(if: Spark.isInstalled, Spark.absence))
 struct SparkTests {
-    @Test("pipe maps a partition's lines to lines, an empty one's to none")
+    @Test("Spark's pipe maps each line of a partition to one result line, and an empty partition to none")
     func pipe() async throws {
         let folder = try TestFolder()
         let root = try TestCertificate.root("Test Root")
@@ -47,7 +47,7 @@ struct SparkTests {
     }
 }
 
-/// PySpark in an environment of its own, which `tools/test` makes when it is asked to.
+/// PySpark in a separate environment, which `tools/test` creates on request.
 private enum Spark {
     static var python: String {
         let environment = ProcessInfo.processInfo.environment
@@ -59,13 +59,13 @@ private enum Spark {
 
     static let absence: Comment = "pyspark is not installed (PINCTL_TEST_SPARK=yes tools/test installs it)"
 
-    /// The program as it was built, beside the tests.
+    /// The built program in the directory of the tests.
     static var program: String {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)] + "/pinctl"
     }
 
-    /// What a command prints; waiting for it takes no thread of Swift's tasks.
+    /// Runs a command and returns its output, without blocking a thread of Swift's tasks.
     static func run(_ words: [String]) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {

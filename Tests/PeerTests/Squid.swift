@@ -2,15 +2,15 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// squid as an HTTP proxy that wants a login of ``PeerSite/user``.
+/// squid as an HTTP proxy that requires the login of ``PeerSite/user``.
 struct Squid: Sendable {
     let port: UInt16
     /// `CONNECT localhost:443 200 reader ORIGIN'S-LOGIN`
     let log: PeerLog
     private let daemon: TestDaemon
 
-    /// Offers one scheme, `Basic` or `Digest`, in the realm `proxy realm`; or `NTLM`, with a helper that takes anybody who
-    /// speaks it.
+    /// Offers one scheme: `Basic` or `Digest`, in the realm `proxy realm`, or `NTLM`, with a helper that accepts any
+    /// user who speaks NTLM.
     init(_ site: PeerSite, scheme: String) async throws {
         let folder = site.folder.path
         port = TestDaemon.freePorts(1)[0]
@@ -49,6 +49,6 @@ struct Squid: Sendable {
         daemon = try await TestDaemon([PeerProgram.squid.path, "-N", "-f", folder + "/squid.conf"], ports: [port])
     }
 
-    /// Ends the server: its log is whole then.
+    /// Stops the server, which completes its log.
     func stop() { daemon.stop() }
 }

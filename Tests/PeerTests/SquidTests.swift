@@ -8,7 +8,7 @@ struct SquidTests {
 
     init() throws { site = try PeerSite() }
 
-    /// A session through the proxy, with or without a login of its own.
+    /// A session through the proxy, with or without a configured login.
     private func session(_ squid: Squid, _ delegate: LoginDelegate?, password: String? = nil) throws -> URLSession {
         try site.session(delegate: delegate) {
             var proxy = ProxyConfiguration(httpCONNECTProxy: try ServerName("127.0.0.1"), port: squid.port)
@@ -17,7 +17,7 @@ struct SquidTests {
         }
     }
 
-    /// An origin, and the line that its request makes in the proxy's log.
+    /// An origin, its URL, and the line of its request in the proxy's log.
     private func origin(_ scheme: String) throws -> (server: LoopbackServer, url: String, line: String) {
         let server =
             scheme == "http"
@@ -28,7 +28,7 @@ struct SquidTests {
     }
 
     @Test(
-        "A proxy's login comes from a delegate or the configuration, once, and reaches no origin",
+        "A proxy's login comes from a delegate or the configuration, once, and isn't sent to the origin",
         arguments: ["Basic", "Digest"], [true, false])
     func login(method: String, isConfigured: Bool) async throws {
         let squid = try await Squid(site, scheme: method)
@@ -42,7 +42,7 @@ struct SquidTests {
             let seen = String(decoding: server.applicationBytes, as: UTF8.self)
             #expect(seen.contains("GET / HTTP/1.1"))
             #expect(!seen.lowercased().contains("proxy-authorization"))
-            // A tunnel is written down at its end, once for both requests.
+            // A tunnel is logged when it is closed, once for both requests.
             await session.flush()
             let served = "\(line) 200 reader -"
             expected += ["\(line) 407 - -", served] + (line.hasPrefix("GET") ? [served] : [])
@@ -51,7 +51,7 @@ struct SquidTests {
         }
     }
 
-    @Test("A wrong login to a proxy is asked for again", arguments: ["Basic", "Digest"])
+    @Test("A wrong login to a proxy is requested again", arguments: ["Basic", "Digest"])
     func again(method: String) async throws {
         let squid = try await Squid(site, scheme: method)
         for origin in [try origin("http"), try origin("https")] {
@@ -64,7 +64,7 @@ struct SquidTests {
     }
 
     @Test(
-        "A login that a proxy refuses is its response to http, and an error where it makes no tunnel",
+        "A rejected proxy login is the response to an http request, and an error for a tunnel",
         arguments: ["Basic", "Digest"])
     func refusal(method: String) async throws {
         let squid = try await Squid(site, scheme: method)
@@ -82,7 +82,7 @@ struct SquidTests {
         #expect(tunnelled.server.records.isEmpty)
     }
 
-    @Test("A tunnel that the proxy refuses is an error, and its page is nobody's")
+    @Test("A tunnel that the proxy rejects is an error, and the proxy's page isn't a response")
     func noTunnel() async throws {
         let squid = try await Squid(site, scheme: "Basic")
         let error = try await session(squid, nil, password: PeerSite.password).failure("https://localhost:1/")
@@ -93,7 +93,7 @@ struct SquidTests {
     }
 
     @Test(
-        "The login to an origin is not for the proxy that leads there", PeerProgram.apache.isNeeded,
+        "The login to an origin isn't sent to the proxy", PeerProgram.apache.isNeeded,
         arguments: ["basic", "digest"])
     func originLogin(section: String) async throws {
         let squid = try await Squid(site, scheme: "Basic")

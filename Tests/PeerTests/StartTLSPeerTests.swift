@@ -5,7 +5,7 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// The chain that `pinctl show` and `check` see behind STARTTLS: the one that openssl s_client sees.
+/// The chain that `pinctl show` and `check` see after STARTTLS is the one that openssl s_client sees.
 @Suite(.timeLimit(.minutes(5)))
 struct StartTLSPeerTests {
     let site: PeerSite
@@ -14,25 +14,25 @@ struct StartTLSPeerTests {
 
     private static let root: ConditionTrait = .enabled(if: StartTLSPeer.isRoot, "it is to be started by root")
 
-    @Test("postfix", PeerProgram.postfix.isNeeded, root)
+    @Test("pinctl and openssl see the same chain of postfix", PeerProgram.postfix.isNeeded, root)
     func postfix() async throws { try await agree(try await .postfix(site)) }
 
-    @Test("dovecot", PeerProgram.dovecot.isNeeded, root)
+    @Test("pinctl and openssl see the same chain of dovecot", PeerProgram.dovecot.isNeeded, root)
     func dovecot() async throws { try await agree(try await .dovecot(site, [.imap, .pop3])) }
 
-    @Test("dovecot's LMTP", PeerProgram.lmtp.isNeeded, root)
+    @Test("pinctl and openssl see the same chain of dovecot's LMTP", PeerProgram.lmtp.isNeeded, root)
     func lmtp() async throws { try await agree(try await .dovecot(site, [.lmtp])) }
 
-    @Test("dovecot's ManageSieve", PeerProgram.managesieve.isNeeded, root)
+    @Test("pinctl and openssl see the same chain of dovecot's ManageSieve", PeerProgram.managesieve.isNeeded, root)
     func sieve() async throws { try await agree(try await .dovecot(site, [.sieve])) }
 
-    @Test("slapd", PeerProgram.slapd.isNeeded)
+    @Test("pinctl and openssl see the same chain of slapd", PeerProgram.slapd.isNeeded)
     func slapd() async throws { try await agree(try await .slapd(site)) }
 
-    @Test("PostgreSQL", PeerProgram.postgresql.isNeeded)
+    @Test("pinctl and openssl see the same chain of PostgreSQL", PeerProgram.postgresql.isNeeded)
     func postgreSQL() async throws { try await agree(try await .postgreSQL(site)) }
 
-    /// Holds what is seen here against what openssl sees, and lets `pinctl check` judge it.
+    /// Compares the chain with the one that openssl sees, and runs `pinctl check` on it.
     private func agree(_ peer: StartTLSPeer) async throws {
         defer { peer.stop() }
         let (pin, strange) = (try site.intermediate.key.pin, try site.proxy.key.pin)
@@ -65,24 +65,24 @@ struct StartTLSPeerTests {
         }
     }
 
-    /// The chain as `openssl s_client` shows it, DER.
+    /// The chain as `openssl s_client` shows it, in DER.
     private func openSSL(_ spoken: StartTLSProtocol, _ port: UInt16) throws -> [[UInt8]] {
         try certificates(shownByOpenSSL: port, "-starttls", spoken.rawValue)
     }
 }
 
-/// The chain of a server on loopback as `openssl s_client` shows it, DER.
+/// The chain of a server on loopback as `openssl s_client` shows it, in DER.
 func certificates(shownByOpenSSL port: UInt16, _ flags: String...) throws -> [[UInt8]] {
     let result = try TestCommand.run(
         [
             "timeout", "60", "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-servername", "pinned.test",
             "-showcerts",
         ] + flags)
-    // The leaf is shown a second time.
+    // The leaf is printed a second time.
     return certificates(in: String(decoding: result.output, as: UTF8.self)).prefix(2).map { $0 }
 }
 
-/// The PEM certificates in a text, DER.
+/// The PEM certificates in a text, in DER.
 func certificates(in text: String) -> [[UInt8]] {
     text.components(separatedBy: "-----BEGIN CERTIFICATE-----\n").dropFirst().compactMap { block in
         block.components(separatedBy: "-----END").first
@@ -90,7 +90,7 @@ func certificates(in text: String) -> [[UInt8]] {
     }
 }
 
-/// What `pinctl show --json` says of servers.
+/// The servers in the output of `pinctl show --json`.
 struct ShownServers: Decodable {
     struct Staple: Decodable {
         let status: String

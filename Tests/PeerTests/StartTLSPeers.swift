@@ -3,9 +3,9 @@ import Foundation
 import TLSTransport
 import TestPKI
 
-/// A server that begins in the clear and turns to TLS, with the origin's chain of a ``PeerSite``.
+/// A server that starts without TLS and upgrades to it, with the origin's chain of a ``PeerSite``.
 ///
-/// postfix and dovecot want to be started by root, and leave it behind for users of their own; PostgreSQL refuses root.
+/// postfix and dovecot must be started by root, and switch to users of their own. PostgreSQL refuses to run as root.
 struct StartTLSPeer: Sendable {
     let ports: [StartTLSProtocol: UInt16]
     private let daemon: TestDaemon
@@ -24,7 +24,7 @@ struct StartTLSPeer: Sendable {
         guard result.status == 0 else { throw PeerFailure(text: "\(command): \(result.text)") }
     }
 
-    /// postfix with a queue of its own.
+    /// postfix with its own queue.
     static func postfix(_ site: PeerSite) async throws -> StartTLSPeer {
         let folder = site.folder.path
         let port = TestDaemon.freePorts(1)[0]
@@ -58,12 +58,12 @@ struct StartTLSPeer: Sendable {
             cleanup unix n - n - 0 cleanup
 
             """, name: "etc/master.cf")
-        // Makes the folders of the queue, and complains about what is missing of a system.
+        // Creates the directories of the queue, and prints warnings about a missing system configuration.
         _ = try TestCommand.run(["postfix", "-c", folder + "/etc", "check"])
         return try await StartTLSPeer([PeerProgram.postfix.path, "-c", folder + "/etc", "-d"], [.smtp: port])
     }
 
-    /// dovecot with those of these protocols.
+    /// dovecot with these protocols.
     static func dovecot(_ site: PeerSite, _ spoken: [StartTLSProtocol]) async throws -> StartTLSPeer {
         let folder = site.folder.path
         try run("chmod", "755", folder)
@@ -104,7 +104,7 @@ struct StartTLSPeer: Sendable {
         return try await StartTLSPeer([PeerProgram.dovecot.path, "-F", "-c", configuration], ports)
     }
 
-    /// slapd without any database.
+    /// slapd without a database.
     static func slapd(_ site: PeerSite) async throws -> StartTLSPeer {
         let folder = site.folder.path
         let port = TestDaemon.freePorts(1)[0]
@@ -119,7 +119,7 @@ struct StartTLSPeer: Sendable {
             [PeerProgram.slapd.path, "-f", configuration, "-h", "ldap://127.0.0.1:\(port)", "-d", "0"], [.ldap: port])
     }
 
-    /// PostgreSQL with a cluster of its own.
+    /// PostgreSQL with its own cluster.
     static func postgreSQL(_ site: PeerSite) async throws -> StartTLSPeer {
         let folder = site.folder.path
         let port = TestDaemon.freePorts(1)[0]

@@ -3,16 +3,16 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// `tools/action`, whose steps are run as the runner of GitHub does, over releases in a folder.
+/// `tools/action`, whose steps run as GitHub's runner runs them, with releases served from a directory.
 @Suite("The GitHub action", .enabled(if: TestCommand.isPresent("curl", "--version"), "curl is not installed"))
 struct ActionTests {
     let folder: TestFolder
-    /// The script of the action.
+    /// The action's script.
     static let install =
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path + "/tools/action/install"
 
-    /// A release 1.2.3, whose program is the one that was built.
+    /// A release 1.2.3 that contains the program under test.
     init() async throws {
         folder = try TestFolder()
         let made = try await shell(
@@ -39,7 +39,7 @@ struct ActionTests {
             """, in: folder)
     }
 
-    @Test("puts a release on the path of the steps behind it")
+    @Test("The action adds a release to the PATH of the following steps")
     func installs() async throws {
         let run = try await run("", after: "PATH=$(cat path):$PATH; pinctl --version; cat output")
         #expect(run.status == 0, "\(run.output)\(run.errors)")
@@ -48,7 +48,7 @@ struct ActionTests {
         #expect(run.lines[2].hasPrefix("path=\(folder.path)/temporary/"))
     }
 
-    @Test("takes the checksum that is given, and no other")
+    @Test("The action accepts a release with the given checksum and rejects any other")
     func checksum() async throws {
         let given = try await run("PINCTL_SHA256=$(sha256sum releases/v1.2.3/*.gz | cut -d' ' -f1)", before: "")
         #expect(given.status == 0, "\(given.output)\(given.errors)")
@@ -69,7 +69,7 @@ struct ActionTests {
         ("PINCTL_RELEASES=ftp://127.0.0.1:9", "", "cannot be had"),
     ]
 
-    @Test("puts nothing on the path that is damaged, missing or misnamed", arguments: refused)
+    @Test("A damaged, missing or misnamed release isn't added to the PATH", arguments: refused)
     func refuses(variables: String, before: String, message: String) async throws {
         let run = try await run(variables, before: before)
         #expect(run.status == 1)
@@ -78,7 +78,7 @@ struct ActionTests {
     }
 
     @Test(
-        "is YAML of a composite action that uses nobody else's, and runs what it is told, unexpanded",
+        "The action's YAML uses no third-party action and doesn't expand its inputs in the shell",
         .enabled(if: TestCommand.isPresent("python3", "-c", "import yaml"), "python3-yaml is not installed"))
     func definition() async throws {
         let reader = """
@@ -100,7 +100,7 @@ struct ActionTests {
         #expect(run.errors.contains("pinctl: *: no such file"))
         #expect(run.errors.contains("pinctl: $(touch: no such file"))
         #expect(run.errors.contains("cannot access 'bad'"))
-        // What stands on several lines is taken whole: a flag that is dropped may be the one that makes it strict.
+        // Input on several lines is passed on whole: a dropped flag may be the one that makes the run strict.
         let lines = try await shell(
             "PINCTL_RUN=$(printf 'hash\\n  --long\\n--unknown') bash --noprofile --norc -eo pipefail step", in: folder)
         #expect(lines.status == 2)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The command line")
 struct ArgumentsTests {
-    @Test("has every flag once")
+    @Test("Each command declares every flag once")
     func flags() {
         for command in CommandDefinition.all {
             #expect(Set(command.allFlags.map(\.long)).count == command.allFlags.count)
@@ -33,7 +33,7 @@ struct ArgumentsTests {
         Parsed(words: [""], operands: [""], pins: []),
     ]
 
-    @Test("CS7: takes no secret on the command line, where every process can read it, but a file or a descriptor")
+    @Test("CS7: Secrets come from a file or a descriptor, never from the command line, which every process can read")
     func secrets() async {
         let words = ["password", "login", "passphrase", "secret", "token"]
         for command in CommandDefinition.all {
@@ -51,7 +51,7 @@ struct ArgumentsTests {
         }
     }
 
-    @Test("is read as people write it", arguments: parsed)
+    @Test("Common spellings of flags and values are parsed", arguments: parsed)
     func reads(row: Parsed) throws {
         let check = try #require(CommandDefinition.all.first { $0.name == "check" })
         let pin = try #require(check.flags.first { $0.long == "pin" })
@@ -60,7 +60,7 @@ struct ArgumentsTests {
         #expect(arguments.all(pin) == row.pins)
     }
 
-    @Test("takes letters in a group, and a value behind the last one")
+    @Test("Short flags can be grouped, and the last one takes a value")
     func groups() throws {
         let initialize = try #require(CommandDefinition.all.first { $0.name == "init" })
         let output = try #require(initialize.flags.first { $0.long == "output" })
@@ -113,7 +113,9 @@ struct ArgumentsTests {
             words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" is no time"),
     ]
 
-    @Test("is refused with what to do, exit 2, and nothing on standard output", arguments: refused)
+    @Test(
+        "A wrong command line exits with 2, prints the remedy and writes nothing to standard output", arguments: refused
+    )
     func refuses(row: Refused) async {
         let run = await pinctl(row.words)
         #expect(run.status == 2)
@@ -121,7 +123,7 @@ struct ArgumentsTests {
         #expect(run.errors.hasPrefix("pinctl: " + row.message))
     }
 
-    @Test("has one form of JSON, and not the other that was asked for too")
+    @Test("--json and --ndjson exclude each other")
     func twoForms() async {
         let run = await pinctl("hash", "--ndjson", "--json", "x")
         #expect(run.status == 2 && run.errors == "pinctl: --json and --ndjson exclude each other: give one of them\n")

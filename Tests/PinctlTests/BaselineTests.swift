@@ -1,7 +1,7 @@
 import TestPKI
 import Testing
 
-@Suite("What a baseline excuses, and what it does not")
+@Suite("Baselines")
 struct BaselineTests {
     private let site: Site
 
@@ -9,7 +9,7 @@ struct BaselineTests {
 
     private func check(_ words: [String]) async -> Run { await pinctl(["check", "--ca-file", site.anchors] + words) }
 
-    @Test("A failure of the server's RSA key is not known because the ECDSA key of the same target failed before")
+    @Test("A baseline with a failure of the ECDSA key doesn't excuse a failure of the same target's RSA key")
     func keyKind() async throws {
         try await site.serve { server in
             let words = ["--keys", "ecdsa", "--pin", strangePin, server.target()]
@@ -24,20 +24,20 @@ struct BaselineTests {
             let new = await check(["--baseline", other] + words)
             #expect(new.lines.last == "1 checked: 1 failed")
             #expect(new.status == 1)
-            // Nor does a good key mend the failure of the other one.
+            // A good key doesn't fix the failure of the other key either.
             let good = ["--keys", "ecdsa", "--pin", try site.leaf.key.pin, server.target()]
             #expect(await check(["--baseline", same] + good).lines.last == "1 checked: 1 ok, 1 mended")
             #expect(await check(["--baseline", other] + good).lines.last == "1 checked: 1 ok")
         }
     }
 
-    @Test("A line of up to 8 MiB is read, and a longer one is refused with its size and never skipped")
+    @Test("A baseline line of up to 8 MiB is read, and a longer one is rejected with its size and never skipped")
     func longLine() async throws {
         try await site.serve { server in
             let words = ["--pin", strangePin, server.target()]
             let lines = await check(["--ndjson"] + words).lines
             let limit = 8 << 20
-            /// The failure in a line of so many bytes, blanks behind its first member, and the summary.
+            /// The failure as a line of this many bytes, padded with spaces after its first member, and the summary.
             func baseline(_ count: Int, end: String = "\n") throws -> String {
                 let padding = String(repeating: " ", count: count - lines[0].utf8.count)
                 let line = lines[0].replacing("{\"type\":\"check\",", with: "{\"type\":\"check\",\(padding)")

@@ -13,7 +13,7 @@ struct CheckTests {
         await pinctl(["check", "--ca-file", site.anchors] + words, variables: variables)
     }
 
-    @Test("says which pins match, and the server has seen no application byte")
+    @Test("check prints the pins that match, and sends the server no application data")
     func matched() async throws {
         try await site.serve { server in
             let policy = try site.policy(
@@ -32,7 +32,7 @@ struct CheckTests {
         }
     }
 
-    @Test("shows the three-in-the-morning screen when the keys changed")
+    @Test("A mismatch prints what is served, what is pinned and what to do")
     func mismatch() async throws {
         try await site.serve { server in
             let policy = try site.folder.add(
@@ -67,7 +67,7 @@ struct CheckTests {
         }
     }
 
-    @Test("tells when only a backup is left, when pins are off, and when clients only report")
+    @Test("check reports when only a backup matches, when pinning is off and when clients only report")
     func modes() async throws {
         try await site.serve { server in
             let pin = try site.leaf.key.pin
@@ -89,7 +89,7 @@ struct CheckTests {
         }
     }
 
-    @Test("checks every host of the policy when no target is named, at the ports of its rule")
+    @Test("Without a target, check checks every host of the policy at the ports of its rule")
     func everyHost() async throws {
         let other = try site.root.leaf("127.0.0.1") { $0.alternativeNames = [.ip([127, 0, 0, 1])] }
         try await site.serve([other]) { first in
@@ -100,7 +100,7 @@ struct CheckTests {
                       { "host": "127.0.0.1", "ports": [\(first.port), \(second.port)], "pins": ["\(try other.key.pin)"] } ] }
                     """, name: "pins.jsonc")
                 let run = await check(variables: ["PINCTL_POLICY": policy])
-                // The second server's certificate is for another name.
+                // The second server's certificate is for another hostname.
                 let wanted = [(first.port, "ok  "), (second.port, "FAIL")].sorted { $0.0 < $1.0 }
                 #expect(zip(run.lines, wanted).allSatisfy { $0.hasPrefix("\($1.1)  127.0.0.1:\($1.0)  ") })
                 #expect(run.lines.last == "2 checked: 1 ok, 1 not trusted")
@@ -109,7 +109,7 @@ struct CheckTests {
         }
     }
 
-    @Test("checks the targets that a rule names, in the way it asks for")
+    @Test("check connects to the targets that a rule lists, with that rule's settings")
     func settings() async throws {
         try await site.serve { server in
             let policy = try site.policy(
@@ -131,7 +131,7 @@ struct CheckTests {
         #expect(run.status == 2)
     }
 
-    @Test("says that a rule has ended, or that a key is denied")
+    @Test("check reports an expired rule and a denied key")
     func ended() async throws {
         try await site.serve { server in
             let pin = "\"\(try site.root.key.pin)\""
@@ -154,7 +154,7 @@ struct CheckTests {
         }
     }
 
-    @Test("finds the policy in pins/pins.jsonc, or says that there is none")
+    @Test("check reads pins/pins.jsonc, or reports that there is no policy")
     func lookup() async throws {
         let none = try await shell("pinctl check", in: site.folder)
         #expect(none.errors.hasPrefix("pinctl: pins/pins.jsonc: error: no such file"))
@@ -170,7 +170,7 @@ struct CheckTests {
         #expect(run.status == 1)
     }
 
-    @Test("tells unreachable, not trusted and mismatch apart, in the order of the targets")
+    @Test("check distinguishes unreachable, untrusted and matching servers, in the order of the targets")
     func outcomes() async throws {
         let closed = try LoopbackServer(chain: [site.leaf])
         closed.stop()
@@ -191,7 +191,7 @@ struct CheckTests {
         }
     }
 
-    @Test("CL11: many targets come out in the order they went in")
+    @Test("CL11: Results for many targets are printed in the order of the targets")
     func order() async throws {
         try await site.serve { server in
             let targets = (0..<60).map { index in
@@ -212,7 +212,7 @@ struct CheckTests {
         }
     }
 
-    @Test("gives up on a server that does not answer")
+    @Test("check times out when a server doesn't answer")
     func timeout() async throws {
         try await site.serve(script: .stall) { server in
             let run = await check("--pin", strangePin, "--timeout", "0.2", server.target())
@@ -222,7 +222,7 @@ struct CheckTests {
         }
     }
 
-    @Test("does not trust the authority of a test without being told to")
+    @Test("check trusts a test CA only if it is in the trust store")
     func systemRoots() async throws {
         try await site.serve { server in
             let run = await pinctl(
@@ -253,7 +253,7 @@ struct CheckTests {
         let summary: Summary
     }
 
-    @Test("CL5: writes JSON whose summary counts what happened")
+    @Test("CL5: The counts in the JSON summary agree with the results and the exit code")
     func json() async throws {
         let closed = try LoopbackServer(chain: [site.leaf])
         closed.stop()
@@ -272,7 +272,7 @@ struct CheckTests {
         }
     }
 
-    @Test("PE19: prints the digest of the policy that it went by, in JSON")
+    @Test("PE19: The JSON contains the digest of the policy that was used")
     func digest() async throws {
         try await site.serve { server in
             let policy = try site.policy("\"\(try site.root.key.pin)\"")

@@ -2,7 +2,7 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-@Suite("Colour")
+@Suite("Color")
 struct ColorTests {
     struct Row: CustomTestStringConvertible {
         var flags: [String] = []
@@ -27,7 +27,7 @@ struct ColorTests {
         Row(flags: ["--ndjson", "--color=always"], isColored: false),
     ]
 
-    @Test("is on verdicts alone, on terminals or when asked for", arguments: rows)
+    @Test("Only verdicts are colored, on a terminal or on request", arguments: rows)
     func verdict(row: Row) async throws {
         let site = try Site()
         let words = ["verify", site.chain, "--ca-file", site.anchors, "--host", "www.test"] + row.flags
@@ -37,12 +37,12 @@ struct ColorTests {
         #expect(run.status == 4)
         #expect(run.output.contains("\u{1B}") == row.isColored)
         if row.isColored { #expect(run.output.hasPrefix("\u{1B}[1;31mFAIL\u{1B}[0m  www.test  ")) }
-        // Without its escapes it is the same text.
+        // The text without escape sequences is the same.
         let stripped = run.output.replacing("\u{1B}[1;31m", with: "").replacing("\u{1B}[0m", with: "")
         #expect(stripped == plain.output.replacing("\u{1B}[1;31m", with: "").replacing("\u{1B}[0m", with: ""))
     }
 
-    @Test("CL1: leaves the escapes of others escaped")
+    @Test("CL1: Escape sequences in certificate names stay escaped with --color=always")
     func hostile() async throws {
         let root = try TestCertificate.root("\u{1B}[31mFAIL\u{1B}[0m")
         let folder = try TestFolder()
@@ -52,7 +52,7 @@ struct ColorTests {
         #expect(run.output.contains("\\u{1B}[31mFAIL"))
     }
 
-    @Test("marks the severity in what lint finds")
+    @Test("lint colors the severity of a finding")
     func lint() async throws {
         let site = try Site()
         let file = try site.policy("\"\(strangePin)\"", rule: "\"x-backup-slot\": \"none\",")

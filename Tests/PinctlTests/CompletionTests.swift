@@ -2,11 +2,11 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// What a person types, the last word unfinished, and what the shell offers for it.
+/// A command line whose last word is unfinished, and the completions that the shell offers for it.
 struct CompletionRow: CustomTestStringConvertible {
     let words: [String]
     let offered: Set<String>
-    /// Whether nothing but this is offered.
+    /// Whether these are the only completions.
     var isWhole = true
 
     init(_ line: String, _ offered: Set<String>, isWhole: Bool = true) {
@@ -48,9 +48,9 @@ struct CompletionTests {
         }
     }
 
-    @Test("in bash offers what may stand there", arguments: CompletionRow.all)
+    @Test("bash offers the words that are valid at the cursor", arguments: CompletionRow.all)
     func bash(row: CompletionRow) async throws {
-        // As bash splits it, at spaces and at the sign of a value.
+        // bash splits the line at spaces and at `=`.
         let words = row.words.flatMap { word -> [String] in
             guard word.hasPrefix("--"), let sign = word.firstIndex(of: "=") else { return [word] }
             return [String(word[..<sign]), "=", String(word[word.index(after: sign)...])]
@@ -70,7 +70,7 @@ struct CompletionTests {
         #expect(row.isWhole ? offered == row.offered : offered.isSuperset(of: row.offered), "\(offered)")
     }
 
-    @Test("in bash offers files alone behind two dashes")
+    @Test("bash offers only files after --")
     func operandsAlone() async throws {
         let run = try await shell(
             """
@@ -85,7 +85,7 @@ struct CompletionTests {
     }
 
     @Test(
-        "in fish offers what may stand there",
+        "fish offers the words that are valid at the cursor",
         .enabled(if: TestCommand.isPresent("fish", "--version"), "fish is not installed"),
         arguments: CompletionRow.all)
     func fish(row: CompletionRow) async throws {
@@ -94,7 +94,7 @@ struct CompletionTests {
             "export HOME=$PWD XDG_CONFIG_HOME=$PWD; fish --no-config -c 'source pinctl.fish; complete -C \"\(line)\"'",
             in: folder)
         #expect(run.errors == "")
-        // The word, a tab and what it means; a value behind a sign comes with its flag.
+        // Each line is the word, a tab and its description. A value after `=` comes with its flag.
         let offered = Set(
             run.lines.map { line in
                 let word = line.prefix { $0 != "\t" }
@@ -103,7 +103,7 @@ struct CompletionTests {
         #expect(row.isWhole ? offered == row.offered : offered.isSuperset(of: row.offered), "\(offered)")
     }
 
-    /// Types a line and a tab into an interactive zsh, and prints what stands in its buffer then.
+    /// Types a line and a tab into an interactive zsh, and prints the contents of its line buffer.
     private static let typist = """
         zmodload zsh/zpty
         zpty shell 'zsh -f -i'
@@ -116,7 +116,7 @@ struct CompletionTests {
         """
 
     @Test(
-        "in zsh completes what is the only one",
+        "zsh completes a word that has only one completion",
         .enabled(if: TestCommand.isPresent("zsh", "--version"), "zsh is not installed"),
         arguments: CompletionRow.all.filter { $0.offered.count == 1 })
     func zsh(row: CompletionRow) async throws {
@@ -132,7 +132,7 @@ struct CompletionTests {
     }
 
     @Test(
-        "in zsh is read without a complaint",
+        "zsh parses the completion script without errors",
         .enabled(if: TestCommand.isPresent("zsh", "--version"), "zsh is not installed"))
     func zshSyntax() async throws {
         let run = try await shell("zsh -f -n pinctl.zsh", in: folder)

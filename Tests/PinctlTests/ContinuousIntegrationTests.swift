@@ -3,8 +3,8 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// The listings of the page on continuous integration.
-@Suite("The page on continuous integration")
+/// The code listings of the article on continuous integration.
+@Suite("The article on continuous integration")
 struct ContinuousIntegrationTests {
     private static let page: String = {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -13,7 +13,7 @@ struct ContinuousIntegrationTests {
         return String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
     }()
 
-    /// What stands between fences of a kind.
+    /// The listings in fenced blocks of a language.
     private static func listings(_ kind: String) -> [String] {
         var listings: [String] = []
         var rest = page[...]
@@ -27,7 +27,7 @@ struct ContinuousIntegrationTests {
     }
 
     @Test(
-        "is YAML where it says so",
+        "Listings marked as YAML are valid YAML",
         .enabled(if: TestCommand.isPresent("python3", "-c", "import yaml"), "python3-yaml is not installed"))
     func yaml() throws {
         let listings = Self.listings("yaml")
@@ -43,7 +43,7 @@ struct ContinuousIntegrationTests {
         }
     }
 
-    @Test("shows command lines that pinctl understands")
+    @Test("pinctl accepts the command lines of the article")
     func commandLines() throws {
         var count = 0
         for line in Self.page.split(separator: "\n") {
@@ -65,7 +65,7 @@ struct ContinuousIntegrationTests {
         #expect(count >= 8)
     }
 
-    @Test("has a pipeline for Jenkins that reads the reports it writes")
+    @Test("The Jenkins pipeline reads the reports that it writes")
     func jenkins() throws {
         let pipeline = try #require(Self.listings("groovy").first)
         #expect(pipeline.count { $0 == "{" } == pipeline.count { $0 == "}" })
@@ -75,7 +75,8 @@ struct ContinuousIntegrationTests {
         for name in names { #expect(pipeline.contains("--report junit=\(name)")) }
     }
 
-    /// A policy for the site's server with this pin, and what makes the shell's pinctl judge at the time of tests.
+    /// A policy for the site's server with this pin, and settings that make the shell's pinctl use the time of the
+    /// tests.
     private static func setUp(_ site: Site, _ server: LoopbackServer, pin: String) throws -> String {
         let policy = try site.folder.add(
             """
@@ -85,7 +86,7 @@ struct ContinuousIntegrationTests {
         return "policy=\(policy); pinctl() { command pinctl \"$@\" --at 2026-11-20; }\n"
     }
 
-    @Test("has lines for cron that say nothing until something is wrong")
+    @Test("The cron script prints nothing unless a check fails")
     func cron() async throws {
         let site = try Site()
         let script = try #require(Self.listings("sh").first)
@@ -100,7 +101,7 @@ struct ContinuousIntegrationTests {
         }
     }
 
-    @Test("has a line for the textfile collector that prints nothing and leaves one whole file")
+    @Test("The line for the textfile collector prints nothing and writes one complete file")
     func textfile() async throws {
         let site = try Site()
         let line = try #require(Self.page.split(separator: "\n").first { $0.hasPrefix("17 * * * *  pinctl ") })

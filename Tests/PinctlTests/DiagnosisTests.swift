@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-@Suite("What pinctl says of causes")
+@Suite("Causes that pinctl reports")
 struct DiagnosisTests {
     struct Document: Decodable {
         struct Result: Decodable {
@@ -26,7 +26,7 @@ struct DiagnosisTests {
             .decoded(as: Document.self).results
     }
 
-    @Test("JSON has each cause with its remedy, and none where all is well")
+    @Test("JSON lists each cause with its remedy, and has no diagnosis for a good result")
     func json() async throws {
         let policy = try site.policy(#"{ "pin": "\#(try site.root.key.pin)", "role": "leaf" }"#)
         let mismatch = try await verify("--host", "api.test", "--policy", policy)
@@ -39,7 +39,7 @@ struct DiagnosisTests {
         #expect(good[0].diagnosis == nil)
     }
 
-    @Test("a clock that is wrong is told below the chain, a host that its rule misses below the verdict")
+    @Test("A wrong clock is reported below the chain, and a host that no rule covers below the verdict")
     func lines() async throws {
         let early = await pinctl(
             "verify", site.chain, "--ca-file", site.anchors, "--host", "api.test", "--pin", strangePin, "--at",

@@ -5,7 +5,7 @@ import Testing
 @Suite("pinctl import, export and explain")
 struct DialectTests {
     let site: Site
-    /// Line 3 holds the rule.
+    /// The rule is on line 3.
     let policy: String
 
     init() throws {
@@ -20,7 +20,7 @@ struct DialectTests {
             """, name: "pins.jsonc")
     }
 
-    @Test("A target that cannot say the policy is written only with --lossy, and what is lost is told")
+    @Test("A policy that the target format can't express is written only with --lossy, and every loss is reported")
     func lossy() async throws {
         let refused = await pinctl("export", "--to", "okhttp", policy)
         #expect(refused.output == "")
@@ -45,7 +45,7 @@ struct DialectTests {
         #expect(impossible.status == 1)
     }
 
-    @Test("What apple can say is written as it is, and read again")
+    @Test("An export to apple without losses imports as the same policy")
     func roundTrip() async throws {
         let plist = site.folder.path + "/Info.plist"
         let run = await pinctl("export", "--to", "apple", "--output", plist, policy)
@@ -58,7 +58,7 @@ struct DialectTests {
         #expect(again.output == (try String(contentsOfFile: plist, encoding: .utf8)))
     }
 
-    @Test("export --check compares meaning, not text, with every file that the policy names")
+    @Test("export --check compares the meaning, not the text, of every file that the policy exports")
     func check() async throws {
         let missing = await pinctl("export", "--check", policy)
         #expect(missing.errors.contains("Pins.kt"))
@@ -111,7 +111,7 @@ struct DialectTests {
         #expect(try String(contentsOfFile: file, encoding: .utf8) == after)
     }
 
-    @Test("export --into leaves a file the permissions that it had")
+    @Test("export --into keeps the file's permissions")
     func permissions() async throws {
         let file = try site.folder.add("<plist><dict></dict></plist>", name: "Shared.plist")
         _ = try await shell("chmod 666 \(file)")
@@ -119,7 +119,7 @@ struct DialectTests {
         #expect(try await shell("stat -c %a \(file)").output.hasPrefix("666"))
     }
 
-    @Test("Roots that need no pin are told by lint and explain")
+    @Test("lint and explain report trust anchors that bypass pins")
     func bypass() async throws {
         let file = try site.folder.add(
             """
@@ -138,7 +138,7 @@ struct DialectTests {
         #expect(explained.lines[1].hasSuffix("enforce, no pin counts for chains that end at system"))
     }
 
-    @Test("A host is explained with its rules for several ports apart, and with what is denied everywhere")
+    @Test("explain lists a host's rules for several ports separately, and mentions keys that are denied everywhere")
     func ports() async throws {
         let file = try site.folder.add(
             """
@@ -153,7 +153,7 @@ struct DialectTests {
         #expect(other.lines[0].hasSuffix("verifies its chain and refuses denied keys alone"))
     }
 
-    @Test("A host is explained as its file's system matches it, or as another one does")
+    @Test("explain matches hosts as the file's own system does")
     func host() async throws {
         let file = try site.folder.add(
             "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\").build()", name: "Deep.kt")
@@ -174,7 +174,7 @@ struct DialectTests {
         #expect(other.errors.contains("scope-widened"))
     }
 
-    @Test("A digest is explained: a pin, what was hashed by mistake, or nothing that is known")
+    @Test("explain reports whether a digest is a pin, the digest of something else, or unknown")
     func digest() async throws {
         let pin = try site.leaf.key.pin
         let good = await pinctl("explain", pin, "--in", site.chain)
@@ -207,7 +207,7 @@ struct DialectTests {
         #expect(unknown.status == 1)
     }
 
-    @Test("A server's keys are looked among too, and no request is sent")
+    @Test("explain searches a server's keys without sending a request")
     func server() async throws {
         try await site.serve { server in
             let pin = try site.intermediate.key.pin
@@ -218,7 +218,7 @@ struct DialectTests {
         }
     }
 
-    @Test("OkHttp's exception is read from standard input")
+    @Test("explain reads OkHttp's exception from standard input")
     func exception() async throws {
         let text = """
             E/App: javax.net.ssl.SSLPeerUnverifiedException: Certificate pinning failure!
@@ -237,7 +237,7 @@ struct DialectTests {
         #expect(nothing.errors.contains("holds no exception of OkHttp"))
     }
 
-    @Test("What a file said until now and the policy does not is told when it is replaced")
+    @Test("Replacing a file reports pinned hosts that the policy doesn't have")
     func replaced() async throws {
         let file = try site.folder.add(
             """
@@ -252,7 +252,7 @@ struct DialectTests {
         #expect(wrong.status == 2)
     }
 
-    @Test("A host that a config says nothing of the pins of is no rule, and what agrees is not written again")
+    @Test("A host without pins doesn't become a rule, and a file that agrees with the policy isn't rewritten")
     func idleRules() async throws {
         let config = try site.folder.add(
             """
@@ -276,7 +276,7 @@ struct DialectTests {
         #expect(!lint.output.contains("localhost"))
     }
 
-    @Test("A denied pin is no pin, and Swift is no list of OkHttp's")
+    @Test("explain reports a denied pin as denied, and lint doesn't read exported Swift")
     func denied() async throws {
         let pin = try site.leaf.key.pin
         let file = try site.folder.add(
@@ -291,7 +291,7 @@ struct DialectTests {
         #expect(lint.status == 2)
     }
 
-    @Test("Roots that a config has and the policy is silent on stay, and are no difference")
+    @Test("Trust anchors that only the config has are kept, and aren't reported as a difference")
     func roots() async throws {
         let config = try site.folder.add(
             """
@@ -305,7 +305,7 @@ struct DialectTests {
         #expect(await pinctl(into + ["--check", policy]).status == 0)
     }
 
-    @Test("A host that no policy can have is told when it is imported")
+    @Test("import reports a host that a policy can't express")
     func badHost() async throws {
         let code = "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\")"
         let nsc = """
@@ -319,7 +319,7 @@ struct DialectTests {
         #expect(await pinctl("import", "--lossy", try site.folder.add(code)).status == 0)
     }
 
-    @Test("Roots that a policy names are found from where it is imported to")
+    @Test("Paths of anchor files are rewritten relative to the imported policy's new directory")
     func importedRoots() async throws {
         _ = try site.folder.add(site.root.pemText, name: "own.pem")
         for folder in ["pins", "other"] { _ = try TestCommand.run(["mkdir", "\(site.folder.path)/\(folder)"]) }
@@ -349,7 +349,7 @@ struct DialectTests {
         #expect(run.status == 0)
     }
 
-    @Test("A digest is looked for at a server, and in the store behind it: a server sends no root")
+    @Test("explain searches a server's chain and the trust store behind it, since a server doesn't send the root")
     func explainAtServer() async throws {
         try await site.serve { server in
             for (pin, place) in [
@@ -364,7 +364,9 @@ struct DialectTests {
         }
     }
 
-    @Test("What is no file of pins says so", arguments: [["import"], ["export", "--to", "okhttp"]])
+    @Test(
+        "A file that isn't a pin file is rejected with what to do",
+        arguments: [["import"], ["export", "--to", "okhttp"]])
     func unreadable(words: [String]) async throws {
         let text = await pinctl(words + [try site.folder.add("hello")])
         #expect(text.errors.contains("no dialect is recognized: name it with --from"))
@@ -375,7 +377,7 @@ struct DialectTests {
         #expect(unknown.errors.contains("did you mean android?"))
     }
 
-    @Test("A file that cannot be read says as what it was read, unless that was said before")
+    @Test("An error in a file whose dialect was guessed names that dialect")
     func assumed() async throws {
         let file = try site.folder.add("sha256//AAAA", name: "pins.txt")
         for words in [["import"], ["export", "--to", "okhttp"], ["explain", "api.test", "--policy"], ["lint"]] {
@@ -387,7 +389,7 @@ struct DialectTests {
         }
         let named = await pinctl("import", "--from", "curl", file)
         #expect(!named.errors.contains("was read as") && named.status == 2)
-        // A program is one, whatever its comments hold.
+        // Source code is recognized as source code, whatever its comments contain.
         let source = try site.folder.add(
             "// curl: sha256//\(strangePin.dropFirst(7))\nval p = CertificatePinner.Builder().add(\"api.test\", \"\(strangePin)\")",
             name: "Pins.kt")
@@ -414,7 +416,7 @@ struct DialectTests {
         #expect(plan.errors.contains("are alternatives") && plan.status == 2, "\(plan.errors)")
     }
 
-    @Test("A configuration without pins is an answer, and nothing is written")
+    @Test("A configuration without pins exits with 1, and nothing is written")
     func noPins() async throws {
         let file = try site.folder.add(
             """
@@ -428,7 +430,7 @@ struct DialectTests {
         #expect(!FileManager.default.fileExists(atPath: output))
     }
 
-    @Test("What no policy can have is left out with a note, and what is written loads")
+    @Test("import omits what a policy can't express with a note, and the policy that it writes loads")
     func importLoads() async throws {
         let pins = "<pin-set><pin digest=\"SHA-256\">\(strangePin.dropFirst(7))</pin></pin-set>"
         let file = try site.folder.add(
@@ -462,7 +464,7 @@ struct DialectTests {
     }
 
     @Test(
-        "A pin-set's day is told as the devices of all time zones see it",
+        "explain reports the expiration day of a pin-set for devices of all time zones",
         arguments: [
             ("2026-11-19T11:00:00Z", ", until 2026-11-20 (stop-pinning)"),
             ("2026-11-19T13:00:00Z", ", expired 2026-11-20 (stop-pinning) where that day has begun"),
@@ -475,7 +477,7 @@ struct DialectTests {
         #expect(run.lines[1].hasSuffix(expected), "\(run.lines)")
     }
 
-    @Test("A comment beside a pin of XML allows what lint finds on it, and a comment in a text does not")
+    @Test("An allow comment next to a pin counts in XML, and the same text outside a comment doesn't")
     func allowanceInMarkup() async throws {
         func findings(_ line: String, above: String = "") async throws -> Run {
             await pinctl(

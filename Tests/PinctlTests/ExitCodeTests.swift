@@ -1,9 +1,9 @@
 import PinctlCommands
 import Testing
 
-@Suite("CL4: the exit code")
+@Suite("CL4: Exit codes")
 struct ExitCodeTests {
-    @Test("tell the worst of several outcomes: 2, 1, 4, 3, 0")
+    @Test("The worst of several outcomes decides the exit code, in the order 2, 1, 4, 3, 0")
     func precedence() {
         let order: [ExitCode] = [.good, .couldNotCheck, .notTrusted, .finding, .badInput, .internalError]
         for (index, worse) in order.enumerated() {

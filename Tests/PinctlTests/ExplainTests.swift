@@ -1,13 +1,13 @@
 import TestPKI
 import Testing
 
-@Suite("pinctl explain: is this ours?")
+@Suite("pinctl explain")
 struct ExplainTests {
     let site: Site
 
     init() throws { site = try Site() }
 
-    @Test("A server is asked for both of its keys, as show does, and it is told what was asked")
+    @Test("explain checks both keys of a server, as show does, and reports which ones it asked for")
     func bothKeys() async throws {
         let rsa = try site.intermediate.leaf("api.test", key: .shared(.rsa2048))
         let server = try LoopbackServer(chain: [site.leaf, site.intermediate]) {
@@ -32,7 +32,7 @@ struct ExplainTests {
         }
     }
 
-    /// An exception for `api.test`, to which the site's chain was served.
+    /// An exception for `api.test`, which was served the site's chain.
     private func exception() throws -> String {
         try site.folder.add(
             """
@@ -47,7 +47,7 @@ struct ExplainTests {
     }
 
     @Test(
-        "What a policy makes of OkHttp's exception is told by its rule for that host, with roles",
+        "explain applies a policy to OkHttp's exception by its rule for that host, including roles",
         arguments: [
             ("api.test", "ca", "takes", "pinned: \"ours\""),
             ("api.test", "any", "takes", "pinned: \"ours\""),
@@ -71,7 +71,7 @@ struct ExplainTests {
         #expect(try await shell(command + " --json", in: site.folder).output.contains("\"policy\":\"\(answer)\""))
     }
 
-    @Test("A policy without a rule for the exception's host has no answer, and one that denies the key refuses")
+    @Test("A policy without a rule for the exception's host gives no verdict, and one that denies the key rejects")
     func otherPolicies() async throws {
         let file = try exception()
         _ = try site.folder.add(policyText([("pay.test", ["\"\(strangePin)\""])]), name: "p.jsonc")
@@ -83,7 +83,7 @@ struct ExplainTests {
         #expect(denied.output.contains("for api.test refuses this chain too"), "\(denied.output)")
     }
 
-    @Test("What is meant for another command is sent there")
+    @Test("Input meant for another command is answered with that command")
     func otherCommands() async throws {
         let explained = await pinctl("explain", site.chain)
         #expect(explained.status == 2 && explained.errors.contains("pinctl hash \(site.chain)"))

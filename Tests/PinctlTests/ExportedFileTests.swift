@@ -2,15 +2,15 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// A policy, the files that are exported from it, and a server: one of the commands fails whenever an app that ships one
-/// of the files would (GA1).
+/// A policy, the files exported from it, and a server: one of the commands fails whenever an app that ships one of the
+/// files would fail (GA1).
 @Suite("Files that a policy exports")
 struct ExportedFileTests {
     let site: Site
 
     init() throws { site = try Site() }
 
-    /// A policy with these pins, and an element of `exports` for each of the files.
+    /// A policy with these pins and one element of `exports` for each file.
     private func policy(
         _ pins: [String], exports: [String], name: String = "pins.jsonc", rule: String = ""
     ) throws -> String {
@@ -22,7 +22,7 @@ struct ExportedFileTests {
             """, name: name)
     }
 
-    /// Writes a file anew.
+    /// Writes a file, replacing an existing one.
     private func write(_ text: String, name: String) throws -> String {
         let path = "\(site.folder.path)/\(name)"
         try text.write(toFile: path, atomically: true, encoding: .utf8)
@@ -33,7 +33,7 @@ struct ExportedFileTests {
         "{ \"pin\": \"\(try certificate.key.pin)\"\(more) }"
     }
 
-    /// A root, and a backup for the leaf: what is on the server matches as root alone.
+    /// A root, and a backup for the leaf: the served chain matches only as root.
     private func rootAndBackup() throws -> [String] {
         [
             try pin(site.root, ", \"role\": \"root\""),
@@ -54,7 +54,7 @@ struct ExportedFileTests {
     }
 
     @Test(
-        "An export that only backups could satisfy is refused, and --lossy does not change that",
+        "An export that only backups could satisfy is refused, and --lossy doesn't change that",
         arguments: ["apple", "curl"])
     func backupsOnly(target: String) async throws {
         let policy = try policy(rootAndBackup(), exports: [])
@@ -96,7 +96,7 @@ struct ExportedFileTests {
         }
     }
 
-    @Test("A config whose trust-anchors are empty refuses every chain, and every command says so")
+    @Test("A config whose trust-anchors are empty rejects every chain, and every command reports it")
     func emptyAnchors() async throws {
         try await site.serve { server in
             let pins = [try pin(site.leaf, ", \"role\": \"leaf\""), "{ \"pin\": \"\(strangePin)\", \"backup\": true }"]
@@ -123,7 +123,7 @@ struct ExportedFileTests {
         }
     }
 
-    @Test("Both policies of an exported Info.plist are judged")
+    @Test("Both policies of an exported Info.plist are checked")
     func twoPolicies() async throws {
         try await site.serve { server in
             let leaf = try pin(site.leaf, ", \"role\": \"leaf\"")
@@ -147,7 +147,7 @@ struct ExportedFileTests {
         }
     }
 
-    @Test("A file that accepts the server passes all of them")
+    @Test("A file that accepts the server passes every command")
     func good() async throws {
         try await site.serve { server in
             let leaf = try pin(site.leaf, ", \"role\": \"leaf\"")
@@ -164,7 +164,7 @@ struct ExportedFileTests {
         }
     }
 
-    @Test("Allowed changes are those of the file's own list, in every command")
+    @Test("Every command allows only the changes that the file's own list allows")
     func allowed() async throws {
         let pins = [
             try pin(site.leaf, ", \"role\": \"leaf\""), try pin(site.root, ", \"role\": \"root\", \"backup\": true"),
@@ -209,7 +209,7 @@ struct ExportedFileTests {
         #expect(!drift.output.contains("--lossy"))
     }
 
-    @Test("A header in exports is compared for the host of the policy, and may be remembered for a shorter time")
+    @Test("A header in exports is compared for the policy's host, and may have a shorter max-age")
     func header() async throws {
         let pins = ["\"\(try site.leaf.key.pin)\"", "\"\(strangePin)\""]
         let policy = try policy(pins, exports: ["{ \"to\": \"hpkp\", \"file\": \"pins.conf\" }"])
@@ -227,7 +227,7 @@ struct ExportedFileTests {
         #expect(await pinctl("export", "--check", policy).status == 1)
     }
 
-    @Test("An exported file that is not there fails check, which names it")
+    @Test("A missing exported file makes check fail, and check names the file")
     func missing() async throws {
         let policy = try policy(["\"\(strangePin)\""], exports: ["{ \"to\": \"android\", \"file\": \"nsc.xml\" }"])
         let run = await pinctl("check", "--ca-file", site.anchors, "--policy", policy, "api.test")
@@ -236,7 +236,7 @@ struct ExportedFileTests {
         #expect(run.status == 2)
     }
 
-    @Test("An exported file is judged at the tags of its policy, once for the same bytes")
+    @Test("An exported file is checked at the tags of its policy, once for identical bytes")
     func tags() async throws {
         for folder in ["pins", "ios"] { _ = try TestCommand.run(["mkdir", "\(site.folder.path)/\(folder)"]) }
         let pins = ["\"\(try site.root.key.pin)\"", "\"\(strangePin)\""]

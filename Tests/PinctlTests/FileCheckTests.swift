@@ -12,7 +12,7 @@ struct FileCheckTests {
         await pinctl(["check", "--ca-file", site.anchors, "--files"] + words)
     }
 
-    @Test("judges a chain for each host of the policy that its leaf is for")
+    @Test("A chain is checked for each host of the policy that its leaf is valid for")
     func chains() async throws {
         let policy = try site.policy("\"\(try site.root.key.pin)\"")
         let run = await check("--policy", policy, site.chain)
@@ -25,7 +25,7 @@ struct FileCheckTests {
         #expect(wrong.lines[0].hasPrefix("FAIL  \(site.chain) for api.test  pin mismatch: "))
         #expect(wrong.lines.contains { $0.contains("CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), file") })
         #expect(wrong.status == 1)
-        // Without its intermediate it has no path.
+        // Without its intermediate the leaf has no path to a root.
         let alone = await check("--policy", policy, try site.folder.add(site.leaf.pemText))
         #expect(alone.status == 4)
         let other = try site.folder.add(site.intermediate.leaf("other.test").pemText + site.intermediate.pemText)
@@ -35,7 +35,7 @@ struct FileCheckTests {
         #expect(uncovered.status == 1)
     }
 
-    @Test("fails for a host of the policy that no certificate is valid for, with the names that there are")
+    @Test("A host of the policy that no certificate is valid for fails, and the certificates' names are listed")
     func missingNames() async throws {
         let pin = "\"\(try site.root.key.pin)\""
         let policy = try site.folder.add(policyText([("api.test", [pin]), ("www.test", [pin])]))
@@ -50,7 +50,7 @@ struct FileCheckTests {
             json.output.contains(#""target":"www.test","failure":"no_certificate www.test","verdict":"no_certificate""#)
         )
         #expect(json.output.contains(#""names":["api.test"]"#), "\(json.output)")
-        // The certificate of that host, its key, or the name in the certificate is what is missing.
+        // The certificate of that host, its key, or the missing name in the certificate fixes it.
         let other = try site.folder.add(site.intermediate.leaf("www.test").pemText + site.intermediate.pemText)
         #expect(await check("--policy", policy, site.chain, other).status == 0)
         let both = try site.folder.add(
@@ -60,7 +60,7 @@ struct FileCheckTests {
         let asked = await check("--policy", policy, site.chain, request)
         #expect(
             !asked.output.contains("no certificate") && asked.output.contains("for www.test  pin mismatch"), "\(asked)")
-        // Without a certificate nothing is said of names; hosts without pins and names below a host need none.
+        // Without a certificate no names are reported. Hosts without pins and subdomains need no certificate.
         let root = try site.folder.add(TestPEM.block("PUBLIC KEY", site.root.key.publicKeyDER))
         #expect(await check("--policy", policy, root).status == 0)
         let lenient = try site.folder.add(
@@ -72,14 +72,14 @@ struct FileCheckTests {
         #expect(await check("--policy", lenient, below).status == 0)
     }
 
-    @Test("passes over folders in a folder, as the other commands do")
+    @Test("Directories inside a directory are skipped, as in the other commands")
     func nestedFolders() async throws {
         let made = try await shell("mkdir -p certs/old && cp chain.pem certs", in: site.folder)
         #expect(made.status == 0)
         let run = await check("--pin", try site.root.key.pin, site.folder.path + "/certs")
         #expect(run.lines.last == "1 checked: 1 ok" && run.status == 0, "\(run.errors)")
         #expect(run.errors == "pinctl: \(site.folder.path)/certs/old: passed over, it is no file\n")
-        // An authority's certificate is there for the sake of the chain; alone it is a key.
+        // A CA certificate is only there to complete a chain. Alone it counts as a key.
         #expect(try await shell("cp root.pem certs", in: site.folder).status == 0)
         #expect(await check("--pin", try site.leaf.key.pin, site.folder.path + "/certs").status == 0)
         #expect(await check("--pin", try site.leaf.key.pin, site.anchors).status == 1)
@@ -87,7 +87,7 @@ struct FileCheckTests {
         #expect(hollow.status == 2 && hollow.errors.contains("is an empty folder"))
     }
 
-    @Test("judges names below a rule's host, and a wildcard as one of its names")
+    @Test("Names below a rule's host are checked, and a wildcard is checked as one of its names")
     func subdomains() async throws {
         let policy = try site.policy(
             "\"\(try site.root.key.pin)\"", rule: "\"subdomains\": true,", host: "example.test")
@@ -99,7 +99,7 @@ struct FileCheckTests {
         #expect(run.lines[1].contains(" for any.example.test  "))
     }
 
-    @Test("judges keys and requests as the key of a leaf")
+    @Test("Keys and signing requests are checked as the key of a leaf")
     func keys() async throws {
         let key = try TestKey()
         let policy = try site.folder.add(
@@ -122,11 +122,11 @@ struct FileCheckTests {
         let good = await check("--json", "--policy", policy, try request("api.test", key))
         #expect(good.output.contains("\"verdict\":\"key_matched\",\"trusted\":null"))
         #expect(good.status == 0)
-        // The rule for the host that it names decides, not another one that knows the key.
+        // The rule for the host in the request decides, not another rule that pins the key.
         let elsewhere = await check("--policy", policy, try request("www.test", key))
         #expect(elsewhere.lines[0].contains(" for www.test  pin mismatch: \(try key.pin) is none of 1 pins"))
         #expect(elsewhere.status == 1)
-        // A root's key is no leaf's.
+        // A root's key doesn't match as a leaf's.
         let root = try site.folder.add(TestPEM.block("PUBLIC KEY", site.root.key.publicKeyDER))
         #expect(await check("--policy", policy, root).status == 1)
         #expect(await check("--policy", policy, site.anchors).status == 0)
@@ -135,7 +135,7 @@ struct FileCheckTests {
         #expect(strange.status == 1)
     }
 
-    @Test("judges encrypted keys, TLSA records, and requests by the names that they ask for")
+    @Test("Encrypted keys, TLSA records, and signing requests with their requested names are checked")
     func otherInputs() async throws {
         let key = try TestKey()
         let policy = try site.folder.add(
@@ -144,7 +144,7 @@ struct FileCheckTests {
                                         { "host": "www.test", "pins": ["\(strangePin)"] }] }
             """)
         let encrypted = try site.folder.add(key.encryptedPrivateKeyPEM(passphrase: "open sesame"))
-        // The first line is the password, whatever is behind it.
+        // The password is the first line, whatever follows it.
         let password = try site.folder.add("open sesame\nof the cave\n")
         let opened = await check("--policy", policy, "--password-file", password, encrypted)
         #expect(opened.lines.first?.contains(" for api.test  key matches ") == true && opened.status == 0, "\(opened)")
@@ -173,7 +173,7 @@ struct FileCheckTests {
         #expect(try await check("--policy", policy, request("www.test")).status == 1)
     }
 
-    @Test("a denied key is refused without a chain, and so is one whose rule has ended")
+    @Test("A denied key is rejected without a chain, and so is a key whose rule has expired")
     func denied() async throws {
         let key = try site.folder.add(TestPEM.block("PUBLIC KEY", site.leaf.key.publicKeyDER))
         let pin = try site.leaf.key.pin
@@ -190,7 +190,7 @@ struct FileCheckTests {
         #expect(ended.status == 1)
     }
 
-    @Test("what cannot be read is told, exit 2, and the others are checked")
+    @Test("Unreadable files are reported with exit code 2, and the others are still checked")
     func broken() async throws {
         let policy = try site.policy("\"\(try site.root.key.pin)\"")
         let empty = try site.folder.add("")
@@ -203,7 +203,7 @@ struct FileCheckTests {
         #expect(await check("--policy", policy, "--targets", empty, site.chain).status == 2)
     }
 
-    @Test("looks at the files of a folder, and passes over what holds no key")
+    @Test("The files of a directory are checked, and those without a key are skipped")
     func folders() async throws {
         let policy = try site.policy("\"\(try site.root.key.pin)\"")
         let folder = try TestFolder()

@@ -4,7 +4,7 @@ import Testing
 @Suite("Files that name other files", .enabled(if: TestCommand.isPresent("strace", "-V"), "strace is not installed"))
 struct ForeignEntityTests {
     @Test(
-        "XI1: pinctl opens the file it was given, and nothing that the file names",
+        "XI1: pinctl opens the file it was given, and no file that its contents refer to",
         arguments: [
             "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><network-security-config>&x;</network-security-config>",
             "<!DOCTYPE a [<!ENTITY % p SYSTEM \"http://127.0.0.1:9/passwd\"> %p;]><network-security-config/>",

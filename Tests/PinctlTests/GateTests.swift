@@ -4,7 +4,7 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-@Suite("What check counts")
+@Suite("Results, warnings and baselines of check")
 struct GateTests {
     struct Document: Decodable {
         struct Result: Decodable {
@@ -51,7 +51,7 @@ struct GateTests {
         return server
     }
 
-    @Test("warnings pass, and fail with --fail-on warning")
+    @Test("Warnings don't fail a check, except with --fail-on warning")
     func backupOnly() async throws {
         try await site.serve { server in
             let policy = try site.policy(
@@ -73,7 +73,7 @@ struct GateTests {
         }
     }
 
-    @Test("a certificate and a rule that end soon are told in time")
+    @Test("A certificate and a rule that expire soon produce warnings")
     func endings() async throws {
         try await site.serve { server in
             let policy = try site.policy(
@@ -99,7 +99,7 @@ struct GateTests {
         }
     }
 
-    @Test("a store under which no path matches is told by its name")
+    @Test("A trust store under which no path matches is named in a warning")
     func stores() async throws {
         let other = try TestCertificate.root("Other Root")
         let otherFile = try site.folder.add(other.pemText)
@@ -116,7 +116,7 @@ struct GateTests {
         }
     }
 
-    @Test("--exit-zero ends well with what was found in the summary, and never hides bad input", arguments: [1, 3, 4])
+    @Test("--exit-zero returns 0 for findings and keeps the found code in the summary", arguments: [1, 3, 4])
     func exitZero(code: Int32) async throws {
         let closed = try closed()
         try await site.serve { server in
@@ -140,7 +140,7 @@ struct GateTests {
         #expect(await check(["--exit-zero", "--pin", strangePin, "--targets", list]).status == 2)
     }
 
-    @Test("a baseline excuses what failed in the same way, tells what is mended, and counts what is new")
+    @Test("A baseline excuses identical failures, reports fixed ones and counts new ones")
     func baseline() async throws {
         let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")
         try await site.serve { server in
@@ -159,21 +159,21 @@ struct GateTests {
             #expect(again.results[0].known == true)
             #expect(again.summary.found == "finding")
             #expect(again.summary.known == 1)
-            // Not the same host.
+            // Another host isn't excused.
             let other = ["--baseline", file, "--policy", policy, server.target("www.test")]
             #expect(await check(other).status == 1)
             let good = try site.policy("\"\(try site.leaf.key.pin)\"")
             let mended = await check(["--baseline", file, "--policy", good, server.target()])
             #expect(mended.lines[1] == "  mended: it failed in the baseline")
             #expect(mended.lines.last == "1 checked: 1 ok, 1 mended")
-            // Known as a mismatch is no licence for a chain that is not trusted.
+            // A known mismatch doesn't excuse a chain that isn't trusted.
             let stranger = try site.folder.add(TestCertificate.root("Other Root").pemText)
             let untrusted = await pinctl(["check", "--ca-file", stranger] + words)
             #expect(untrusted.status == 4)
         }
     }
 
-    @Test("a chain that is not trusted for one reason is not known when it is so for another")
+    @Test("A chain that is untrusted for one reason isn't known when it is untrusted for another")
     func baselineReasons() async throws {
         var earlier = ""
         try await site.serve { server in
@@ -181,7 +181,7 @@ struct GateTests {
         }
         let expired = try site.intermediate.leaf("www.test") { $0.notAfter = $0.notBefore + 86_400 }
         try await site.serve([expired, site.intermediate]) { server in
-            // The target as the earlier run had it, at this server's port.
+            // The target of the earlier run, at this server's port.
             let moved = try site.folder.add(
                 earlier.replacing(/127\.0\.0\.1:[0-9]+/, with: "127.0.0.1:\(server.port)"))
             let target = "www.test:1@127.0.0.1:\(server.port)"
@@ -192,7 +192,7 @@ struct GateTests {
         }
     }
 
-    @Test("of several runs in one baseline the last that saw a target counts; a line that is no target begins none")
+    @Test("With several runs in one baseline the last result for a target counts; an invalid line doesn't start a run")
     func runsInBaseline() async throws {
         let policy = try site.policy("\"\(strangePin)\"")
         let good = try site.policy("\"\(try site.leaf.key.pin)\"")
@@ -213,7 +213,7 @@ struct GateTests {
         }
     }
 
-    @Test("--failures leaves out what is good")
+    @Test("--failures omits good results")
     func failures() async throws {
         try await site.serve { server in
             let pin = try site.leaf.key.pin
@@ -225,7 +225,7 @@ struct GateTests {
         }
     }
 
-    @Test("--store says which rules it is not held against")
+    @Test("--store reports the rules that it isn't used for")
     func storeBesideAnchors() async throws {
         let anchors = " \"anchors\": { \"files\": [\"root.pem\"] },"
         let policy = try site.policy("\"\(try site.leaf.key.pin)\"", rule: anchors)
@@ -234,13 +234,13 @@ struct GateTests {
     }
 
     @Test(
-        "what is no baseline is refused",
+        "A file that isn't a baseline is rejected",
         arguments: [
             "", "{", "{}", "[]", "{\"schema\":\"pinctl.hash/1\",\"results\":[]}", "{\"schema\":\"pinctl.check/1\"}",
             "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\"}]}",
             "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\",\"verdict\":\"fine\"}]}",
             "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\",\"verdict\":\"denied\"}]}",
-            // Lines without an end, and with another's.
+            // Lines without a summary, and with the summary of another command.
             "{\"type\":\"check\",\"target\":\"a\",\"verdict\":\"ok\"}",
             "{\"type\":\"check\",\"target\":\"a\"}\n{\"type\":\"summary\",\"schema\":\"pinctl.check/1\"}",
             "{\"type\":\"summary\",\"schema\":\"pinctl.lint/1\"}", "{\"type\":\"check\",\"target\":\"a\",",
@@ -253,7 +253,7 @@ struct GateTests {
         #expect(run.status == 2)
     }
 
-    @Test("--max-unreachable accepts a share, and never a run that reached nobody")
+    @Test("--max-unreachable accepts a share of targets, but never a run that reached none")
     func unreachable() async throws {
         let closed = try closed()
         try await site.serve { server in
@@ -289,7 +289,7 @@ struct GateTests {
         }
     }
 
-    @Test("reads targets from files: remarks and blanks pass, a bad line is told with its number, the others count")
+    @Test("Target lists may contain comments and blank lines, and an invalid line is reported with its number")
     func lists() async throws {
         try await site.serve { server in
             let first = try site.folder.add(
@@ -322,7 +322,7 @@ struct GateTests {
         }
     }
 
-    @Test("a target that is named twice is checked once, and a line of a list each time")
+    @Test("A target that is named twice is checked once, but each line of a list is checked")
     func duplicates() async throws {
         try await site.serve { server in
             let words = ["--pin", try site.leaf.key.pin]
@@ -333,7 +333,7 @@ struct GateTests {
         }
     }
 
-    @Test("failures for one cause are told once in full and counted at the end, the worst cause first")
+    @Test("Failures with the same cause are printed in full once and counted at the end, the worst cause first")
     func causes() async throws {
         let old = try TestCertificate.root("Old Root")
         let names = (0..<12).map { "h\($0).example.test" }
@@ -361,7 +361,7 @@ struct GateTests {
         }
     }
 
-    @Test("an authority that is gone is called by its certificate, where the policy names the file")
+    @Test("A former CA is shown by its certificate's subject if the policy names the file")
     func formerAuthority() async throws {
         let old = try TestCertificate.root("Old Root")
         _ = try site.folder.add(old.pemText, name: "old.pem")
@@ -379,7 +379,7 @@ struct GateTests {
         }
     }
 
-    @Test("a report of the run is the baseline of the next, and annotations and reports tell what the text does")
+    @Test("A report works as the next run's baseline, and reports and annotations agree with the text")
     func reports() async throws {
         try await site.serve { server in
             let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")

@@ -16,7 +16,7 @@ struct HashTests {
         leaf = try root.leaf("api.test")
     }
 
-    @Test("prints the pin of one key alone")
+    @Test("hash prints only the pin for a single key")
     func bare() async throws {
         let key = leaf.key
         let request = try TestSigningRequest("api.test", key: key)
@@ -42,7 +42,7 @@ struct HashTests {
         }
     }
 
-    @Test("takes RSA keys in their own format")
+    @Test("RSA keys in their traditional format are accepted")
     func rsa() async throws {
         let key = try TestKey.shared(.rsa2048)
         for input in [try key.traditionalPrivateKeyPEM, try key.privateKeyPEM, try key.publicKeyPEM] {
@@ -50,7 +50,7 @@ struct HashTests {
         }
     }
 
-    @Test("says of several keys where each comes from and what it is")
+    @Test("For several keys, each line shows the source and the kind of key")
     func list() async throws {
         let chain = try folder.add(leaf.pemText + root.pemText, name: "chain.pem")
         let request = try folder.add(TestSigningRequest("csr.test", key: leaf.key).pemText, name: "a.csr")
@@ -68,7 +68,7 @@ struct HashTests {
         #expect(expired.lines.allSatisfy { $0.hasSuffix("expired 2036-01-01") })
     }
 
-    @Test("The labelled lines of a bundle and its JSON say the same of each object, and a broken one is named in both")
+    @Test("The labelled lines of a bundle and its JSON describe each object alike, and a broken one is named in both")
     func linesAndJSON() async throws {
         struct Document: Decodable {
             struct Result: Decodable {
@@ -104,14 +104,14 @@ struct HashTests {
         #expect(text.status == 2 && json.status == 2)
     }
 
-    @Test("calls standard input - in lists")
+    @Test("Standard input appears as - in lists")
     func standardInput() async throws {
         _ = try folder.add(leaf.pemText, name: "a.pem")
         let run = try await shell("cat a.pem | pinctl hash - a.pem", in: folder)
         #expect(run.lines.map { $0.split(separator: " ")[1] } == ["-", "a.pem"])
     }
 
-    @Test("spells pins as other systems do")
+    @Test("--as prints pins in the notation of other systems")
     func spellings() async throws {
         let file = try folder.add(root.pemText)
         let pin = try root.key.pin
@@ -128,7 +128,7 @@ struct HashTests {
         #expect(colon.replacing(":", with: "").lowercased() == hex)
     }
 
-    @Test("names what cannot be read, prints the rest, and exits with 2")
+    @Test("An unreadable file is named, the other pins are printed, and the exit code is 2")
     func partial() async throws {
         let good = try folder.add(leaf.pemText, name: "good.pem")
         let run = await pinctl("hash", "/no/such.pem", good)
@@ -138,7 +138,7 @@ struct HashTests {
         #expect(run.errors == "pinctl: /no/such.pem: no such file: check the path\n")
     }
 
-    @Test("CL6: one broken block of 150 is named, and the others are printed")
+    @Test("CL6: One broken block of 150 is named, and the others are printed")
     func brokenBlock() async throws {
         let broken = leaf.pemText.replacing("\nMII", with: "\n!II")
         let blocks = (0..<150).map { $0 == 97 ? broken : leaf.pemText }
@@ -153,7 +153,7 @@ struct HashTests {
         #expect(run.errors.split(separator: "\n").count == 1)
     }
 
-    @Test("never echoes anything of a private key")
+    @Test("Nothing of a private key is ever printed")
     func secrets() async throws {
         let key = try TestKey(.p256)
         let pkcs8 = try key.privateKeyPEM
@@ -172,7 +172,8 @@ struct HashTests {
                 let run = await pinctl(words + [try folder.add(input)])
                 #expect(run.status == 2)
                 #expect(!run.output.contains("sha256/"))
-                // Any eight characters of the key's text would be too many. A label is shown: it is no key's place.
+                // Even eight characters of the key's text are too many. A label is printed, but a key doesn't belong
+                // there.
                 guard !input.contains("BEGIN \(body)") else { continue }
                 for start in 0..<(body.count - 8) {
                     let part = body.dropFirst(start).prefix(8)
@@ -185,7 +186,7 @@ struct HashTests {
             run.errors.contains("key.p8: is an encrypted private key: give --password-file FILE, or its public key"))
     }
 
-    @Test("takes no key that was written on one line for a label")
+    @Test("A key written on one line isn't mistaken for a PEM label")
     func keyOnOneLine() async throws {
         let file = try folder.add(TestKey(.ed25519).privateKeyPEM.replacing("\n", with: ""))
         for words in [["hash"], ["hash", "--json"], ["verify", "--host", "api.test"]] {
@@ -196,7 +197,7 @@ struct HashTests {
         }
     }
 
-    @Test("names PEM labels it does not know, and files with parameters alone")
+    @Test("Unsupported PEM labels and files with only parameters are named")
     func labels() async throws {
         let crl = await pinctl("hash", try folder.add(TestPEM.block("X509 CRL", [0x30, 0]), name: "crl.pem"))
         #expect(crl.errors.contains("crl.pem: holds a PEM block \"X509 CRL\", which has no key to pin"))
@@ -207,7 +208,7 @@ struct HashTests {
         #expect(parameters.status == 2)
     }
 
-    @Test("CL1: a subject that would move the cursor or turn the text is shown escaped, and is valid JSON")
+    @Test("CL1: A subject with control or direction characters is printed escaped and is valid JSON")
     func hostileSubject() async throws {
         let name = "\u{1B}[2J\u{1B}]52;c;x\u{7}\r\u{9B}\u{202E}moc\u{200B}\nok    bank.test"
         let hostile = try TestCertificate.root(name)
@@ -249,7 +250,7 @@ struct HashTests {
         let summary: Summary
     }
 
-    @Test("CL5: writes one JSON document, also when inputs fail, that agrees with the exit code")
+    @Test("CL5: The output is one JSON document that agrees with the exit code, even when inputs fail")
     func json() async throws {
         let file = try folder.add(leaf.pemText + TestPEM.block("X509 CRL", [0x30, 0]) + (try root.key.publicKeyPEM))
         let run = await pinctl("hash", file, "/no/such", "--json", "--as", "hex")
@@ -277,7 +278,7 @@ struct HashTests {
         }
     }
 
-    @Test("says nothing with --quiet but what went wrong")
+    @Test("--quiet prints nothing but errors")
     func quiet() async throws {
         let file = try folder.add(leaf.pemText)
         #expect(await pinctl("hash", "-q", file).output == "")

@@ -3,9 +3,9 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-@Suite("The help")
+@Suite("Help")
 struct HelpTests {
-    @Test("in short has a line for each flag, in 80 columns", arguments: CommandDefinition.all.map(\.name))
+    @Test("Short help has a line for each flag and fits 80 columns", arguments: CommandDefinition.all.map(\.name))
     func short(name: String) async throws {
         let command = try #require(CommandDefinition.all.first { $0.name == name })
         let help = await pinctl(name, "-h", terminal: Terminal(columns: 200))
@@ -19,7 +19,9 @@ struct HelpTests {
         }
     }
 
-    @Test("in full says everything, as wide as the terminal", arguments: CommandDefinition.all.map(\.name))
+    @Test(
+        "Full help describes every flag and follows the width of the terminal",
+        arguments: CommandDefinition.all.map(\.name))
     func long(name: String) async throws {
         let command = try #require(CommandDefinition.all.first { $0.name == name })
         let help = await pinctl(name, "--help")
@@ -36,29 +38,29 @@ struct HelpTests {
         for columns in [40, 60, 132] {
             let folded = await pinctl(name, "--help", terminal: Terminal(columns: columns))
             #expect(Self.words(folded.output) == words)
-            // Words, and command lines, that are longer cannot be folded.
+            // Longer words and command lines can't be folded.
             let long = folded.lines.filter { $0.count > columns && !$0.contains("pinctl") }
             #expect(long.allSatisfy { $0.split(separator: " ").count == 1 || $0.hasPrefix("  ") }, "\(long)")
         }
     }
 
-    /// Whether the words stand there, what stands behind them aside.
+    /// Whether the words appear in this order, ignoring anything after them.
     private static func says(_ words: String, _ text: String) -> Bool {
         text.isEmpty || words.contains(self.words(text).dropLast())
     }
 
-    /// The words of a text, one space behind each.
+    /// The words of a text, each followed by one space.
     private static func words(_ text: String) -> String {
         text.split { $0 == " " || $0 == "\n" }.map { "\($0) " }.joined()
     }
 
-    @Test("shows examples of every command that the command understands")
+    @Test("Every command has examples, and accepts them")
     func examples() throws {
         for command in CommandDefinition.all {
             #expect(!command.examples.isEmpty, "\(command.name) has none")
             for example in command.examples {
                 var words = example.line.split(separator: " ").map(String.init)
-                // What the shell takes for itself.
+                // Redirections and pipes belong to the shell.
                 if let redirection = words.firstIndex(where: { ["<", ">", "|"].contains($0) }) {
                     words.removeSubrange(redirection...)
                 }
@@ -72,7 +74,7 @@ struct HelpTests {
         }
     }
 
-    @Test("has topics beside the commands")
+    @Test("There are help topics in addition to the commands")
     func topics() async throws {
         let overview = await pinctl("--help")
         #expect(overview.status == 0)
@@ -91,9 +93,9 @@ struct HelpTests {
     }
 }
 
-@Suite("A man page")
+@Suite("Man pages")
 struct ManualPageTests {
-    @Test("has the sections that people look for", arguments: CommandDefinition.all.map(\.name))
+    @Test("Every man page has the usual sections", arguments: CommandDefinition.all.map(\.name))
     func sections(name: String) async throws {
         let page = await pinctl("help", "man", name)
         #expect(page.status == 0)
@@ -107,7 +109,7 @@ struct ManualPageTests {
     }
 
     @Test(
-        "is read by groff without a complaint, and says what the help says",
+        "groff formats the man page without warnings, and it contains the flags of the help",
         .enabled(if: TestCommand.isPresent("groff", "--version"), "groff is not installed"),
         arguments: [""] + CommandDefinition.all.map(\.name))
     func groff(name: String) async throws {
@@ -122,7 +124,7 @@ struct ManualPageTests {
     }
 
     @Test(
-        "passes the lint of mandoc",
+        "The man page passes mandoc's lint",
         .enabled(if: TestCommand.isPresent("sh", "-c", "command -v mandoc"), "mandoc is not installed"),
         arguments: [""] + CommandDefinition.all.map(\.name))
     func mandoc(name: String) async throws {

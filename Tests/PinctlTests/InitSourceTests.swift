@@ -12,7 +12,7 @@ struct InitSourceTests {
         await pinctl(["init", "--ca-file", site.anchors] + words)
     }
 
-    @Test("makes a policy of certificates without a network, for the leaf's names or for --host")
+    @Test("init --from makes a policy from certificates offline, for the leaf's hostnames or for --host")
     func certificates() async throws {
         let chain = try site.folder.add(site.intermediate.pemText + site.leaf.pemText)
         let run = await initialize("--from", chain)
@@ -36,7 +36,7 @@ struct InitSourceTests {
         #expect(await initialize("--from", try site.folder.add(site.leaf.key.publicKeyPEM)).status == 2)
     }
 
-    @Test("takes targets from a file, one a line, and names the line that is none")
+    @Test("init --from reads targets from a file, one per line, and names an invalid line")
     func list() async throws {
         try await site.serve { server in
             let list = try site.folder.add("# ours\n\n  \(server.target())   # the one\n")
@@ -49,7 +49,7 @@ struct InitSourceTests {
         #expect(await initialize("--from", try site.folder.add("# none\n")).status == 2)
     }
 
-    @Test("writes --ca-file as anchors, relative to the policy, so that check needs no flag")
+    @Test("--ca-file is written as anchors, relative to the policy, so that check needs no flag")
     func anchors() async throws {
         _ = try await shell("mkdir pins", in: site.folder)
         let run = try await shell(
@@ -63,7 +63,7 @@ struct InitSourceTests {
     }
 
     static let policies = [
-        // What stands in a policy, and what is to be in the text that comes out, byte for byte.
+        // The policies that rules are added to, which must stay byte for byte.
         "{ \"version\": 1, // one\n  \"pins\": { /* none yet */ },\n  \"domains\": [ // all\n"
             + "    { \"host\": \"www.test\", \"pins\": [\"\(strangePin)\"] }, // w\u{E4}re sch\u{F6}n\n  ]\n}\n",
         "{\r\n\"version\": 1,\r\n\"domains\": [{ \"host\": \"www.test\", \"pins\": [\"\(strangePin)\"] }]}",
@@ -80,7 +80,7 @@ struct InitSourceTests {
         #expect(run.errors == "")
         #expect(run.lines == ["added 1 rule to \(file)"])
         let result = try String(contentsOfFile: file, encoding: .utf8)
-        // Taken out again, what was put in leaves the old text.
+        // Removing the inserted text yields the old text.
         var rest = Substring(result)
         for byte in text.unicodeScalars {
             guard let index = rest.unicodeScalars.firstIndex(of: byte) else {
@@ -103,7 +103,7 @@ struct InitSourceTests {
         #expect(try String(contentsOfFile: file, encoding: .utf8) == result)
     }
 
-    @Test("--into leaves the file alone when anything fails")
+    @Test("--into leaves the file unchanged if anything fails")
     func untouched() async throws {
         let text = "{ \"version\": 1, \"domains\": [{ \"host\": \"www.test\", \"pins\": [\"\(strangePin)\"] }] }"
         let file = try site.folder.add(text, name: "p.jsonc")

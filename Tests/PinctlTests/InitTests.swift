@@ -12,7 +12,7 @@ struct InitTests {
         await pinctl(["init", "--ca-file", site.anchors] + words)
     }
 
-    @Test("writes a policy that check passes, and lint refuses until the backup slot is filled")
+    @Test("init writes a policy that check passes, and that lint rejects until the backup slot is filled")
     func roundTrip() async throws {
         try await site.serve { server in
             let file = site.folder.path + "/pins.jsonc"
@@ -59,7 +59,7 @@ struct InitTests {
         let results: [Result]
     }
 
-    @Test("writes nothing when one host of several cannot be verified")
+    @Test("init writes nothing if one of several hosts can't be verified")
     func allOrNothing() async throws {
         let closed = try LoopbackServer(chain: [site.leaf])
         closed.stop()
@@ -76,7 +76,7 @@ struct InitTests {
         }
     }
 
-    @Test("CL3: never writes over a file, nor through a symbolic link, and leaves nothing behind")
+    @Test("CL3: --output never overwrites a file, never follows a symbolic link and leaves no other file behind")
     func overwriting() async throws {
         try await site.serve { server in
             let old = try site.folder.add("old", name: "old.jsonc")
@@ -104,7 +104,7 @@ struct InitTests {
         #expect(run.status == 0)
     }
 
-    @Test("lint tells every problem of a file with its place")
+    @Test("lint reports every problem of a file with its position")
     func lint() async throws {
         let file = try site.folder.add(
             """

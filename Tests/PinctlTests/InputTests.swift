@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// Inputs of `hash` beside plain PEM and DER, made by OpenSSL's command where a person would make them with it.
+/// Inputs of `hash` other than plain PEM and DER, made with the openssl command where a user would use it.
 @Suite("Inputs of pinctl hash")
 struct InputTests {
     let folder: TestFolder
@@ -21,7 +21,7 @@ struct InputTests {
         await pinctl(["hash"] + words).lines.map { String($0.prefix { $0 != " " }) }
     }
 
-    @Test("encrypted keys are opened by the password of a file, and are named with the flag without it")
+    @Test("Encrypted keys are opened with the password file, and without it the error names the flag")
     func encryptedKeys() async throws {
         let key = leaf.key
         let inputs = [
@@ -41,7 +41,7 @@ struct InputTests {
         }
     }
 
-    @Test("a password comes from a descriptor, with and without a line end")
+    @Test("A password can come from a descriptor, with or without a line ending")
     func descriptor() async throws {
         let file = try folder.add(leaf.key.encryptedPrivateKeyPEM(passphrase: "open sesame"))
         for end in ["", "\\n", "\\r\\n"] {
@@ -53,7 +53,7 @@ struct InputTests {
         #expect(closed.status == 2)
     }
 
-    @Test("PKCS #12 gives its certificates and the key")
+    @Test("PKCS #12 yields its certificates and its key")
     func pkcs12() async throws {
         let file = try folder.add(TestPKCS12.file(leaf, chain: [root], password: "open sesame"))
         let run = await pinctl("hash", "--password-file", password, file)
@@ -68,7 +68,7 @@ struct InputTests {
     }
 
     @Test(
-        "CS5: what would take hours to open is refused before the work is done",
+        "CS5: A file with too many iterations is rejected before any work is done",
         arguments: [1 << 31 - 1, 10_000_001])
     func bombs(iterations: Int) async throws {
         let files = [
@@ -85,9 +85,10 @@ struct InputTests {
         }
     }
 
-    @Test("CS5: the work is bounded for all files of a run together")
+    @Test("CS5: The work is limited for all files of a run together")
     func totalWork() async throws {
-        // Paid before OpenSSL finds that it does not have DES, so that nobody waits for fifty million.
+        // The cost is charged before OpenSSL reports that it lacks DES, so the test needn't wait for fifty million
+        // iterations.
         let block = TestPEM.block("ENCRYPTED PRIVATE KEY", TestPKCS12.encryptedKeyOfDES(iterations: 9_999_999))
         let run = await pinctl("hash", "--password-file", password, try folder.add(String(repeating: block, count: 8)))
         let lines = run.errors.split(separator: "\n")
@@ -95,7 +96,7 @@ struct InputTests {
         #expect(lines.filter { $0.contains("than are left of this run") }.count == 3)
     }
 
-    @Test("PKCS #7 of OpenSSL gives its certificates, as PEM and as DER")
+    @Test("PKCS #7 made by OpenSSL yields its certificates, as PEM and as DER")
     func pkcs7() async throws {
         let chain = try folder.add(leaf.pemText + root.pemText)
         for form in ["PEM", "DER"] {
@@ -107,7 +108,7 @@ struct InputTests {
         }
     }
 
-    @Test("a record that --as tlsa=NAME prints is read again")
+    @Test("The record that --as tlsa=NAME prints can be read back")
     func records() async throws {
         let certificate = try folder.add(leaf.pemText)
         let record = await pinctl("hash", "--as", "tlsa=_443._tcp.api.test.", certificate)
@@ -122,7 +123,7 @@ struct InputTests {
         }
     }
 
-    @Test("JSON Web Keys and SSH's public keys have the pin of the key they are")
+    @Test("JSON Web Keys and SSH public keys have the pin of their key")
     func otherFormats() async throws {
         let key = try TestKey(.p256)
         let point = Array(try key.publicKeyDER.suffix(64))
@@ -153,7 +154,7 @@ struct InputTests {
         TestPEM.base64(Array(bytes)).replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    @Test("a folder stands for its files by name; what holds no key is told, and an empty one is an error")
+    @Test("A directory's files are read by name, those without a key are reported, and an empty one is an error")
     func folders() async throws {
         let certificates = try TestFolder()
         #expect(await pinctl("hash", certificates.path).status == 2)
@@ -168,12 +169,12 @@ struct InputTests {
         #expect(run.errors.contains("README: passed over, it holds neither PEM nor DER"))
         #expect(run.errors.contains("zero: passed over"))
         #expect(run.status == 0)
-        // A link that leads to itself is no file of anything, and told.
+        // A symbolic link to itself is not a file, and is reported.
         try FileManager.default.createSymbolicLink(atPath: certificates.path + "/loop", withDestinationPath: "loop")
         #expect(await pinctl("hash", certificates.path).status == 2)
     }
 
-    @Test("selects, and says when there is nothing to select")
+    @Test("Selection flags select keys, and an empty selection is an error")
     func selection() async throws {
         let chain = try folder.add(leaf.pemText + root.pemText)
         #expect(await pinctl("hash", "--leaf", chain).output == (try leaf.key.pin) + "\n")
@@ -186,7 +187,7 @@ struct InputTests {
         #expect(await pinctl("hash", "--leaf", try folder.add(root.pemText)).status == 2)
     }
 
-    @Test("--expect exits with 1 unless a key has the pin, and says what was found")
+    @Test("--expect exits with 1 unless a key has the pin, and prints the pins that were found")
     func expectation() async throws {
         let chain = try folder.add(leaf.pemText + root.pemText)
         #expect(await pinctl("hash", "--expect", try root.key.pin, chain).status == 0)
@@ -199,7 +200,7 @@ struct InputTests {
         #expect(await pinctl("hash", "--expect", "sha256/AAAA", chain).status == 2)
     }
 
-    @Test("prints a pin once with --unique, and ends lines with NUL with -0")
+    @Test("--unique prints each pin once, and -0 ends lines with NUL")
     func shapes() async throws {
         let file = try folder.add(leaf.pemText + leaf.pemText + root.pemText)
         #expect(await pinctl("hash", "--unique", file).lines.count == 2)
@@ -208,7 +209,7 @@ struct InputTests {
     }
 
     @Test(
-        "CB21, CL3: bytes that are nothing end with exit 2 and no pin",
+        "CB21, CL3: Bytes in no known format exit with 2 and print no pin",
         arguments: [
             [], [0x30], [0x30, 0x80], [0xFE, 0xED, 0xFE, 0xED], [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF, 2, 1, 3], [0x7B],
         ])
@@ -220,7 +221,7 @@ struct InputTests {
         #expect(await pinctl("hash", "/dev/zero").status == 2)
     }
 
-    @Test("CB21: PKCS #12 and PKCS #7 cut short or changed anywhere never trap")
+    @Test("CB21: PKCS #12 and PKCS #7 truncated or changed at any position never trap")
     func mutations() async throws {
         let chain = try folder.add(leaf.pemText)
         let out = folder.path + "/m.p7b"

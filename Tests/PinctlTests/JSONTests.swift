@@ -5,7 +5,7 @@ import Testing
 
 @Suite("JSON")
 struct JSONTests {
-    @Test("comes back from a strict reader as it went in, in printable ASCII")
+    @Test("Strings survive a strict reader unchanged, and the JSON is printable ASCII")
     func roundTrip() throws {
         let texts = [
             "", "plain", "\"quoted\\\"", "\u{0}\u{1}\u{1B}[2J\u{7F}\u{9B}\r\n\t", "\u{202E}gnp.exe",
@@ -18,7 +18,7 @@ struct JSONTests {
         #expect(decoded == Dictionary(uniqueKeysWithValues: texts.map { ($0, $0) }))
     }
 
-    @Test("keeps its members in order")
+    @Test("Members keep their order")
     func order() {
         let value: JSON = ["z": 1, "a": [true, false, .null, -5], "m": [:], "e": [], "s": "x"]
         #expect(value.text == #"{"z":1,"a":[true,false,null,-5],"m":{},"e":[],"s":"x"}"#)

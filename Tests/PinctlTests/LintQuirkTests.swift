@@ -3,14 +3,14 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// Files of other systems that do not pin, or refuse everything, for a reason that is easy to miss (GA2, XI3).
-@Suite("pinctl lint sees what does not pin")
+/// Files of other systems that don't pin, or reject every server, for a reason that is easy to miss (GA2, XI3).
+@Suite("pinctl lint on files that don't pin")
 struct LintQuirkTests {
     let site: Site
 
     init() throws { site = try Site() }
 
-    /// A file with a quirk, what lint finds in it, and the same file without the quirk.
+    /// A file with a quirk, the finding that lint reports for it, and the same file without the quirk.
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String
         let rule: String
@@ -42,7 +42,8 @@ struct LintQuirkTests {
     }
 
     @Test(
-        "A quirk of a dialect is a finding with a rule, and the corrected file has none of that rule", arguments: rows)
+        "A quirk of a dialect is reported under a rule, and the corrected file has no finding of that rule",
+        arguments: rows)
     func quirk(row: Row) async throws {
         let file = try site.folder.add(row.text)
         let run = await pinctl("lint", "--json", file)
@@ -58,7 +59,7 @@ struct LintQuirkTests {
         #expect(!off.output.contains("[\(row.rule)]"))
     }
 
-    @Test("A dialect file that pins nothing, or refuses every server, is an error in every report format")
+    @Test("A dialect file that pins nothing, or rejects every server, is an error in every report format")
     func reports() async throws {
         for row in Self.rows where ["P024", "P025"].contains(row.rule) {
             let file = try site.folder.add(row.text)
@@ -75,7 +76,7 @@ struct LintQuirkTests {
         }
     }
 
-    @Test("PE12: a configuration without pins is answered with no pins, by exit code 1", arguments: emptyRows)
+    @Test("PE12: A configuration without pins is reported as no pins, with exit code 1", arguments: emptyRows)
     func noPins(text: String, line: String) async throws {
         let file = try site.folder.add(text)
         let run = await pinctl("lint", file)
@@ -104,7 +105,7 @@ struct LintQuirkTests {
         ),
     ]
 
-    @Test("Hashes under the name of TrustKit's constant are an error beside the one that TrustKit raises")
+    @Test("Hashes under the name of TrustKit's constant are an error in addition to TrustKit's own")
     func constant() async throws {
         let text = Self.trustKit("").replacing("<key>TSKPublicKeyHashes", with: "<key>kTSKPublicKeyHashes")
         let run = await pinctl("lint", try site.folder.add(text))
@@ -116,7 +117,7 @@ struct LintQuirkTests {
                     + "write TSKPublicKeyHashes"))
     }
 
-    @Test("A binary property list without pins is answered with no pins too")
+    @Test("A binary property list without pins is reported as no pins too")
     func binary() async throws {
         let file = site.folder.path + "/Info.plist"
         let bytes: [UInt8] =

@@ -18,7 +18,7 @@ struct LintTests {
         let results: [Result]
     }
 
-    /// A policy with the certificate pin on line 3 and no backup.
+    /// A policy without a backup, whose certificate pin is on line 3.
     private func policy(comment: String = "") throws -> String {
         try site.folder.add(
             """
@@ -28,7 +28,7 @@ struct LintTests {
             """)
     }
 
-    @Test("changes how grave a rule is, and refuses levels and rules that nobody knows")
+    @Test("--rule changes a rule's severity, and rejects unknown levels and rules")
     func settings() async throws {
         let file = try policy()
         let plain = await pinctl("lint", file)
@@ -45,7 +45,7 @@ struct LintTests {
         }
     }
 
-    @Test("a comment with a reason takes a finding back, one without is a finding")
+    @Test("A comment with a reason suppresses a finding, and one without a reason is a finding")
     func allowance() async throws {
         let allowed = await pinctl("lint", try policy(comment: "// pinctl-allow P022: the vendor's only certificate"))
         #expect(!allowed.output.contains("P022"))
@@ -54,7 +54,7 @@ struct LintTests {
         #expect(unreasoned.output.contains(":2:4: warning[P023] pinctl-allow P022 gives no reason"))
     }
 
-    @Test("looks as of a time, at the files that pins come from")
+    @Test("--at sets the time at which lint checks the files that pins come from")
     func time() async throws {
         let file = try site.folder.add(
             """
@@ -67,7 +67,7 @@ struct LintTests {
         #expect(later.status == 1)
     }
 
-    @Test("reads other dialects, found by what stands in them")
+    @Test("lint recognizes other dialects by their contents")
     func dialects() async throws {
         let android = try site.folder.add(
             """
@@ -87,7 +87,7 @@ struct LintTests {
         #expect(run.status == 1)
     }
 
-    @Test("P018: an exported file that doesn't match the policy")
+    @Test("P018: lint reports an exported file that differs from the policy")
     func drift() async throws {
         func policy(_ pin: String, _ name: String) throws -> String {
             try site.folder.add(
@@ -107,7 +107,7 @@ struct LintTests {
         #expect(second.status == 1)
     }
 
-    @Test("finds nothing in the policy of the README, nor in the project's own files")
+    @Test("lint finds nothing in the README's policy and in the project's own files")
     func readme() async throws {
         let readme = try String(contentsOfFile: "README.md", encoding: .utf8)
         let section = try #require(readme.components(separatedBy: "## The policy\n").dropFirst().first)
@@ -123,7 +123,7 @@ struct LintTests {
         #expect(await pinctl("lint", changed).output.contains("warning[P021]"))
     }
 
-    @Test("help lists every rule")
+    @Test("help lint-rules lists every rule")
     func help() async throws {
         let run = await pinctl("help", "lint-rules")
         #expect(run.lines[0] == "P001  error    a pin of the wrong length, or not in canonical base64")

@@ -1,7 +1,7 @@
 import TestPKI
 import Testing
 
-/// `pinctl hash` against `openssl … | openssl dgst`: the same pin, or both refuse.
+/// `pinctl hash` compared with `openssl … | openssl dgst`: both print the same pin, or both reject the input.
 @Suite(
     "CL7: pinctl hash equals the openssl pipeline", .serialized,
     .enabled(if: TestCommand.isPresent("openssl", "version")))
@@ -10,10 +10,10 @@ struct ParityTests {
 
     init() throws { folder = try TestFolder() }
 
-    /// The pipeline everybody copies, from a DER SubjectPublicKeyInfo on standard input.
+    /// The commonly copied pipeline, which reads a DER SubjectPublicKeyInfo from standard input.
     private static let digest = "openssl dgst -sha256 -binary | openssl enc -base64"
 
-    @Test("for every certificate of the system's store")
+    @Test("Both give the same pin for every certificate of the system store")
     func systemStore() async throws {
         let store = "/etc/ssl/certs/ca-certificates.crt"
         guard try await shell("test -r \(store)").status == 0 else {
@@ -34,7 +34,7 @@ struct ParityTests {
         #expect((Int(run.lines.first ?? "") ?? 0) > 100)
     }
 
-    // Four primes, as two of 4096 bits take a minute to find.
+    // Four primes, because finding two of 4096 bits takes a minute.
     static let keys =
         [1024, 2048, 3072, 4096].map { "RSA -pkeyopt rsa_keygen_bits:\($0)" }
         + ["RSA -pkeyopt rsa_keygen_bits:8192 -pkeyopt rsa_keygen_primes:4"]
@@ -46,13 +46,13 @@ struct ParityTests {
             "EC -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit",
         ]
 
-    @Test("for certificates, requests, public and private keys of every kind", arguments: keys)
+    @Test("Both give the same pin for certificates, requests, public and private keys of every kind", arguments: keys)
     func kinds(key: String) async throws {
         try await compare(
             "openssl genpkey -algorithm \(key) -out key.pem", traditional: !key.contains("ED") && !key.contains("PSS"))
     }
 
-    @Test("for DSA")
+    @Test("Both give the same pin for DSA keys")
     func dsa() async throws {
         try await compare(
             """
@@ -61,7 +61,7 @@ struct ParityTests {
             """, traditional: true)
     }
 
-    @Test("for a key that OpenSSL cannot decode: the digest of the slice that asn1parse shows")
+    @Test("The pin of a key that OpenSSL can't decode is the digest of the bytes that asn1parse locates")
     func unknownKey() async throws {
         var settings = TestCertificate.Settings.server(["api.test"])
         settings.subjectPublicKeyInfo = TestKey.unknownPublicKeyDER()

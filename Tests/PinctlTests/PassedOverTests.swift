@@ -2,8 +2,8 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// Attacks on what a gate says by its exit code and its reports: nothing that was asked for may be left out in silence.
-@Suite("Nothing is passed over")
+/// Attacks on the exit code and the reports of a CI check: nothing that was asked for may be omitted silently.
+@Suite("Nothing is omitted silently")
 struct PassedOverTests {
     let site: Site
 
@@ -21,18 +21,18 @@ struct PassedOverTests {
         await pinctl(["plan", "--ca-file", site.anchors] + words)
     }
 
-    /// A chain for these names below the site's root.
+    /// A chain for these hostnames below the site's root.
     private func chain(_ names: [String]) throws -> String {
         try site.folder.add(site.intermediate.issue(.server(names)).pemText + site.intermediate.pemText)
     }
 
-    @Test("P5: a baseline that knows a mismatch does not know the same mismatch of another key")
+    @Test("P5: A baseline with a mismatch doesn't excuse the same mismatch of another key")
     func baselineOtherKey() async throws {
         var earlier = ""
         try await site.serve { server in
             earlier = await check(["--json", "--pin", strangePin, "api.test:1@127.0.0.1:\(server.port)"]).output
         }
-        // Both are below the same authority, and one is as wrong as the other.
+        // Both are issued by the same CA, and neither matches.
         let rows: [(TestCertificate, Int32)] = [(try site.intermediate.leaf("api.test"), 1), (site.leaf, 0)]
         for (leaf, status) in rows {
             try await site.serve([leaf, site.intermediate]) { server in
@@ -43,7 +43,7 @@ struct PassedOverTests {
         }
     }
 
-    @Test("P5: a baseline that knows one wrong key in a file does not know another one")
+    @Test("P5: A baseline with one wrong key in a file doesn't excuse another one")
     func baselineOtherFileKey() async throws {
         let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")
         let file = try site.folder.add(TestPEM.block("PUBLIC KEY", TestKey().publicKeyDER))
@@ -56,7 +56,7 @@ struct PassedOverTests {
         #expect(await check(words + baseline).status == 1)
     }
 
-    @Test("CB18: a certificate for more hosts than are judged is told, and no success")
+    @Test("CB18: A certificate for more hosts than are checked is reported, and the run fails")
     func manyHosts() async throws {
         let hosts = (0...200).map { "h\($0).test" }
         let rules = try hosts.map { host in
@@ -75,7 +75,7 @@ struct PassedOverTests {
         #expect(fewer.status == 1)
     }
 
-    @Test("CB18: names below a rule's host that stand behind those that are judged are told too")
+    @Test("CB18: Names below a rule's host that come after the limit of checked hosts are reported too")
     func manyNames() async throws {
         let policy = try site.policy(
             "\"\(try site.root.key.pin)\"", rule: "\"subdomains\": true,", host: "example.test")
@@ -85,7 +85,7 @@ struct PassedOverTests {
         #expect(run.status == 2)
     }
 
-    @Test("P5: a plan judges the other names of a wildcard beside a host that has a rule of its own")
+    @Test("P5: plan checks the other names of a wildcard even if one host has its own rule")
     func wildcardBesideHost() async throws {
         let release = try site.folder.add(
             """
@@ -100,7 +100,7 @@ struct PassedOverTests {
         #expect(run.status == 1)
     }
 
-    @Test("P5: a plan judges a name at each port where another rule decides")
+    @Test("P5: plan checks a hostname at each port that has another rule")
     func otherPort() async throws {
         let release = try site.folder.add(
             """
@@ -117,7 +117,7 @@ struct PassedOverTests {
         #expect(run.status == 1)
     }
 
-    @Test("CL5: the verdict of a plan's JSON is a failure where the exit code is one")
+    @Test("CL5: The verdict in a plan's JSON is a failure whenever the exit code is one")
     func planVerdict() async throws {
         let release = try site.folder.add(
             """
@@ -129,7 +129,7 @@ struct PassedOverTests {
         #expect(run.status == 1)
     }
 
-    @Test("CL4: what could not be read is an error of every report", arguments: ["check", "check --files", "plan"])
+    @Test("CL4: Unreadable input is an error in every report", arguments: ["check", "check --files", "plan"])
     func reports(command: String) async throws {
         let list = try site.folder.add("gopher://a.test\n", name: "list.txt")
         let strange = try site.folder.add("nothing of ours", name: "strange.pem")
@@ -154,7 +154,7 @@ struct PassedOverTests {
         #expect(try contents("r.xml").contains(message.split(separator: "\"").first ?? ""))
     }
 
-    @Test("CL3: a list without line ends is given up, and no other list for it", .timeLimit(.minutes(1)))
+    @Test("CL3: A list without line endings is abandoned, and the other lists are still read", .timeLimit(.minutes(1)))
     func endlessLine() async throws {
         let list = try site.folder.add("gopher://a.test\n", name: "list.txt")
         let run = await check(["--pin", strangePin, "--targets", "/dev/zero", "--targets", list])
@@ -163,7 +163,7 @@ struct PassedOverTests {
         #expect(run.status == 2)
     }
 
-    @Test("CL2: what a server says is no command to the runner of a job")
+    @Test("CL2: Text from a server never becomes a command for the CI runner")
     func runnerCommands() async throws {
         let folder = try site.folder.add("::error::x\nx##[stop-commands]x\n", name: "list.txt")
         var settings = TestCertificate.Settings.server(["api.test"])

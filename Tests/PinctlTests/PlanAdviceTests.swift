@@ -1,11 +1,11 @@
 import TestPKI
 import Testing
 
-@Suite("pinctl plan: no key is let go that an app counts on")
+@Suite("pinctl plan, advice on removing keys")
 struct PlanAdviceTests {
     let site: Site
     let spare: TestKey
-    /// A chain with another key under another root, and both roots.
+    /// A chain with another key under another root, and a file with both roots.
     let moved: String
     let roots: String
 
@@ -17,7 +17,7 @@ struct PlanAdviceTests {
         roots = try site.folder.add(site.root.pemText + stranger.pemText)
     }
 
-    /// The leaf's key, and one that is kept for bad days.
+    /// The leaf's key, and a backup key.
     private func policy(_ more: String = "", besides pins: String...) throws -> String {
         try site.folder.add(
             """
@@ -35,7 +35,7 @@ struct PlanAdviceTests {
             .map { String($0.dropFirst(name.count + 2).drop { $0 == " " }) }
     }
 
-    @Test("A backup, and any pin that is not in use, is kept until the releases that pin it are retired")
+    @Test("A backup, and any other unused pin, is kept until the releases that pin it are retired")
     func spares() async throws {
         let (one, two) = (try policy(), try policy(besides: "\"\(strangePin)\""))
         let run = await plan("--new", site.chain, "--current", site.chain, "--against", one, "--against", two)
@@ -46,7 +46,7 @@ struct PlanAdviceTests {
         #expect(!run.output.contains("now"))
     }
 
-    @Test("A key that would save a release that breaks is its way back")
+    @Test("A key that would save a breaking release is listed as its way back")
     func wayBack() async throws {
         let file = try policy()
         let words = ["plan", "--ca-file", roots, "--new", moved, "--current", site.chain, "--against", file]
@@ -70,7 +70,7 @@ struct PlanAdviceTests {
         }
     }
 
-    @Test("With a chain that is not trusted nothing is said of what can go")
+    @Test("If the new chain isn't trusted, plan doesn't advise removing any key")
     func untrusted() async throws {
         let alone = try site.folder.add(TestCertificate.root("X").leaf("api.test").pemText)
         let run = await plan("--new", alone, "--current", site.chain, "--against", try policy())
@@ -81,7 +81,7 @@ struct PlanAdviceTests {
         #expect(json.output.contains("\"removable\":\"not known: the new chain is not trusted\""), "\(json.output)")
     }
 
-    @Test("A pin leaves the file that ships next before its key can go")
+    @Test("A pin is removed from the next file to ship before its key is removed")
     func file() async throws {
         let pins = ["\"\(strangePin)\"", "\"\(try site.root.key.pin)\""]
         _ = try site.folder.add(policyText([("api.test", pins)]), name: "old")

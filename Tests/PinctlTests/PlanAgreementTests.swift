@@ -6,18 +6,18 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// The gate and the apps (GA1): for every file and every new chain, what `plan` says of a release is held against the
-/// decision that the file's own system takes on the same chain.
+/// plan and the apps (GA1): for every file and every new chain, the verdict of `plan` on a release is compared with the
+/// decision that the file's own system makes on the same chain.
 @Suite("GA1: plan agrees with what shipped apps decide")
 struct PlanAgreementTests {
     private let site: Site
-    /// A public root beside the site's.
+    /// A public root in addition to the site's.
     private let other: TestCertificate
     private let chains: [(name: String, certificates: [TestCertificate])]
     private let store: TrustStore
     private let roots: String
 
-    /// `www.test` is a name of one chain alone, and 8443 a port of one rule alone.
+    /// `www.test` is a name in one chain only, and 8443 is a port of one rule only.
     private static let hosts: [(name: String, port: Int)] = [
         ("api.test", 443), ("api.test", 8443), ("www.test", 443), ("deep.www.test", 443),
     ]
@@ -47,9 +47,9 @@ struct PlanAgreementTests {
         roots = try site.folder.add(anchors.map(\.pemText).joined())
     }
 
-    // MARK: The files
+    // MARK: Files
 
-    /// The texts of files that pin the site's keys, each in several ways, by what they are.
+    /// The texts of files that pin the site's keys, each in several ways, with their names and dialects.
     private func files() throws -> [(name: String, dialect: PinDialect, text: String)] {
         let pins = [
             "leaf": try site.leaf.key.pin, "issuer": try site.intermediate.key.pin, "root": try site.root.key.pin,
@@ -102,7 +102,7 @@ struct PlanAgreementTests {
         return [
             ("leaf", config("leaf")), ("root", config("root")), ("strange", config("strange")),
             ("expired", config("strange", "2026-01-01")), ("expires", config("strange", "2027-01-01")),
-            // Begun in UTC at the time of these tests, and not everywhere.
+            // This day has begun in UTC at the time of these tests, but not in all time zones.
             ("expires where the day begins", config("strange", "2026-11-20")),
             ("expired where the day begins", config("leaf", "2026-11-20")),
             ("system overrides", config("strange", roots: Self.unlimited)),
@@ -164,9 +164,9 @@ struct PlanAgreementTests {
         ]
     }
 
-    // MARK: What apps do
+    // MARK: Decisions of apps
 
-    /// Whether an app that judges by this file fails at a host; nil where it asks for no pin there at all.
+    /// Whether an app that uses this file fails at a host; nil if the file requires no pin there.
     private func fails(
         _ bytes: [UInt8], _ dialect: PinDialect, path: String, _ chain: [TestCertificate],
         _ host: (name: String, port: Int)
@@ -190,7 +190,7 @@ struct PlanAgreementTests {
         let policy = try dialect.read(bytes, path: path).policy
         let rules = dialect.rules(for: host.name, port: host.port, in: policy)
         guard rules.contains(where: { $0.mode != .off }) || policy.unlisted == .refuse else { return nil }
-        // DANE-EE looks at the key alone (RFC 7671, section 5.1).
+        // DANE-EE considers only the key (RFC 7671, section 5.1).
         let alone = rules.flatMap(\.pins).filter { $0.trust != .chain }
         if alone.contains(where: { $0.role == .leaf && $0.matches(presented.leaf) }) { return false }
         guard let paths = try? trust.allPaths(at: Self.time, limit: 16) else { return true }
@@ -200,7 +200,7 @@ struct PlanAgreementTests {
         }
     }
 
-    @Test("A release is red exactly where its app fails, for every file, new chain, host and port")
+    @Test("A release is reported as breaking exactly where its app fails, for every file, new chain, host and port")
     func agreement() async throws {
         var (red, green) = (0, 0)
         for (index, file) in try files().enumerated() {
@@ -232,7 +232,7 @@ struct PlanAgreementTests {
                 #expect((run.status != 0) == isRed, "\(title): \(run.status)")
             }
         }
-        // Both are seen, often.
+        // Both verdicts occur often.
         #expect(red > 300 && green > 100, "\(red) \(green)")
     }
 }

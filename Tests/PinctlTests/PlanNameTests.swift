@@ -2,7 +2,7 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// New certificates that lack a name of the old one: an outage that no pin explains.
+/// New certificates that lack a name of the old one, which is an outage that pins don't explain.
 @Suite("pinctl plan, names of the new certificate")
 struct PlanNameTests {
     let site: Site
@@ -26,7 +26,8 @@ struct PlanNameTests {
         try run.decoded(as: PlanDocument.self).results.map { "\($0.host ?? "") \($0.verdict ?? "")" }
     }
 
-    @Test("A host of the policy that the new certificate isn't valid for breaks, and the names that it has are printed")
+    @Test(
+        "A host of the policy that the new certificate isn't valid for breaks, and the certificate's names are printed")
     func policyHost() async throws {
         let new = try chain("api.test", "pay.test")
         let run = await plan("--new", new, "--against", policy)
@@ -37,11 +38,11 @@ struct PlanNameTests {
                     + "only for api.test, pay.test"), "\(run.output)")
         #expect(run.lines.contains("1 of 3 combinations breaks"))
         #expect(run.output.contains("the new certificate lacks www.test: have it issued for that name too; if another"))
-        // Neither a key nor the end of a release helps.
+        // Neither a key nor retiring a release helps.
         #expect(!run.output.contains("safe from:") && !run.output.contains("the way back"))
         let json = await plan("--new", new, "--against", policy, "--json")
         #expect(try verdicts(json) == ["api.test survives_only", "pay.test survives_only", "www.test breaks"])
-        // With all names, or the certificate of the other server, it's green.
+        // With all names, or with the other server's certificate, nothing breaks.
         for words in [
             ["--new", try chain("api.test", "pay.test", "www.test")], ["--new", new, "--new", try chain("www.test")],
         ] {
@@ -52,7 +53,7 @@ struct PlanNameTests {
         #expect(named.status == 1 && named.output.contains("isn't valid for www.test"), "\(named)")
     }
 
-    @Test("With the certificate of today at hand, the names that it has and the new one lacks break, and no others")
+    @Test("With --current, exactly the names that the current certificate has and the new one lacks break")
     func currentNames() async throws {
         let current = try chain("api.test", "pay.test")
         let lost = await plan("--new", try chain("api.test"), "--current", current, "--against", policy, "--json")
@@ -62,7 +63,7 @@ struct PlanNameTests {
             "--new", try chain("api.test", "pay.test"), "--current", current, "--against", policy, "--json")
         #expect(try verdicts(kept) == ["api.test survives_only", "pay.test survives_only"])
         #expect(kept.status == 0)
-        // A request says what the certificate will be for.
+        // A signing request contains the names that the certificate will be valid for.
         let request = try site.folder.add(
             TestSigningRequest(
                 TestName(.commonName("api.test")), key: TestKey(), extensions: [.alternativeNames([.dns("api.test")])]
@@ -74,7 +75,7 @@ struct PlanNameTests {
         #expect(try verdicts(other) == ["api.test breaks", "pay.test breaks"])
     }
 
-    @Test("A wildcard that is given up breaks the names that rules reach below it")
+    @Test("Dropping a wildcard breaks the names below it that rules cover")
     func wildcard() async throws {
         let below = try site.folder.add(
             """
@@ -82,7 +83,7 @@ struct PlanNameTests {
               "pins": ["\(try site.root.key.pin)"] }] }
             """)
         let single = try chain("api.test.example")
-        // What a rule for names below a host is meant for isn't known, unless today's certificate says so.
+        // Only today's certificate shows which names a rule with subdomains is meant for.
         let alone = await plan("--new", single, "--against", below, "--json")
         #expect(try verdicts(alone) == ["api.test.example survives_only"])
         #expect(alone.status == 0)

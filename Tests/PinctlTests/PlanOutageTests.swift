@@ -4,9 +4,9 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// Rotations that took real apps off the air: the plan that could have been run before is red and says why, and green
-/// after the remedy.
-@Suite("Outages, planned for")
+/// Certificate changes that caused outages of real apps: a plan that could have been run beforehand fails with the
+/// reason, and passes after the remedy.
+@Suite("pinctl plan on past outages")
 struct PlanOutageTests {
     private static let day: Int64 = 86_400
     private let now = Int64(testTime.timeIntervalSince1970)
@@ -31,7 +31,7 @@ struct PlanOutageTests {
         return await pinctl(["plan", "--ca-file", roots, "--new", new, "--against", release] + words)
     }
 
-    /// Red, with the reason; the remedy is green.
+    /// Expects `red` to fail with the reason and `green` to pass.
     private func holds(
         _ new: String, _ anchors: [TestCertificate], red: String, green: String, _ words: [String] = [], reason: String
     ) async throws {
@@ -44,7 +44,7 @@ struct PlanOutageTests {
         #expect(after.status == 0, "\(after.output)")
     }
 
-    @Test("A content network moves from one authority to another: Cloudflare, Let's Encrypt to Google, 2026-07")
+    @Test("A CDN moves from one CA to another: Cloudflare, Let's Encrypt to Google, 2026-07")
     func authorityMoved() async throws {
         let (old, new) = (try TestCertificate.root("E").intermediate("YE1"), try TestCertificate.root("G"))
         let issuer = try new.intermediate("WE1")
@@ -64,13 +64,13 @@ struct PlanOutageTests {
             green: release(pin(old.key, "intermediate"), pin(root.key, "root")), reason: "no pin is in the new chain")
     }
 
-    @Test("An authority issues from several intermediates at random: Let's Encrypt, since 2024")
+    @Test("A CA issues from several intermediates at random: Let's Encrypt, since 2024")
     func randomIntermediate() async throws {
         let root = try TestCertificate.root("ISRG")
         let all = try (10...14).map { try root.intermediate("R\($0)") }
         let key = try TestKey()
         let request = try folder.add(TestSigningRequest(TestName(.commonName("api.test")), key: key).pemText)
-        // Before anything is issued: the plan says what it depends on.
+        // Before anything is issued, the plan reports what the release depends on.
         let pinned = try release(pin(all[0].key, "intermediate"), pin(all[1].key, "intermediate"))
         let depends = try await plan(request, [root], pinned, "--current", chain(all[0].leaf("api.test"), all[0]))
         #expect(depends.output.contains("survives only if issued under CN=R10 or sha256/"))
@@ -82,7 +82,7 @@ struct PlanOutageTests {
         }
     }
 
-    @Test("A root ends, and its successor was cross-signed by it: DST Root CA X3, 2021-09-30")
+    @Test("A root that cross-signed its successor expires: DST Root CA X3, 2021-09-30")
     func rootEnded() async throws {
         let end = now + 30 * Self.day
         let dst = try TestCertificate.root("DST Root CA X3") { $0.notAfter = end }
@@ -95,7 +95,7 @@ struct PlanOutageTests {
             reason: "DST Root CA X3")
     }
 
-    @Test("A cross-signed authority becomes a root of its own: AddTrust, 2020-05-30")
+    @Test("A cross-signed CA becomes a root of its own: AddTrust, 2020-05-30")
     func crossSignatureEnded() async throws {
         let addTrust = try TestCertificate.root("AddTrust")
         let userTrust = try TestCertificate.root("USERTrust")
@@ -114,17 +114,17 @@ struct PlanOutageTests {
         let issuer = try root.intermediate("Issuer")
         let leaf = try issuer.leaf("api.test") { $0.notAfter = now + 45 * Self.day }
         let words = ["--fail-within", "100d"]
-        // Before: all its life hangs on one key.
+        // Before the renewal, the release depends on one key.
         try await holds(
             chain(leaf, issuer), [root], red: release(pin(leaf.key, "leaf")),
             green: release(pin(leaf.key, "leaf"), pin(root.key, "root")), words, reason: "renew it with the same key")
-        // With the renewed certificate at hand.
+        // With the renewed certificate available.
         try await holds(
             chain(issuer.leaf("api.test"), issuer), [root], red: release(pin(leaf.key, "leaf")),
             green: release(pin(leaf.key, "leaf"), pin(root.key, "root")), reason: "no pin is in the new chain")
     }
 
-    @Test("A backup key was never made, and the only key is lost")
+    @Test("The only key is lost, and there was never a backup key")
     func backupNeverMade() async throws {
         let root = try TestCertificate.root("Root")
         let key = try TestKey()
@@ -135,7 +135,7 @@ struct PlanOutageTests {
             reason: "no pin is this key")
     }
 
-    @Test("The day of a network security config's pin-set passes, and nobody is told that pinning is off")
+    @Test("A network security config's pin-set expires, which silently turns pinning off")
     func pinSetEnded() async throws {
         let root = try TestCertificate.root("Root")
         let leaf = try root.leaf("api.test")

@@ -3,11 +3,11 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// Each place where a plan compares the role of a pin has a row that fails when the role is ignored there.
+/// Every comparison of a pin's role in a plan has a row that fails if the role is ignored there.
 @Suite("pinctl plan, roles of pins")
 struct PlanRoleTests {
     let site: Site
-    /// A key for which nothing is issued yet.
+    /// A key for which no certificate has been issued yet.
     private let key: TestKey
     private let publicKey: String
 
@@ -17,7 +17,7 @@ struct PlanRoleTests {
         publicKey = try site.folder.add(key.publicKeyPEM, name: "new.pub")
     }
 
-    /// A release that pins keys by name, each in a role: `key` and what the site has.
+    /// A release that pins keys by name, each in a role. The keys are `key` and those of the site.
     private func release(
         _ pins: [(name: String, role: String)], require: [String] = [], deny: [(name: String, role: String)] = []
     ) throws -> String {
@@ -58,14 +58,14 @@ struct PlanRoleTests {
     }
 
     @Test(
-        "A key without a chain is a leaf's, and counts for pins and required roles of a leaf alone",
+        "A key without a chain is a leaf key, and counts only for leaf pins and required leaf roles",
         arguments: [
             KeyRow(pins: [("key", "leaf")], verdict: "survives_only"),
             KeyRow(pins: [("key", "any")], verdict: "survives_only"),
-            // The pin's own role.
+            // The role of the pin.
             KeyRow(pins: [("key", "root")], verdict: "breaks"),
             KeyRow(pins: [("key", "intermediate"), ("key", "ca")], verdict: "breaks"),
-            // A leaf's pin is no authority's.
+            // A leaf pin isn't a CA's.
             KeyRow(pins: [("leaf", "leaf")], verdict: "breaks"),
             KeyRow(pins: [("root", "root")], verdict: "depends"),
             KeyRow(pins: [("issuer", "intermediate")], verdict: "depends"),
@@ -74,11 +74,11 @@ struct PlanRoleTests {
             KeyRow(pins: [("key", "leaf"), ("root", "root")], require: ["leaf", "root"], verdict: "depends"),
             KeyRow(pins: [("key", "any"), ("root", "root")], require: ["root"], verdict: "depends"),
             KeyRow(pins: [("leaf", "leaf"), ("root", "root")], require: ["leaf", "root"], verdict: "breaks"),
-            // A required intermediate that is this key, and a root that cannot stand in for it.
+            // A required intermediate that is this key, and a root that can't replace it.
             KeyRow(pins: [("key", "intermediate"), ("root", "root")], require: ["intermediate"], verdict: "breaks"),
             KeyRow(
                 pins: [("key", "root"), ("issuer", "intermediate")], require: ["root"], verdict: "breaks"),
-            // What is denied.
+            // Denied keys.
             KeyRow(pins: [("key", "leaf")], deny: [("key", "leaf")], verdict: "breaks"),
             KeyRow(pins: [("key", "leaf")], deny: [("key", "root")], verdict: "survives_only"),
         ])
@@ -86,7 +86,7 @@ struct PlanRoleTests {
         #expect(try await verdict(publicKey, release(row.pins, require: row.require, deny: row.deny)) == row.verdict)
     }
 
-    @Test("What a key depends on is named: pins of issuers, and none of leaves")
+    @Test("plan names the issuer pins that a key depends on, and no leaf pins")
     func issuers() async throws {
         let file = try release([("leaf", "leaf"), ("root", "root"), ("issuer", "ca"), ("strange", "any")])
         let run = await plan(publicKey, file)
@@ -97,7 +97,7 @@ struct PlanRoleTests {
     }
 
     @Test(
-        "A key of the chain counts in the place that its pin's role names",
+        "A key of the chain matches only at the position that its pin's role names",
         arguments: [
             ("leaf", "leaf", true), ("leaf", "any", true), ("leaf", "root", false), ("leaf", "intermediate", false),
             ("leaf", "ca", false), ("issuer", "intermediate", true), ("issuer", "ca", true), ("issuer", "leaf", false),
@@ -110,7 +110,7 @@ struct PlanRoleTests {
         #expect(run.output.contains("survives only by \(name)-\(role) (") == survives, "\(run.output)")
     }
 
-    @Test("A way back is a key that is pinned as a leaf's, where a leaf is enough")
+    @Test("A way back is a key that is pinned for the leaf, where a leaf pin is enough")
     func rescues() async throws {
         let stranger = try TestCertificate.root("Other Root")
         let leaf = try stranger.leaf("api.test")
@@ -125,7 +125,7 @@ struct PlanRoleTests {
         #expect(await ways(old) == "safe from: when \(old) is retired, or if the leaf uses key leaf-leaf or key-leaf")
         let required = try release([("leaf", "any"), ("strange", "root")], require: ["root"])
         #expect(await ways(required) == "safe from: when \(required) is retired")
-        // A release that survives by its leaf would not survive another one that it knows as a root alone.
+        // A release that survives by its leaf wouldn't survive with another leaf whose key it pins only as root.
         let moved = try site.folder.add(
             """
             { "version": 1, "domains": [{ "host": "api.test", "pins": [
@@ -135,7 +135,7 @@ struct PlanRoleTests {
         #expect(await ways(old, moved) == "safe from: when \(old) is retired, or if the leaf uses key leaf-leaf")
     }
 
-    @Test("Of two pins that match, each is needed whose role the rule requires")
+    @Test("Of two matching pins, those whose roles the rule requires are needed")
     func essential() async throws {
         let pins = [("leaf", "leaf"), ("root", "root")]
         let (leaf, root) = (try site.leaf.key.pin, try site.root.key.pin)
@@ -145,7 +145,7 @@ struct PlanRoleTests {
         }
     }
 
-    @Test("On paths of several lengths each pin is needed that one system cannot do without on one of them")
+    @Test("On paths of different lengths, a pin is needed if a system requires it on one of them")
     func severalPaths() async throws {
         let other = try TestCertificate.root("Other Root")
         let crossSigned = try other.crossSign(site.root)
@@ -156,7 +156,7 @@ struct PlanRoleTests {
             return try #require(try run.decoded(as: PlanDocument.self).results.first?.needs)
         }
         let (root, second) = (try site.root.key.pin, try other.key.pin)
-        // Its clients find either path, which the roots hold without the leaf.
+        // Its clients find either path, and the roots match without the leaf.
         let policy = try site.folder.add(
             """
             { "version": 1, "domains": [{ "host": "api.test", "require": ["root"], "pins": [
@@ -164,12 +164,12 @@ struct PlanRoleTests {
             """)
         let ours = try await needs(policy)
         #expect(ours == [])
-        // Android builds one path, and the one without the second root needs the first.
+        // Android builds one path, and the path without the second root needs the first.
         let theirs = try await needs(site.folder.add(androidText([root, second])))
         #expect(theirs == [root])
     }
 
-    @Test("The end of the leaf counts where a rule requires its key, although a root matches too")
+    @Test("The leaf's expiration counts if a rule requires its key, even if a root matches too")
     func leafEnds() async throws {
         let end = Int64(testTime.timeIntervalSince1970) + 30 * 86_400
         let leaf = try site.intermediate.leaf("api.test", key: site.leaf.key) { $0.notAfter = end }

@@ -4,7 +4,7 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// Settings beside the pins that decide whether the pins count: `plan` judges as the shipped app does.
+/// Settings other than pins that decide whether the pins count: `plan` treats them as the shipped app does.
 @Suite("pinctl plan, settings that turn pins off")
 struct PlanSettingTests {
     let site: Site
@@ -15,7 +15,7 @@ struct PlanSettingTests {
         await pinctl(["plan", "--ca-file", site.anchors, "--new", site.chain] + words)
     }
 
-    /// A network security config whose roots are these elements.
+    /// A network security config with these elements as trust anchors.
     private func config(_ pin: String, roots: String, expiration: String? = nil) throws -> String {
         let text = androidText([pin, strangePin], expiration: expiration)
         return try site.folder.add(
@@ -24,20 +24,20 @@ struct PlanSettingTests {
 
     private static let system = #"<certificates src="system" />"#
 
-    @Test("A file without pins is an answer of its own: its releases have no pins, and nothing breaks")
+    @Test("Releases of a file without pins are reported as having no pins, and nothing breaks")
     func withoutPins() async throws {
-        // Clients ignore a record of this kind.
+        // Clients ignore a record with this usage.
         let zone = try site.folder.add(
             "_443._tcp.api.test. IN TLSA 9 1 1 \(String(repeating: "ab", count: 32))\n", name: "zone")
         let run = await plan("--against", zone)
         #expect(run.status == 0)
         #expect(run.lines.contains("\(zone)  no pins"), "\(run)")
         #expect(run.errors == "pinctl: note: \(zone): no pins, so every trusted chain is accepted\n")
-        // Beside another release the matrix has a row for each.
+        // Next to another release, the matrix has a row for each.
         let policy = try site.policy("\"\(strangePin)\"")
         let both = await plan("--against", zone, "--against", policy)
         #expect(both.status == 1 && both.lines.contains { $0.hasPrefix("\(zone) ") && $0.hasSuffix("  no pins") })
-        // A policy that has pins, and for none of the names, is the wrong file.
+        // A policy with pins, but none for these hostnames, is the wrong file.
         let other = await plan("--against", try site.policy("\"\(strangePin)\"", host: "other.test"))
         #expect(other.status == 2 && other.errors.contains("no release has a rule for a name of"))
         let explained = await pinctl("explain", "api.test", "--policy", zone)
@@ -45,7 +45,7 @@ struct PlanSettingTests {
         #expect(explained.lines[0].hasPrefix("api.test: no pins: the file pins no host, and "), "\(explained)")
     }
 
-    @Test("overridePins on the system's roots turns the pins off for every public chain, and the row says so")
+    @Test("overridePins on the system's roots turns the pins off for every public chain, and the row reports it")
     func systemOverride() async throws {
         let roots = #"<certificates src="system" overridePins="true" />"#
         let run = await plan("--against", try config(strangePin, roots: roots))
@@ -60,7 +60,7 @@ struct PlanSettingTests {
         }
     }
 
-    @Test("overridePins on roots that the user added changes no verdict for a public chain, and the row says so")
+    @Test("overridePins on user-added roots changes no verdict for a public chain, and the row reports it")
     func userOverride() async throws {
         let roots = Self.system + #"<certificates src="user" overridePins="true" />"#
         let remark = "; no pin is needed for chains to user roots (overridePins)"
@@ -69,7 +69,7 @@ struct PlanSettingTests {
         #expect(broken.output.contains("no pin is in the new chain" + remark), "\(broken.output)")
         let kept = await plan("--against", try config(site.root.key.pin, roots: roots), "--json")
         #expect(kept.status == 0 && kept.output.contains("(root)" + remark), "\(kept.output)")
-        // Inherited, it holds as well.
+        // An inherited setting counts as well.
         let inherited = androidText([strangePin, strangePin]).replacing(
             "<domain-config>",
             with: "<base-config><trust-anchors><certificates src=\"system\" overridePins=\"true\" /></trust-anchors>"
@@ -77,7 +77,7 @@ struct PlanSettingTests {
         #expect(try await plan("--against", site.folder.add(inherited)).status == 0)
     }
 
-    @Test("Roots of an Android app that can't be read are named in the row")
+    @Test("Trust anchors of an Android app that can't be read are named in the row")
     func ownRoots() async throws {
         let roots = #"<certificates src="@raw/corp" />"#
         let run = await plan("--against", try config(site.root.key.pin, roots: roots))
@@ -86,7 +86,7 @@ struct PlanSettingTests {
         #expect(!both.output.contains("isn't read"))
     }
 
-    @Test("localAnchorsBypassPins lets a chain to a local root pass, and not one to a root of a client's own store")
+    @Test("localAnchorsBypassPins accepts a chain to a local root, but not to a root of a client's own store")
     func localAnchors() async throws {
         func policy(_ pin: String, _ bypasses: Bool) throws -> String {
             try site.policy("\"\(pin)\"", rule: "\"localAnchorsBypassPins\": \(bypasses),")
@@ -97,7 +97,7 @@ struct PlanSettingTests {
         #expect(local.output.contains("survives: \(remark), and this one does"), "\(local.output)")
         let plain = await plan("--against", try policy(strangePin, false))
         #expect(plain.status == 1 && !plain.output.contains("localAnchorsBypassPins"))
-        // Roots that clients have in their system's store are not local there.
+        // Roots in the clients' system store aren't local there.
         let store = await pinctl(
             "plan", "--store", "clients=\(site.anchors)", "--new", site.chain, "--against", try policy(strangePin, true)
         )
@@ -105,14 +105,14 @@ struct PlanSettingTests {
         #expect(store.output.contains("no pin is in the new chain; \(remark)"), "\(store.output)")
         let matched = await plan("--against", try policy(site.root.key.pin, true))
         #expect(matched.status == 0 && matched.output.contains("(root); \(remark)"), "\(matched.output)")
-        // Who issues a key's certificate isn't known.
+        // The issuer of a bare key's certificate isn't known.
         let key = try site.folder.add(TestKey().publicKeyPEM)
         let alone = await pinctl("plan", "--new", key, "--against", try policy(strangePin, true))
         #expect(alone.status == 0 && alone.output.contains("depends"), "\(alone.output)")
     }
 
     @Test(
-        "The day on which an Android pin-set expires begins and ends twelve hours apart from UTC, and both count",
+        "An Android pin-set's expiration day begins and ends up to twelve hours from UTC, and both ends count",
         arguments: [
             ("2027-01-30T12:00:00Z", 1, "no pin is in the new chain", "survives only by CN=Test Root"),
             (
@@ -136,11 +136,11 @@ struct PlanSettingTests {
         let kept = try await run([try site.root.key.pin, strangePin])
         #expect(kept.status == 0)
         #expect(kept.output.contains(matching), "\(kept.output)")
-        // The key is kept as long as a device pins it.
+        // The key is kept as long as a device enforces its pin.
         #expect(kept.output.contains("is retired") == (time != "2027-01-31T12:00:01Z"), "\(kept.output)")
     }
 
-    @Test("--fail-within counts the first device on which a pin-set expires, and keys are kept for the last")
+    @Test("--fail-within uses the first device on which a pin-set expires, and keys are kept for the last one")
     func dayMarginAhead() async throws {
         let file = try site.folder.add(androidText([try site.root.key.pin, strangePin], expiration: "2027-01-31"))
         func within(_ period: String) async -> Run {
@@ -154,7 +154,7 @@ struct PlanSettingTests {
     }
 
     @Test(
-        "explain says of a host whose pin-set has expired that it has, by the device's day",
+        "explain reports a host's expired pin-set by the device's day",
         arguments: [
             ("2027-01-30T12:00:00Z", "enforce, until 2027-01-31 (stop-pinning)"),
             ("2027-01-31T00:00:00Z", "enforce, expired 2027-01-31 (stop-pinning) where that day has begun"),

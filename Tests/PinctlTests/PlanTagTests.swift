@@ -4,8 +4,7 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// Releases that are tags of real repositories, made here with the git that is installed; without one there is nothing
-/// to read, and the suite is skipped.
+/// Releases that are tags of real repositories, made here with the installed git. Without git, the suite is skipped.
 @Suite("pinctl plan, against tags", .enabled(if: TestCommand.isPresent("git", "--version")))
 struct PlanTagTests {
     let site: Site
@@ -57,7 +56,7 @@ struct PlanTagTests {
         try run.decoded(as: PlanDocument.self).results.map { "\($0.release ?? "") \($0.verdict ?? "")" }
     }
 
-    @Test("P5: a release whose tag has no readable name is not passed over")
+    @Test("P5: A release whose tag name isn't UTF-8 isn't skipped")
     func foreignTagName() async throws {
         let script = "cd \(repository)/.git/refs/tags && cp v5.1 $'v5.2\\xff'"
         try #require(try await shell(script).status == 0)
@@ -67,7 +66,7 @@ struct PlanTagTests {
         #expect(await plan("git:v5.1:pins/pins.jsonc").status == 0)
     }
 
-    @Test("P5: a file that a tag has and the clone has not is not passed over")
+    @Test("P5: A file that a tag has but the clone lacks isn't skipped")
     func damagedClone() async throws {
         let script = """
             cd \(repository) && object=$(git rev-parse v5.0:pins/pins.jsonc) &&
@@ -80,7 +79,7 @@ struct PlanTagTests {
         #expect(run.status == 2)
     }
 
-    @Test("Equal files at several tags are each a release; what a policy names besides is read at each of them")
+    @Test("Equal files at several tags are separate releases, and files that a policy refers to are read at each tag")
     func equalFiles() async throws {
         for name in ["v5.2", "v5.3"] { try tag(name) }
         let run = await plan("git:v5.*:pins/pins.jsonc", in: nil, "--json")
@@ -99,7 +98,7 @@ struct PlanTagTests {
             ])
     }
 
-    @Test("Reports name releases, hosts and what cannot be read")
+    @Test("Reports name releases and hosts, and count unreadable input")
     func reports() async throws {
         try write("pins/pins.jsonc", "{")
         try tag("v5.2")
@@ -112,7 +111,7 @@ struct PlanTagTests {
         #expect(text.contains(#"pinctl_exit_code{command="plan"} 2"#))
     }
 
-    @Test("A policy is read as it was at each tag, light and annotated, and the work tree does not count")
+    @Test("A policy is read at each tag, lightweight or annotated, and the work tree is ignored")
     func tags() async throws {
         try write("pins/pins.jsonc", "not read")
         let run = await plan("git:v5.*:pins/pins.jsonc", in: nil, "--json")
@@ -122,7 +121,7 @@ struct PlanTagTests {
         #expect(try verdicts(await plan("git:v5.1:pins/pins.jsonc", in: repository + "/pins", "--json")).count == 1)
     }
 
-    @Test("What a policy includes, and the files that it names, are read at the same tag")
+    @Test("Files that a policy includes or refers to are read at the same tag")
     func included() async throws {
         try write("pins/roots.jsonc", #"{ "version": 1, "pins": { "r": "\#(try site.root.key.pin)" } }"#)
         try write("pins/keys/leaf.pem", site.leaf.pemText)
@@ -171,13 +170,13 @@ struct PlanTagTests {
             #expect(run.errors.contains("\(path) leads out of the repository: give the path from its top"), "\(run)")
         }
         for path in ["/pins/pins.jsonc", "."] { #expect(await plan("git:v6.0:\(path)").status == 2) }
-        // What the policy names ends at the top too, whatever is beside the repository.
+        // Files that the policy refers to can't leave the tree either, whatever lies outside the repository.
         try write("pins/pins.jsonc", policy(leaf: "../../chain.pem"))
         try tag("v6.1")
         let named = await plan("git:v6.1:pins/pins.jsonc")
         #expect(named.errors.contains("it leads out of the repository: name a file inside"), "\(named.errors)")
         #expect(named.status == 2)
-        // What it includes is below its own directory, as in every program that loads it.
+        // Included files must be below the policy's own directory, as in every program that loads it.
         try write("shared/roots.jsonc", #"{ "version": 1, "pins": { "r": "\#(try site.root.key.pin)" } }"#)
         try write("pins/pins.jsonc", policy(include: "../shared/roots.jsonc"))
         try tag("v6.2")
@@ -186,7 +185,7 @@ struct PlanTagTests {
         #expect(included.status == 2)
     }
 
-    @Test("Rows of sources with the same label have titles of their own, which shares can name")
+    @Test("Rows of sources with the same label have distinct titles, which --share accepts")
     func sameLabels() async throws {
         try write("other.jsonc", policyText([("api.test", ["\"\(strangePin)\""])]))
         try tag("v6.0")
@@ -205,7 +204,7 @@ struct PlanTagTests {
         #expect(run.output.contains("\"share_percent\":\"7\""))
     }
 
-    @Test("P5: a policy behind a link to a folder, or in a submodule, is not passed over")
+    @Test("P5: A policy behind a link to a directory, or in a submodule, isn't skipped")
     func behindLink() async throws {
         try git("-C", repository, "mv", "pins", "real")
         try FileManager.default.createSymbolicLink(atPath: repository + "/pins", withDestinationPath: "real")
@@ -221,7 +220,7 @@ struct PlanTagTests {
         #expect(run.status == 2)
     }
 
-    @Test("A path that some tags do not have is told; one that none has is exit 2")
+    @Test("A path that some tags lack is reported, and one that all tags lack exits with 2")
     func absent() async throws {
         try write("new.jsonc", policyText([("api.test", ["\"\(try site.root.key.pin)\""])]))
         try tag("v7.0")
@@ -235,7 +234,7 @@ struct PlanTagTests {
         #expect(folder.status == 2)
     }
 
-    @Test("Without git, repository or tag it is exit 2, and a shallow clone is named with its remedy")
+    @Test("A missing git, repository or tag exits with 2, and a shallow clone is reported with its remedy")
     func nothing() async throws {
         let other = await plan("git:w*:pins/pins.jsonc")
         #expect(other.status == 2)
@@ -255,7 +254,7 @@ struct PlanTagTests {
         #expect(missing.errors.contains("the program git is in no folder of PATH: install it"))
     }
 
-    @Test("A hostile repository runs nothing, whatever its configuration and its attributes say")
+    @Test("A hostile repository can't run programs through its configuration or attributes")
     func hostileRepository() async throws {
         let mark = site.folder.path + "/ran"
         let script = try site.folder.add(Array("#!/bin/sh\ntouch \(mark)\ncat\n".utf8), name: "run", mode: 0o700)
@@ -275,7 +274,7 @@ struct PlanTagTests {
         #expect(try verdicts(run) == ["v8.0 survives_only"])
         #expect(!FileManager.default.fileExists(atPath: mark))
 
-        // A partial clone asks its remote for what it lacks, which may be any program.
+        // A partial clone asks its remote for missing objects, and the remote may be any program.
         let partial = site.folder.path + "/partial"
         try git("-C", repository, "config", "uploadpack.allowFilter", "true")
         for name in settings where name != "core.fsmonitor" { try git("-C", repository, "config", "--unset", name) }
@@ -287,11 +286,11 @@ struct PlanTagTests {
         #expect(!FileManager.default.fileExists(atPath: mark))
     }
 
-    @Test("Names of tags and files that would be flags, patterns or control sequences are names")
+    @Test("Tag and file names that look like flags, patterns or control sequences are treated as names")
     func hostileNames() async throws {
         for name in ["--upload-pack=touch", "-p", "a\u{1B}", "b c"] {
             let result = try TestCommand.run(["git", "-C", repository, "update-ref", "refs/tags/\(name)", "HEAD"])
-            // git refuses some of them itself; a packed file takes what it refuses.
+            // git itself refuses some of them, but accepts them in a packed-refs file.
             if result.status != 0 { continue }
         }
         let head = try TestCommand.run(["git", "-C", repository, "rev-parse", "HEAD"])
@@ -316,7 +315,7 @@ struct PlanTagTests {
         #expect(await plan("git:--help:pins/pins.jsonc").status == 0)
     }
 
-    @Test("A link at a tag is no file, and leads nowhere")
+    @Test("A symbolic link at a tag isn't followed")
     func link() async throws {
         _ = try TestCommand.run(["ln", "-s", "/etc/passwd", repository + "/link.jsonc"])
         try tag("v9.0")
@@ -325,7 +324,7 @@ struct PlanTagTests {
         #expect(run.errors.contains("v9.0: link.jsonc: no dialect is recognized"))
     }
 
-    @Test("A thousand tags and fifty hosts are one run")
+    @Test("A thousand tags and fifty hosts are handled in one run")
     func many() async throws {
         let hosts = (0..<50).map { "h\($0).test" }
         try write("many.jsonc", policyText(hosts.map { ($0, ["\"\(strangePin)\""]) }))

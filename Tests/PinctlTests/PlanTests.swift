@@ -37,7 +37,7 @@ struct PlanTests {
         }
     }
 
-    @Test("The matrix says of every release and host what becomes of it, and what to do")
+    @Test("The matrix shows the outcome for every release and host, and what to do")
     func matrix() async throws {
         let old = try release(
             "ios-5.0", [("api.test", [pin(site.leaf), "\"\(strangePin)\""]), ("pay.test", [pin(site.root)])])
@@ -79,7 +79,7 @@ struct PlanTests {
         #expect(closed.status == 2 && closed.errors.contains("give --password-file FILE"))
     }
 
-    @Test("A matrix that does not fit is a list, the worst first")
+    @Test("A matrix that is too wide is printed as a list, the worst first")
     func list() async throws {
         let hosts = (1...6).map { "host-number-\($0).example.test" }
         let leaf = try site.intermediate.issue(.server(hosts))
@@ -93,7 +93,7 @@ struct PlanTests {
         #expect(run.lines[1].hasPrefix("survives     \(file)  host-number-1.example.test  survives only by "))
     }
 
-    @Test("A key alone decides where leaf pins do, and depends on its issuer where authorities are pinned")
+    @Test("A key without a certificate decides for leaf pins, and depends on its issuer for CA pins")
     func keys() async throws {
         let key = try TestKey()
         let request = try site.folder.add(
@@ -113,7 +113,7 @@ struct PlanTests {
         let alone = await plan("--new", request, "--against", file, "--json")
         #expect(try verdicts(alone) == ["\(file) api.test survives_only", "\(file) pay.test depends"])
         #expect(alone.status == 0)
-        // The names that a request asks for are judged, and no others.
+        // The names in a signing request are checked, and no others.
         let named = try site.folder.add(
             TestSigningRequest(
                 TestName(.commonName("x")), key: key,
@@ -125,7 +125,7 @@ struct PlanTests {
         #expect(try verdicts(await plan("--new", publicKey, "--against", file, "--json")).count == 2)
     }
 
-    @Test("Of an RSA and an ECDSA chain, clients get either: both have to survive")
+    @Test("With an RSA and an ECDSA chain, clients get either one, so both have to survive")
     func pair() async throws {
         let rsa = try site.intermediate.leaf("api.test", key: .shared(.rsa2048))
         let chain = try site.folder.add(rsa.pemText + site.intermediate.pemText)
@@ -137,7 +137,7 @@ struct PlanTests {
         #expect(both.output.contains("no pin is in the new chain with \(chain); the others survive"))
     }
 
-    @Test("Every store and every path is judged: clients of each build their own")
+    @Test("Every store and every path is checked, because clients of each build their own")
     func stores() async throws {
         let crossSigned = try stranger.crossSign(site.root)
         let chain = try site.folder.add(site.leaf.pemText + site.intermediate.pemText + crossSigned.pemText)
@@ -156,12 +156,12 @@ struct PlanTests {
         let android = await pinctl(["plan", "--new", chain, "--against", config] + mixed)
         #expect(android.status == 1)
         #expect(android.output.contains("no pin is in the new chain on the path to Test Root"))
-        // Trusted under none: exit 4, and its pins are not judged.
+        // Trusted under no store: exit code 4, and the pins aren't checked.
         let untrusted = await pinctl(
             words + ["--store", "x=\(try site.folder.add(TestCertificate.root("X").pemText))"])
         #expect(untrusted.status == 4)
         #expect(untrusted.output.contains("not trusted"))
-        // A rule's own roots are used for that rule.
+        // A rule's own anchors are used for that rule.
         _ = try site.folder.add(site.root.pemText, name: "own.pem")
         let anchored = try site.folder.add(
             """
@@ -171,7 +171,7 @@ struct PlanTests {
         #expect(await pinctl(["plan", "--new", chain, "--against", anchored, "--store", "old=\(other)"]).status == 0)
     }
 
-    @Test("What ends within a time is told with the day and the reason, and makes exit code 1")
+    @Test("Anything that expires within --fail-within is reported with day and reason, and makes the exit code 1")
     func ends() async throws {
         let rule = #""expires": "2027-01-31", "onExpiry": "fail","#
         let file = try site.policy("\(try pin(site.root)), \"\(strangePin)\"", rule: rule)
@@ -195,11 +195,11 @@ struct PlanTests {
     }
 
     @Test(
-        "A pin-set's day is judged with twelve hours on either side, since it ends by the device's clock",
+        "A pin-set's expiration day is extended by twelve hours on either side, because it ends by the device's clock",
         arguments: [
-            // The pins match: from twelve hours before UTC's midnight on they are off somewhere.
+            // The pins match: from twelve hours before midnight UTC they are off on some devices.
             ("2027-01-30T11:00:00Z", true, "survives_only"), ("2027-01-30T13:00:00Z", true, "pinning_off"),
-            // They do not: until twelve hours after it they refuse somewhere.
+            // The pins don't match: until twelve hours after midnight UTC some devices reject the server.
             ("2027-01-30T13:00:00Z", false, "breaks"), ("2027-01-31T11:00:00Z", false, "breaks"),
             ("2027-01-31T13:00:00Z", false, "pinning_off"),
         ])
@@ -210,7 +210,7 @@ struct PlanTests {
         #expect(try verdicts(run) == ["\(config) api.test \(expected)"])
     }
 
-    @Test("Without --against the policy's own releases are judged, and the policy itself")
+    @Test("Without --against, the policy's own releases and the policy itself are checked")
     func ownReleases() async throws {
         _ = try release("old.jsonc", [("api.test", [pin(stranger), "\"\(strangePin)\""])])
         let policy = try release(
@@ -225,7 +225,7 @@ struct PlanTests {
         #expect(broken.errors.contains("names no \"releases\", so it alone is judged"))
     }
 
-    @Test("Every dialect is a release, judged as its own system does; a folder is all of its files")
+    @Test("Every dialect can be a release, checked as its own system does, and a directory means all of its files")
     func dialects() async throws {
         let folder = site.folder.path + "/releases"
         _ = try TestCommand.run(["mkdir", folder])
@@ -245,7 +245,7 @@ struct PlanTests {
         let found = try verdicts(run)
         #expect(found.count == 7)
         #expect(found.allSatisfy { $0.hasSuffix(" survives_only") || $0.hasSuffix(" survives") }, "\(found)")
-        // One that cannot be read hides none of the others.
+        // An unreadable file hides none of the others.
         _ = try site.folder.add("{ \"version\": 1, \"domains\": 7 }", name: "releases/a.json")
         let partly = await plan("--new", site.chain, "--against", folder, "--json")
         #expect(partly.status == 2 && partly.errors.contains("releases/a.json:1:28: error: "), "\(partly.errors)")
@@ -258,12 +258,12 @@ struct PlanTests {
         #expect(moved.status == 1)
     }
 
-    @Test("Shares of releases that break are summed, and a name that no release has is refused")
+    @Test("Shares of breaking releases are added up, and a share for an unknown release is rejected")
     func shares() async throws {
         let file = try release("a", [("api.test", ["\"\(strangePin)\""])])
         let run = await plan("--new", site.chain, "--against", file, "--share", "\(file)=2.5%")
         #expect(run.output.contains("1 of 1 combination breaks, 2.5 % of users have a release that breaks"))
-        // What nobody gave a share may be anything, and nothing is more than everybody.
+        // A release without a share may have any share, and the sum can't exceed 100 %.
         let other = try release("b", [("api.test", ["\"\(strangePin)\""])])
         let least = await plan("--new", site.chain, "--against", file, "--against", other, "--share", "\(file)=3%")
         #expect(
@@ -279,7 +279,7 @@ struct PlanTests {
         #expect(wrong.errors.contains("--share knows no \"b\""))
     }
 
-    @Test("Reports hold an entry for each release and host")
+    @Test("Reports have an entry for each release and host")
     func reports() async throws {
         let file = try release("a", [("api.test", ["\"\(strangePin)\""]), ("pay.test", [pin(site.root)])])
         for format in ["junit", "sarif", "markdown", "html", "prometheus", "json"] {
@@ -287,13 +287,13 @@ struct PlanTests {
             let run = await plan("--new", renewed, "--against", file, "--report", "\(format)=\(path)")
             #expect(run.status == 1, "\(format): \(run.errors)")
             let text = try String(contentsOfFile: path, encoding: .utf8)
-            // Metrics are by release alone.
+            // Metrics are by release only.
             #expect(text.contains(format == "prometheus" ? "breaks" : "api.test"), "\(format): \(text)")
         }
     }
 
     @Test(
-        "What cannot be used is exit 2 and says what to do",
+        "Unusable input exits with 2 and prints the remedy",
         arguments: [
             (["--against", "a"], "--new is missing"),
             (["--new", "CHAIN", "--against", "/no/such/file"], "no such file"),
@@ -313,7 +313,7 @@ struct PlanTests {
         #expect(run.errors.contains(message), "\(run.errors)")
     }
 
-    @Test("The chain of today keeps its pins until the new one is served")
+    @Test("The current chain keeps its pins until the new one is served")
     func timeline() async throws {
         let file = try release("a", [("api.test", [pin(site.intermediate), pin(site.root), pin(stranger)])])
         let cross = try stranger.intermediate("I")
@@ -326,14 +326,14 @@ struct PlanTests {
         #expect(run.output.contains("when the key of each pin can go:"))
         #expect(
             run.lines.contains { $0.contains("CN=Other Root") && $0.contains("when \(file) is retired (api.test)") })
-        // It is not in use any more, and what is out counts on it all the same.
+        // It isn't in use any more, but released apps still rely on it.
         #expect(
             run.lines.contains {
                 $0.contains("CN=Test Root") && $0.hasSuffix("when \(file) is retired (a spare for api.test)")
             })
     }
 
-    @Test("A pin that never shipped is free when today's chain does not need it, and never all of several that match")
+    @Test("An unshipped pin is removable when the current chain doesn't need it, but never all of several that match")
     func free() async throws {
         let file = try release("a", [("api.test", [pin(site.intermediate), pin(site.root), pin(stranger)])])
         func moments(_ words: String...) async -> [String] {
@@ -352,7 +352,7 @@ struct PlanTests {
             known.contains { $0.contains("CN=Test Root") && $0.contains("served everywhere") }, "\(known)")
     }
 
-    @Test("A wildcard certificate is judged for the hosts of rules that it covers, and for its own pattern")
+    @Test("A wildcard certificate is checked for the hosts of rules that it covers, and for its own pattern")
     func wildcard() async throws {
         let leaf = try site.intermediate.leaf("*.test.example")
         let chain = try site.folder.add(leaf.pemText + site.intermediate.pemText)

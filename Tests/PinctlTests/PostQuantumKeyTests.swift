@@ -3,7 +3,7 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// Keys that OpenSSL 3.0 cannot read: a pin is the digest of bytes, and needs no OpenSSL.
+/// Keys that OpenSSL 3.0 can't read: a pin is a digest of bytes and doesn't need OpenSSL.
 @Suite("pinctl with post-quantum keys")
 struct PostQuantumKeyTests {
     private static let isSupported = (try? TestKey(.postQuantum("ML-DSA-65"))) != nil
@@ -25,7 +25,7 @@ struct PostQuantumKeyTests {
         pin = "sha256/" + Data(digest).base64EncodedString()
     }
 
-    @Test("hash prints the pin and names the algorithm, in every format that holds the key as it is")
+    @Test("hash prints the pin and names the algorithm, in every format that contains the key as it is")
     func hash() async throws {
         let inputs = [
             try folder.add(leaf.pemText), try folder.add(leaf.derBytes), try folder.add(publicKey),
@@ -48,7 +48,7 @@ struct PostQuantumKeyTests {
         #expect(run.status == 0)
     }
 
-    @Test("lint takes the key for what it is, and finds nothing weak about it")
+    @Test("lint doesn't report a post-quantum key as weak")
     func lint() async throws {
         _ = try folder.add(leaf.pemText, name: "next.pem")
         let policy = try folder.add(
@@ -62,7 +62,8 @@ struct PostQuantumKeyTests {
         #expect(run.output == "1 linted: errors 0, warnings 0\n", "\(run.output)\(run.errors)")
     }
 
-    @Test("verify says which OpenSSL is needed", .enabled(if: !isSupported, "this OpenSSL verifies ML-DSA"))
+    @Test(
+        "verify names the OpenSSL version that is required", .enabled(if: !isSupported, "this OpenSSL verifies ML-DSA"))
     func verify() async throws {
         let run = await pinctl(
             "verify", try folder.add(leaf.pemText), "--host", "api.test", "--ca-file", try folder.add(root.pemText))
@@ -74,7 +75,7 @@ struct PostQuantumKeyTests {
     }
 
     @Test(
-        "a private key that OpenSSL cannot read is named, with what to give instead",
+        "A private key that OpenSSL can't read is named, with the alternatives",
         .enabled(if: !isSupported, "this OpenSSL reads ML-DSA"))
     func privateKey() async throws {
         let algorithm = TestDER.sequence(TestDER.objectIdentifier("2.16.840.1.101.3.4.3.18"))

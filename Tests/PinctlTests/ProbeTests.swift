@@ -6,7 +6,7 @@ import Testing
 
 @testable import PinctlCommands
 
-/// What servers are asked, and how long that may take.
+/// The connections of pinctl to servers, and their time limits.
 @Suite struct ProbeTests {
     let site: Site
 
@@ -21,12 +21,12 @@ import Testing
         if case .failure(let error) = probe.outcome { error.description } else { "" }
     }
 
-    @Test("the protocols of --starttls, of targets and of the policy are the same")
+    @Test("--starttls, targets and policies support the same protocols")
     func protocols() {
         #expect(StartTLSProtocol.allCases.map(\.rawValue) == CheckSettings.startTLSProtocols)
     }
 
-    @Test("what asks servers takes every flag for it", arguments: ["check", "init", "explain"])
+    @Test("Every command that connects to servers has every connection flag", arguments: ["check", "init", "explain"])
     func flags(name: String) throws {
         let command = try #require(CommandDefinition.named(name))
         #expect(Flag.probing.allSatisfy(command.allFlags.contains))
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "a value that is none is a usage error",
+        "An invalid value is a usage error",
         arguments: [
             (["--keys=dsa"], "--keys knows no \"dsa\""),
             (["--starttls=https"], "--starttls knows no \"https\""),
@@ -59,7 +59,7 @@ import Testing
         #expect(run.status == 2 && run.errors.contains(message), "\(run.errors)")
     }
 
-    @Test("--resolve leads to an address, and the name stays the target's")
+    @Test("--resolve sets the address, and the hostname stays the target's")
     func resolve() async throws {
         try await site.serve { server in
             let run = await pinctl(
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("--sni is told to the server and verified by nobody", arguments: ["none", "other.test"])
+    @Test("--sni is sent to the server but isn't verified", arguments: ["none", "other.test"])
     func sni(name: String) async throws {
         try await site.serve { server in
             let run = await pinctl(
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "a kind of key that a server does not have is told apart, or passed over beside another",
+        "A kind of key that a server lacks is reported on request, and skipped if both kinds are asked for",
         arguments: [TestKey.Kind.p256, .rsa2048], ["1.2", "1.3"])
     func keys(kind: TestKey.Kind, version: String) async throws {
         let leaf = try site.intermediate.leaf("api.test", key: try .shared(kind))
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("a server with a key of another kind still is asked for it by both")
+    @Test("A server with a key of neither kind is still checked when both kinds are asked for")
     func otherKind() async throws {
         let leaf = try site.intermediate.leaf("api.test", key: try .shared(.ed25519))
         try await site.serve([leaf, site.intermediate]) { server in
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(
-        "A server with finite-field key exchange alone fails with what to enable on it, whichever command asks (KX1)",
+        "A server with only finite-field key exchange fails with what to enable, in check and show (KX1)",
         arguments: ["check", "show"], [[], ["--keys", "both"]])
     func finiteFieldOnly(command: String, keys: [String]) async throws {
         let server = try LoopbackServer(chain: [site.leaf, site.intermediate]) { $0.groups = "ffdhe2048" }
@@ -127,9 +127,9 @@ import Testing
         }
     }
 
-    @Test("every address of a host is asked, and each is its own probe")
+    @Test("Every address of a host is checked, each with its own probe")
     func addresses() async throws {
-        // localhost has one address or two, by the machine's hosts file; the literal has one.
+        // localhost has one address or two, depending on the machine's hosts file. The literal has one.
         try await site.serve { server in
             let target = try Target("api.test:443@localhost:\(server.port)")
             let four = await (try probe("-4", "--all-addresses", "--timeout=60")).probes(of: target)
@@ -142,13 +142,13 @@ import Testing
         }
     }
 
-    @Test("only where nobody answers it is tried again")
+    @Test("A connection is retried only if nothing answers")
     func retries() async throws {
         let dead = try DeadPort(.refusing)
         let target = try Target("api.test:443@127.0.0.1:\(dead.port)")
         #expect(await (try probe("--timeout=60")).probes(of: target)[0].tries == 3)
         #expect(await (try probe("--timeout=60", "--retries=0")).probes(of: target)[0].tries == 1)
-        // The limit of the whole goes before.
+        // The total time limit takes precedence.
         #expect(await (try probe("--timeout=0.05", "--retries=100")).probes(of: target)[0].tries < 5)
         try await LoopbackServer(chain: [site.leaf], .closeAfterAccept).run { server in
             let probe = await (try probe("--timeout=60")).probes(of: try Target(server.target()))[0]
@@ -157,17 +157,17 @@ import Testing
         }
     }
 
-    @Test("connections begin no faster than --rate")
+    @Test("Connections don't start faster than --rate")
     func rate() async throws {
         let rate = ConnectionRate(perSecond: 50)
         let start = ContinuousClock.now
         var waited = Duration.zero
         for _ in 0..<6 { waited += await rate.turn() }
-        // Never sooner; later it may always be.
+        // Never sooner, but possibly later.
         #expect(.now - start >= .milliseconds(99) && waited >= .milliseconds(80))
     }
 
-    @Test("the time for a target holds wherever a server stalls", arguments: stalls.indices)
+    @Test("The time limit for a target applies wherever a server stalls", arguments: stalls.indices)
     func bounded(index: Int) async throws {
         let (_, script, scheme) = stalls[index]
         try await LoopbackServer(plain: script).run { server in
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(
-        "the time for a target holds before a stapled response, and for a handshake of a byte a second",
+        "The time limit for a target applies before a stapled response and to a handshake of one byte per second",
         arguments: [true, false])
     func handshakeStalls(drips: Bool) async throws {
         let server = try LoopbackServer(chain: [site.leaf, site.intermediate]) {
@@ -188,7 +188,7 @@ import Testing
         try await server.run { server in
             let relay = try RecordRelay(to: server) { record in
                 guard record.sender == .server else { return .pass }
-                // ServerHello and Certificate come, CertificateStatus does not.
+                // ServerHello and Certificate arrive, CertificateStatus doesn't.
                 return drips ? .slowly(.seconds(1)) : record.index < 2 ? .pass : .replace([])
             }
             try await relay.run { relay in
@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test(
-        "with hardly a descriptor left every target is reached, or it is said why not",
+        "With hardly any descriptors left, every target is reached or reported as unreachable",
         .enabled(if: MemoryScan.isPossible, "a sanitizer makes it too slow for its time limit"))
     func descriptors() async throws {
         try await site.serve { server in
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("the time for a target holds while a proxy stalls", arguments: [true, false])
+    @Test("The time limit for a target applies while a proxy stalls", arguments: [true, false])
     func proxyStalls(drips: Bool) async throws {
         let script = LoopbackServer.Script.handle { connection in
             while drips {
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test("a proxy makes the tunnel, with a login from a file, and sees no name of it in a message")
+    @Test("A proxy opens the tunnel with a login from a file, and no message contains the login")
     func proxy() async throws {
         let login = try site.folder.add("reader:secret\r\n")
         try await site.serve { origin in
@@ -258,7 +258,7 @@ import Testing
     }
 
     @Test(
-        "a mail server's greeting may come with the proxy's answer, and goes to the protocol, never to TLS",
+        "A mail server's greeting that arrives with the proxy's answer goes to the protocol, never to TLS",
         arguments: ["http", "socks5", "socks4a"])
     func greetingWithReply(scheme: String) async throws {
         let reply: [UInt8] =
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test("a proxy's login is taken apart by bytes, and what cannot be said is refused before anybody is asked")
+    @Test("A proxy login is split by bytes, and one that can't be sent is rejected before connecting")
     func proxyLogins() async throws {
         for (login, scheme, reason) in [
             ("u:\u{200D}secret:x", "socks4a", "SOCKS 4a has no password"), ("user", "http", "has no colon"),
@@ -306,7 +306,7 @@ import Testing
         }
     }
 
-    @Test("a SOCKS proxy leads to a host by its name", arguments: ["socks5", "socks5h", "SOCKS4A"])
+    @Test("A SOCKS proxy connects to a host by its hostname", arguments: ["socks5", "socks5h", "SOCKS4A"])
     func socksProxy(scheme: String) async throws {
         let isFifth = scheme.hasPrefix("socks5")
         let login = try site.folder.add(isFifth ? "reader:secret\n" : "reader:\n")
@@ -328,7 +328,7 @@ import Testing
     }
 }
 
-/// Where a server may stop to answer, and what it does then.
+/// Points at which a server may stop answering, and the script of each.
 private let stalls: [(String, LoopbackServer.Script, String?)] = [
     ("smtp silent", .handle { while try $0.read() != nil {} }, "smtp"),
     (

@@ -2,8 +2,8 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// The program as it was built, among shells, pipes and signals.
-@Suite("The program")
+/// The built program with shells, pipes and signals.
+@Suite("The program as a process")
 struct ProcessTests {
     let folder: TestFolder
     let certificate: TestCertificate
@@ -15,7 +15,7 @@ struct ProcessTests {
         _ = try folder.add(certificate.derBytes, name: "c.der")
     }
 
-    @Test("prints a pin, alone in the world")
+    @Test("hash prints a pin from files, pipes and links, with an empty environment or closed descriptors")
     func plain() async throws {
         let pin = try certificate.key.pin + "\n"
         for script in [
@@ -25,7 +25,7 @@ struct ProcessTests {
             "env -i \"$(command -v pinctl)\" hash c.pem", "mkfifo f; (cat c.pem > f) & pinctl hash f",
             "mkfifo late; (sleep 0.3; cat c.pem > late) & pinctl hash late", "pinctl hash c.pem 2>&-",
             "pinctl hash c.pem <&-", "pinctl hash c.pem < /dev/full",
-            // A sanitizer is told by the environment what is no leak.
+            // A sanitizer gets its suppressions from the environment.
         ] where MemoryScan.isPossible || !script.hasPrefix("env -i ") {
             let run = try await shell(script, in: folder)
             #expect(run.output == pin, "\(script)")
@@ -60,7 +60,7 @@ struct ProcessTests {
         ),
     ]
 
-    @Test("CL3: names what is wrong with bad input, exit 2, without a trap or a hang", arguments: badInputs)
+    @Test("CL3: Bad input is named and exits with 2, without a trap or a hang", arguments: badInputs)
     func badInput(script: String, message: String) async throws {
         let run = try await shell("\(script); pinctl hash in", in: folder)
         #expect(run.status == 2)
@@ -70,7 +70,7 @@ struct ProcessTests {
         #expect(run.output == "" || script.contains("sed"))
     }
 
-    @Test("ends quietly when the reader goes away")
+    @Test("The program ends quietly when the reader closes the pipe")
     func closedPipe() async throws {
         _ = try await shell("for i in {1..2000}; do cat c.pem; done > many.pem", in: folder)
         for script in [
@@ -85,7 +85,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("says so when the output cannot be written, exit 2")
+    @Test("Output that can't be written is reported, with exit code 2")
     func fullDisk() async throws {
         for command in ["hash c.pem", "hash --json c.pem", "--help", "--version", "hash -l c.pem c.pem"] {
             let full = try await shell("pinctl \(command) > /dev/full", in: folder)
@@ -98,7 +98,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("CL8: with its descriptors closed it neither crashes nor writes into a file that it opened")
+    @Test("CL8: With closed descriptors the program neither crashes nor writes into a file that it opened")
     func closedDescriptors() async throws {
         let before = try await shell("sha256sum c.pem", in: folder).output
         for closed in ["<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"] {
@@ -112,18 +112,18 @@ struct ProcessTests {
         #expect(input.errors == "pinctl: standard input: cannot read it: Bad file descriptor\n")
     }
 
-    @Test("reads no other file for one whose name is not UTF-8")
+    @Test("A filename that isn't UTF-8 doesn't open another file")
     func namesOfOtherBytes() async throws {
-        // Arguments arrive as text, in which U+FFFD stands for what is not UTF-8.
+        // Arguments arrive as text, in which U+FFFD replaces bytes that aren't UTF-8.
         let run = try await shell("cp c.pem $'\\xEF\\xBF\\xBD'; pinctl hash $'\\xFF' c.pem", in: folder)
         #expect(run.status == 2)
         #expect(run.lines.count == 1)
         #expect(run.errors.contains("its name is not UTF-8"))
     }
 
-    @Test("is interrupted with 130, terminated by SIGTERM and SIGQUIT, and calls a trap a defect of its own")
+    @Test("SIGINT ends with 130, SIGTERM with 143, SIGQUIT with 131, and a trap is reported as an internal error")
     func signals() async throws {
-        // The FIFO has a writer that says nothing: this reader waits for it.
+        // The FIFO has a writer that writes nothing, so the reader waits for it.
         let wait = "mkfifo quiet; exec 3<>quiet; timeout --preserve-status -s SIGNAL 0.5 pinctl hash quiet"
         for (signal, status) in [("INT", Int32(130)), ("TERM", 143), ("QUIT", 131), ("ILL", 70), ("TRAP", 70)] {
             let run = try await shell(
@@ -134,14 +134,14 @@ struct ProcessTests {
         }
     }
 
-    @Test("CL9: takes five thousand operands")
+    @Test("CL9: Five thousand operands are accepted")
     func manyOperands() async throws {
         let run = try await shell("pinctl hash $(yes c.pem | head -n 5000) | sort | uniq -c", in: folder)
         #expect(run.output.hasPrefix("   5000 sha256/"))
         #expect(run.lines.count == 1)
     }
 
-    @Test("checks a server whose connection breaks, and is not killed by it")
+    @Test("A server that breaks the connection is reported, and doesn't kill the program")
     func brokenConnection() async throws {
         let site = try Site()
         for script in [LoopbackServer.Script.closeAfterAccept, .closeAfterHandshake] {

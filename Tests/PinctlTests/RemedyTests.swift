@@ -6,16 +6,16 @@ import Testing
 @testable import CertificateTrust
 @testable import PinctlCommands
 
-/// Whoever intercepts a connection serves a key too: no text may say to pin it without saying how to confirm it (AD1).
+/// An interceptor serves a key too, so no text may advise pinning a key without saying how to confirm it (AD1).
 @Suite("Advice about a served key")
 struct RemedyTests {
     private static let clause =
         "confirm it on the server itself, where pinctl hash of the certificate file prints the served leaf pin"
-    /// The causes whose remedy changes no pin towards what is served.
+    /// The causes whose remedy doesn't change a pin to a served key.
     private static let harmless: Set<String> = [
         "clock-behind", "clock-ahead", "issuer-missing", "rule-ended", "denied", "host-missed", "only-backup",
     ]
-    /// Words that tell somebody to put a key into a policy.
+    /// Words that tell the user to put a key into a policy.
     private static let instructions = ["ship", "write ", "pin the", "pin it", "give the pin"]
 
     private let site: Site
@@ -47,7 +47,7 @@ struct RemedyTests {
         ]
     }
 
-    @Test("the table of these tests has every cause")
+    @Test("The table of these tests has every cause")
     func all() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -61,7 +61,7 @@ struct RemedyTests {
     }
 
     @Test(
-        "A remedy that leads towards a served key begins with a condition and says how to confirm it, others print none"
+        "A remedy that leads to a served key starts with a condition and says how to confirm it, others print none"
     )
     func remedies() {
         for cause in causes {
@@ -85,7 +85,7 @@ struct RemedyTests {
         #expect(lines.last?.contains("pin nothing that is served here") == true)
     }
 
-    /// Every text that a cause of a failed check goes into, each of the formats with two hosts that share it.
+    /// Every text that the cause of a failed check appears in, and each report format with two hosts that share it.
     private func texts(_ cause: PinFailureCause) -> [(name: String, text: String)] {
         let text = VerdictText(
             verdict: .mismatch(mismatch), subject: "api.test:443", source: "served",
@@ -106,7 +106,7 @@ struct RemedyTests {
         ]
     }
 
-    /// The pieces that somebody reads as one.
+    /// The pieces that a user reads as one.
     private static func pieces(_ text: String) -> [String] {
         var pieces = [text]
         for end in ["\n", "%0A", "\\n", "<br>", "</li>", "</p>", " | ", "\",\"", "&#10;"] {
@@ -131,7 +131,7 @@ struct RemedyTests {
         }
     }
 
-    @Test("The screen of a mismatch says how to confirm the served keys, and not to pin those of somebody else")
+    @Test("The screen of a mismatch says how to confirm the served keys, and not to pin unconfirmed ones")
     func screen() {
         let text = VerdictText(
             verdict: .mismatch(mismatch), subject: "api.test:443", source: "served", presented: [], now: testTime)
@@ -141,7 +141,7 @@ struct RemedyTests {
                 == "  if they are not: the connection may be intercepted; pin nothing that is served here")
     }
 
-    @Test("init says to confirm the keys that a server showed, and not those of a file at hand")
+    @Test("init says to confirm keys that a server sent, but not those of a local file")
     func initialPolicy() async throws {
         try await site.serve { server in
             let shown = await pinctl("init", "--ca-file", site.anchors, server.target())
@@ -156,7 +156,7 @@ struct RemedyTests {
         #expect(atHand.errors == "")
     }
 
-    @Test("explain says to confirm the key of a server before its pin is written down")
+    @Test("explain says to confirm a server's key before its pin is written down")
     func explanation() async throws {
         let digest = "\(try X509Certificate(derBytes: site.leaf.derBytes).fingerprint)".replacing("cert-", with: "")
         let pin = try site.leaf.key.pin

@@ -5,10 +5,10 @@ import FoundationEssentials
 import PinctlCommands
 import TestPKI
 
-/// 2026-11-20T00:00:00Z, the time of every test that says no other; minted certificates are valid then.
+/// 2026-11-20T00:00:00Z, the default time of the tests. Minted certificates are valid then.
 let testTime = Date(timeIntervalSince1970: 1_795_132_800)
 
-/// One run of pinctl: what it printed, and how it ended.
+/// The result of running pinctl: its output and exit status.
 struct Run: Sendable {
     let status: Int32
     let output: String
@@ -24,13 +24,13 @@ struct Run: Sendable {
     }
 }
 
-/// What every remedy that leads towards a served key has in front, and behind.
+/// The first words of every remedy that leads to a served key, and the last ones.
 let ifYours =
     "if this change is yours (confirm it on the server itself, where pinctl hash of the certificate file prints the served "
     + "leaf pin)"
 let ifNotYours = "; if not, pin nothing that is served here"
 
-/// The lines below a mismatch; `key` is what to serve again.
+/// The lines below a mismatch; `key` is the key to serve again.
 func mismatchAdvice(serving key: String = "a pinned key") -> [String] {
     [
         "  if the served keys are yours (confirm it on the server itself, where pinctl hash of the certificate file prints "
@@ -40,10 +40,10 @@ func mismatchAdvice(serving key: String = "a pinned key") -> [String] {
     ]
 }
 
-/// Without this, commands would find the policy of the folder that the tests run in.
+/// Without this, commands would find the policy of the directory that the tests run in.
 private let noPolicy = ["PINCTL_POLICY": "/no/such/pins.jsonc"]
 
-/// Runs a command line inside this process; connections get the time that a busy machine needs, unless told otherwise.
+/// Runs a command line inside this process. Connections get the time that a busy machine needs, unless a flag sets it.
 func pinctl(
     _ words: [String], variables: [String: String] = [:], now: Date = testTime, terminal: Terminal = Terminal(),
     suffixWarning: @escaping @Sendable (Date) -> String? = { _ in nil }
@@ -67,13 +67,13 @@ func pinctl(
     await pinctl(words, variables: variables, now: now, terminal: terminal)
 }
 
-/// Runs a script of bash, in which `pinctl` is the program as it was built; what hangs is ended with status 124.
+/// Runs a bash script in which `pinctl` is the built program. A script that hangs is ended with status 124.
 func shell(_ script: String, in folder: TestFolder? = nil, patience seconds: Int = 60) async throws -> Run {
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let folderOfPrograms = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
     let setUp = "PATH=\(folderOfPrograms):$PATH; \(folder.map { "cd \($0.path); " } ?? "")"
-    // Waiting for a program takes a thread, and those of Swift's tasks are few: with all of them waiting, no server
-    // and no client in this process would get on.
+    // Waiting for a program blocks a thread, and Swift tasks have few. If all of them wait, no server and no client in
+    // this process makes progress.
     let result = try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async {
             continuation.resume(

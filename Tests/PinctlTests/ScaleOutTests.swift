@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// The program under the engines that start many of it, and over lists that no memory holds.
+/// The program under tools that start many processes of it, and with lists that don't fit into memory.
 @Suite("check at scale")
 struct ScaleOutTests {
     let site: Site
@@ -21,7 +21,7 @@ struct ScaleOutTests {
     }
 
     @Test(
-        "two thousand servers in one run stay under 64 MiB",
+        "Two thousand servers in one run use less than 64 MiB",
         .enabled(if: MemoryScan.isPossible, "a sanitizer takes memory of its own"))
     func memory() async throws {
         try await site.serve { server in
@@ -42,7 +42,7 @@ struct ScaleOutTests {
     }
 
     @Test(
-        "memory does not grow with the list", .enabled(if: MemoryScan.isPossible, "a sanitizer takes memory of its own")
+        "Memory doesn't grow with the list", .enabled(if: MemoryScan.isPossible, "a sanitizer takes memory of its own")
     )
     func flat() async throws {
         let run = try await shell(
@@ -70,7 +70,7 @@ struct ScaleOutTests {
         #expect(run.output.hasPrefix("True "), "\(run.output) \(run.errors)")
     }
 
-    @Test("results come while the list is still being written")
+    @Test("Results are printed while the list is still being written")
     func slowInput() async throws {
         let run = try await shell(
             """
@@ -83,7 +83,7 @@ struct ScaleOutTests {
         #expect(run.output == "1 3\n", "\(run.errors)")
     }
 
-    @Test("is a map from lines to lines under xargs -P")
+    @Test("Under xargs -P each input line gives one result line")
     func xargs() async throws {
         try await site.serve { server in
             let run = try await shell(
@@ -97,7 +97,7 @@ struct ScaleOutTests {
         }
     }
 
-    @Test("an empty list is no list, except for the part of one that an engine gives out")
+    @Test("An empty list is an error, except on standard input as a part of a larger list")
     func emptyPart() async throws {
         let run = try await shell(
             """

@@ -1,14 +1,14 @@
 import TestPKI
 import Testing
 
-/// What somebody reads at three in the morning: verdict, facts, cause, what to do, word for word.
+/// The complete text that the on-call engineer reads: verdict, facts, cause and remedy, word for word.
 @Suite("The screens of check")
 struct ScreenTests {
     let site: Site
 
     init() throws { site = try Site() }
 
-    /// A policy whose pins have names, the rule on line 4.
+    /// A policy whose pins have names, with the rule on line 4.
     private func policy(_ pins: String, _ names: String) throws -> String {
         try site.folder.add(
             """
@@ -34,7 +34,7 @@ struct ScreenTests {
 
     private static let since = "since 2026-01-01, until 2036-01-01 (3329 d)"
 
-    @Test("a rotated authority")
+    @Test("A replaced CA is shown with its cause and remedy")
     func rotatedAuthority() async throws {
         let (old, backup) = (try TestKey(), try TestKey())
         let policy = try policy(
@@ -60,7 +60,7 @@ struct ScreenTests {
         #expect(run.status == 1)
     }
 
-    @Test("a leaf with another key")
+    @Test("A leaf with another key is shown with its cause and remedy")
     func rekeyedLeaf() async throws {
         let old = try TestKey()
         let policy = try policy("\"api-2026\": { \"pin\": \"\(old.pin)\", \"role\": \"leaf\" }", "\"api-2026\"")
@@ -82,7 +82,8 @@ struct ScreenTests {
         #expect(run.status == 1)
     }
 
-    @Test("an inspecting proxy whose root a company has installed beside the system's")
+    @Test(
+        "A TLS-intercepting proxy whose root is installed besides the system roots is shown with its cause and remedy")
     func inspection() async throws {
         let proxy = try TestCertificate.root("Company Inspection")
         let forged = try proxy.leaf("api.test")
@@ -105,7 +106,7 @@ struct ScreenTests {
                 "  root          CN=Company Inspection, \(Self.since), store", cause,
             ] + mismatchAdvice() + ["1 checked: 1 failed"])
         #expect(run.status == 1)
-        // Where its root is not installed nothing is pinned or not: the chain is not trusted.
+        // If its root isn't installed, the chain isn't trusted and pins don't matter.
         let (unknown, _) = try await screen(policy, by: [forged])
         #expect(unknown.lines[0].contains("  not trusted ["))
         #expect(unknown.lines[1].hasPrefix("  cause: the server sends no certificate of its issuer, CN=Company"))
@@ -113,7 +114,7 @@ struct ScreenTests {
         #expect(unknown.status == 4)
     }
 
-    @Test("a match on the backup alone")
+    @Test("A match on the backup alone is shown with a warning")
     func backupOnly() async throws {
         let old = try TestKey()
         let policy = try policy(
@@ -131,7 +132,7 @@ struct ScreenTests {
         #expect(run.status == 0)
     }
 
-    @Test("a match on one of two paths")
+    @Test("A match on one of two paths is shown with a warning")
     func onePathOfTwo() async throws {
         let other = try TestCertificate.root("Other Root")
         let cross = try other.crossSign(site.intermediate)

@@ -1,10 +1,10 @@
 import FoundationEssentials
 import TestPKI
 
-/// A text in which command lines stand with what comes of them. `Scripts/hash.txt` says how it is written.
+/// A text that contains command lines with their expected results. `Scripts/hash.txt` describes the format.
 struct Script: Sendable {
     enum Line: Sendable {
-        /// A remark, an empty line: kept as it is.
+        /// A comment or an empty line, kept as it is.
         case text(String)
         case server(name: String, chain: [String])
         case file(name: String, lines: [String])
@@ -12,9 +12,9 @@ struct Script: Sendable {
         case step(Step)
     }
 
-    /// One command line and what is expected of it.
+    /// One command line and its expected result.
     struct Step: Sendable {
-        /// As written, with its variables.
+        /// The command line as written, with its variables.
         var command: String
         var output: [String] = []
         var errors: [String] = []
@@ -79,7 +79,7 @@ struct Script: Sendable {
         lines.compactMap { line in if case .server(let name, let chain) = line { (name, chain) } else { nil } }
     }
 
-    /// As it is written to its file.
+    /// The text as written to the script's file.
     var text: String {
         var texts: [String] = []
         for line in lines {
@@ -100,7 +100,7 @@ struct Script: Sendable {
     static func marked(_ mark: String, _ text: String) -> String { text.isEmpty ? mark : "\(mark) \(text)" }
 }
 
-/// A script that cannot be read, or asks for what there is not.
+/// An error of a script that can't be read, or that refers to something undefined.
 struct ScriptError: Error, CustomStringConvertible {
     let description: String
 

@@ -3,13 +3,13 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// The scripts in `Scripts`; `Scripts/hash.txt` says how they are written. With `UPDATE=1` in the environment what comes
-/// of the commands is written into them: look at the difference then.
-@Suite("A test script", .serialized)
+/// The scripts in `Scripts`. `Scripts/hash.txt` describes their format. With `UPDATE=1` in the environment, the tests
+/// write the actual results into the scripts: check the difference afterwards.
+@Suite("Test scripts", .serialized)
 struct ScriptTests {
     private static let isUpdating = ProcessInfo.processInfo.environment["UPDATE"] == "1"
 
-    @Test("prints what it says, and ends as it says", arguments: Script.names)
+    @Test("The commands of a script print and return what the script expects", arguments: Script.names)
     func matches(name: String) async throws {
         var script = try Script(name)
         let world = try ScriptWorld()
@@ -34,7 +34,7 @@ struct ScriptTests {
     }
 
     private static func lines(_ text: String) -> [String] {
-        // A last line without an end shows as one that has another.
+        // A last line without a line ending is shown with a mark.
         text.isEmpty
             ? []
             : (text.hasSuffix("\n") ? text.dropLast() : text + " (no end of line)")
@@ -72,7 +72,7 @@ struct ScriptTests {
         let exitCode: Int32
     }
 
-    @Test("CL4: says in JSON what its exit code says", arguments: Script.names)
+    @Test("CL4: The JSON of every command agrees with its exit code", arguments: Script.names)
     func json(name: String) async throws {
         for flag in ["--json", "--ndjson"] {
             let script = try Script(name)
@@ -83,7 +83,7 @@ struct ScriptTests {
                     guard case .step(let step) = line else { continue }
                     let words = try ScriptWorld.words(step.command).dropFirst()
                     let command = CommandDefinition.all.first { $0.name == words.first }
-                    // Help is no result, and one form is asked for already.
+                    // Help has no result, and some commands ask for a JSON form already.
                     let others = ["--help", "-h", "--json", "--ndjson"]
                     guard let command, !words.contains(where: others.contains) else { continue }
                     let run = try await world.run(step.command, with: flag)
@@ -104,7 +104,7 @@ struct ScriptTests {
         }
     }
 
-    @Test("is there for every command, and there are forty exit codes")
+    @Test("Every command has a script, and exit-codes.txt has at least forty steps")
     func completeness() throws {
         for command in CommandDefinition.all { #expect(Script.names.contains("\(command.name).txt")) }
         let codes = try Script("exit-codes.txt")
@@ -117,7 +117,7 @@ struct ScriptTests {
     }
 }
 
-/// A JSON object, whatever is in it.
+/// A JSON object with any members.
 private struct JSONObject: Decodable {
     private struct Key: CodingKey {
         let stringValue: String

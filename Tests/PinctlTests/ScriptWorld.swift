@@ -2,8 +2,8 @@ import FoundationEssentials
 import PinctlCommands
 import TestPKI
 
-/// What a script runs in: minted certificates as files, servers on loopback, and the variables that stand for what
-/// differs between two runs.
+/// The environment of a script: minted certificates as files, servers on loopback, and variables for values that differ
+/// between two runs.
 final class ScriptWorld {
     private let site: Site
     private let certificates: [String: TestCertificate]
@@ -47,7 +47,7 @@ final class ScriptWorld {
         variables["\(name).port"] = "\(server.port)"
     }
 
-    /// Runs `body` beside the servers that a script asks for; a chain `stall` is of one that says nothing.
+    /// Runs `body` with the servers that a script asks for. The chain `stall` is that of a server that sends nothing.
     func serving(_ servers: ArraySlice<(name: String, chain: [String])>, _ body: () async throws -> Void) async throws {
         guard let first = servers.first else { return try await body() }
         let isMute = first.chain == ["stall"]
@@ -65,7 +65,7 @@ final class ScriptWorld {
         _ = try site.folder.add(try lines.map { try expanded($0) + "\n" }.joined(), name: name)
     }
 
-    /// A text with the variables' values in their place.
+    /// A text with each variable replaced by its value.
     func expanded(_ text: String) throws -> String {
         var result = ""
         var rest = text[...]
@@ -81,14 +81,14 @@ final class ScriptWorld {
         return result + rest
     }
 
-    /// A text with variables in the place of their values, the longest first.
+    /// A text with each value replaced by its variable, the longest first.
     func generalized(_ text: String) -> String {
         variables.sorted { ($0.value.count, $1.key) > ($1.value.count, $0.key) }
             .reduce(text) { $0.replacing($1.value, with: "${\($1.key)}") }
     }
 
-    /// Runs a command line: words, some in single quotes, and a file for standard input behind `<`. `--json` and the like
-    /// may be put behind the command's name.
+    /// Runs a command line: words, some in single quotes, and a file for standard input after `<`. A flag such as
+    /// `--json` can be added after the command's name.
     func run(_ command: String, with flag: String? = nil) async throws -> Run {
         var words = try Self.words(try expanded(command))
         var input: String?

@@ -28,7 +28,7 @@ struct ShowTests {
         let summary: Summary
     }
 
-    @Test("puts a chain in order, whatever the order of the file")
+    @Test("show prints a chain from leaf to root, whatever the order of the file")
     func order() async throws {
         let file = try site.folder.add(site.root.pemText + site.intermediate.pemText + site.leaf.pemText, name: "c.pem")
         let run = await pinctl("show", "--ca-file", site.anchors, file)
@@ -43,12 +43,12 @@ struct ShowTests {
         #expect(run.status == 0)
     }
 
-    @Test("a file's chain is judged for --host alone")
+    @Test("The chain of a file is checked for a hostname only with --host")
     func host() async throws {
         #expect(await pinctl("show", "--ca-file", site.anchors, "--host", "api.test", site.chain).status == 0)
         let wrong = await pinctl("show", "--ca-file", site.anchors, "--host", "www.test", site.chain)
         #expect(wrong.lines[0].hasSuffix("not trusted [name-mismatch]  not for www.test"))
-        // The path that there is for the other name is told all the same.
+        // The path that exists for the other hostname is printed anyway.
         #expect(wrong.lines.contains { $0.contains("  root ") && $0.contains("store") })
         #expect(wrong.status == 4)
         let unknown = await pinctl(
@@ -57,7 +57,7 @@ struct ShowTests {
         #expect(unknown.status == 0)
     }
 
-    @Test("tells every other path to an anchor")
+    @Test("show prints every other path to an anchor")
     func otherPaths() async throws {
         let other = try TestCertificate.root("Other Root")
         let cross = try other.crossSign(site.root)
@@ -70,7 +70,7 @@ struct ShowTests {
         #expect(json.results[0].otherPaths?[0].last?["pin"] == (try other.key.pin))
     }
 
-    @Test("shows a server, and the source of each certificate")
+    @Test("show prints a server's chain and the source of each certificate")
     func server() async throws {
         try await site.serve { server in
             let run = await pinctl("show", "--ca-file", site.anchors, server.target())
@@ -92,7 +92,7 @@ struct ShowTests {
         #expect(run.status == 3)
     }
 
-    @Test("--pem prints what openssl s_client -showcerts does, trusted or not")
+    @Test("--pem prints the same as openssl s_client -showcerts, trusted or not")
     func parity() async throws {
         try await site.serve { server in
             let run = await pinctl("show", "--pem", server.target())
@@ -105,7 +105,7 @@ struct ShowTests {
         }
     }
 
-    @Test("CL3: --save writes new files inside the folder alone, and says what it does not write")
+    @Test("CL3: --save writes only new files inside the directory, and reports what it doesn't write")
     func saving() async throws {
         let folder = try TestFolder()
         try await site.serve { server in
@@ -130,7 +130,7 @@ struct ShowTests {
         #expect(await pinctl("show", "--save", "/no/such", site.chain).status == 2)
     }
 
-    @Test("a bare word that is a file and could be a server is refused with both spellings")
+    @Test("An operand that could be a file or a server is rejected with both spellings")
     func ambiguous() async throws {
         _ = try site.folder.add(site.leaf.pemText, name: "api.test")
         _ = try site.folder.add(site.leaf.pemText, name: "leaf.pem")
@@ -142,7 +142,7 @@ struct ShowTests {
         #expect(await pinctl("show", "a b").errors.contains("is no file, and as a server: "))
     }
 
-    @Test("tells keys and requests beside a chain, and bundles as they stand")
+    @Test("show prints keys and signing requests next to a chain, and bundles in their own order")
     func others() async throws {
         let request = try TestSigningRequest("csr.test", key: site.leaf.key)
         let file = try site.folder.add(site.leaf.pemText + request.pemText + (try site.leaf.key.privateKeyPEM))
@@ -151,7 +151,7 @@ struct ShowTests {
         #expect(run.lines.filter { $0.contains((try? site.leaf.key.pin) ?? "-") }.count == 3)
         let bundle = try site.folder.add(site.root.pemText + TestCertificate.root("Other").pemText)
         #expect(await pinctl("show", bundle).lines[0].hasSuffix("2 certificates  no chain, so none is verified"))
-        // An authority proves no name, and is no leaf unless it is asked for one.
+        // A CA certificate has no hostname, and isn't checked as a leaf unless --host is given.
         let root = await pinctl("show", "--ca-file", site.anchors, site.anchors)
         #expect(root.status == 0)
         #expect(root.lines[0].hasSuffix("root.pem  1 certificate  no leaf, so nothing is judged (give --host)"))
@@ -166,7 +166,7 @@ struct ShowTests {
         #expect(try told.decoded(as: Document.self).summary.exitCode == 2)
     }
 
-    @Test("CL1: names that would act on a terminal are escaped")
+    @Test("CL1: Names with terminal control characters are escaped")
     func hostile() async throws {
         let hostile = try TestCertificate.root("\u{1B}[2J\u{202E}moc\u{7}")
         for words in [["show"], ["show", "--json"]] {

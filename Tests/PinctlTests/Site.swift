@@ -1,7 +1,7 @@
 import PinctlCommands
 import TestPKI
 
-/// A test authority, a server below it, and the files that name them.
+/// A test CA, certificates below it, and files that contain them.
 final class Site: Sendable {
     let folder: TestFolder
     let root: TestCertificate
@@ -33,7 +33,7 @@ final class Site: Sendable {
             """)
     }
 
-    /// Runs `body` beside a server with this chain, or another one.
+    /// Runs `body` with a server that serves this chain, or the site's own.
     func serve(
         _ chain: [TestCertificate]? = nil, script: LoopbackServer.Script = .respond(.init(body: "hello")),
         _ body: (LoopbackServer) async throws -> Void
@@ -43,9 +43,9 @@ final class Site: Sendable {
 }
 
 extension LoopbackServer {
-    /// The target that reaches this server under a name.
+    /// The target that reaches this server under a hostname.
     func target(_ name: String = "api.test") -> String { "\(name):\(port)@\(address)" }
 }
 
-/// A pin that nothing has.
+/// A pin that no key has.
 let strangePin = "sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

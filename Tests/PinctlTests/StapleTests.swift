@@ -2,8 +2,8 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// Stapled OCSP responses, told by `show` and judged by `check --revocation`.
-@Suite("Staples")
+/// Stapled OCSP responses, printed by `show` and evaluated by `check --revocation`.
+@Suite("Stapled OCSP responses")
 struct StapleTests {
     let site: Site
     let leaf: TestCertificate
@@ -11,7 +11,7 @@ struct StapleTests {
 
     init() throws {
         site = try Site()
-        // Right below the root: nothing but the leaf needs an answer.
+        // Directly below the root, so that only the leaf needs a response.
         leaf = try site.root.leaf("api.test")
         pin = try leaf.key.pin
     }
@@ -31,7 +31,7 @@ struct StapleTests {
         await pinctl(["check", "--ca-file", site.anchors, "--pin", pin, server.target()] + flags).status
     }
 
-    @Test("a revoked leaf is not trusted once anybody asks about revocation")
+    @Test("A revoked leaf isn't trusted with --revocation use or require, and show prints its status")
     func revoked() async throws {
         try await serve(.revoked(reason: 1)) { server in
             #expect(await check(server) == 0)
@@ -44,7 +44,7 @@ struct StapleTests {
         }
     }
 
-    @Test("a good response is enough for a leaf, and none is not where answers are required")
+    @Test("A good response is enough for a leaf, and a missing one fails only with --revocation require")
     func good() async throws {
         try await serve(.good) { server in
             #expect(await check(server, "--revocation", "use") == 0)

@@ -3,7 +3,7 @@ import PinctlCommands
 import TLSTransport
 import Testing
 
-@Suite("A target")
+@Suite("Targets")
 struct TargetTests {
     static let good = [
         ("example.com", "example.com:443"), ("EXAMPLE.com.", "example.com:443"),
@@ -22,7 +22,7 @@ struct TargetTests {
         ("xmpp-server://example.com", "xmpp-server://example.com:5269"),
     ]
 
-    @Test("is a host, a port, and where else to connect", arguments: good)
+    @Test("A target is a host, a port and optionally another address to connect to", arguments: good)
     func reads(text: String, description: String) throws {
         #expect(try Target(text).description == description)
     }
@@ -39,7 +39,7 @@ struct TargetTests {
         ("-q", .name(.malformed("-q"))),
     ]
 
-    @Test("is nothing else", arguments: bad)
+    @Test("Anything else isn't a target", arguments: bad)
     func refuses(text: String, error: TargetError) {
         #expect(throws: error) { try Target(text) }
     }

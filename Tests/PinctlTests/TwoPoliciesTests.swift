@@ -3,8 +3,8 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// An Info.plist with TrustKit's configuration and NSPinnedDomains is two policies, and the app enforces both.
-@Suite("pinctl reads both policies of an Info.plist")
+/// An Info.plist with TrustKit's configuration and NSPinnedDomains has two policies, and the app enforces both.
+@Suite("pinctl with both policies of an Info.plist")
 struct TwoPoliciesTests {
     let site: Site
     let file: String
@@ -15,7 +15,7 @@ struct TwoPoliciesTests {
             Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [site.leaf.key.pin]), name: "Info.plist")
     }
 
-    /// Pins for `api.test` by TrustKit, and by NSPinnedDomains as the leaf's.
+    /// Pins for `api.test`: TrustKit's for any certificate, those of NSPinnedDomains for the leaf.
     private static func infoPlist(trustKit: [String], apple: [String]) -> String {
         let hashes = trustKit.map { "<string>\($0.dropFirst(7))</string>" }.joined()
         let identities = apple.map { pin in
@@ -31,7 +31,7 @@ struct TwoPoliciesTests {
             """
     }
 
-    @Test("lint looks at both and names the one of each finding")
+    @Test("lint checks both policies and names the policy of each finding")
     func lint() async throws {
         let run = await pinctl("lint", file)
         try #require(run.lines.count == 2, "\(run.output)")
@@ -49,7 +49,7 @@ struct TwoPoliciesTests {
         #expect(report.output.contains("\(file) (TrustKit)") && report.output.contains("\(file) (NSPinnedDomains)"))
     }
 
-    @Test("A dictionary of TrustKit alone, with or without TSKConfiguration around it, is one policy")
+    @Test("A TrustKit dictionary without NSPinnedDomains, inside TSKConfiguration or not, is one policy")
     func trustKitAlone() async throws {
         let hashes = [strangePin, try site.root.key.pin].map { "<string>\($0.dropFirst(7))</string>" }.joined()
         let domains =
@@ -64,7 +64,7 @@ struct TwoPoliciesTests {
         }
     }
 
-    @Test("explain tells what holds by each, or by the one of --from")
+    @Test("explain reports the rules of both policies, or of the one selected with --from")
     func explain() async throws {
         let run = await pinctl("explain", "api.test", "--policy", file)
         #expect(run.lines.contains("\(file) (TrustKit): api.test: one rule holds, as TrustKit matches hosts"))
@@ -81,7 +81,7 @@ struct TwoPoliciesTests {
         #expect(none.lines.count { $0.contains("b.test: no rule reaches it") } == 2 && none.status == 1)
     }
 
-    @Test("import and export ask for one of them, since neither stands for the other")
+    @Test("import and export require a choice of one policy, since neither replaces the other")
     func oneByOne() async throws {
         for command in [["import"], ["export", "--to", "okhttp"]] {
             let run = await pinctl(command + [file])
@@ -101,7 +101,7 @@ struct TwoPoliciesTests {
         #expect(checked.errors.contains("pinctl import --from trustkit|apple \(file)") && checked.status == 2)
     }
 
-    @Test("plan judges a chain by both: what one of them refuses breaks the release")
+    @Test("plan checks a chain by both: if one of them rejects it, the release breaks")
     func plan() async throws {
         func verdicts(_ words: String...) async throws -> [String] {
             let run = await pinctl(
@@ -126,7 +126,7 @@ struct TwoPoliciesTests {
         #expect(!both.output.contains("120 %"))
     }
 
-    @Test("A misspelled NSPinnedDomains beside TrustKit's configuration is an error, and not passed over")
+    @Test("A misspelled NSPinnedDomains next to TrustKit's configuration is an error and isn't skipped")
     func misspelled() async throws {
         let text = try String(contentsOfFile: file, encoding: .utf8).replacing(
             "NSPinnedDomains", with: "NSPinnedDomain")
@@ -136,7 +136,7 @@ struct TwoPoliciesTests {
         #expect(run.status == 1)
     }
 
-    @Test("A property list with one of the two is one policy, whatever its comments say")
+    @Test("A property list with one of the two is one policy, whatever its comments contain")
     func one() async throws {
         let apple =
             "<plist version=\"1.0\"><!-- no TSKConfiguration --><dict><key>NSAppTransportSecurity</key><dict>"

@@ -13,7 +13,7 @@ struct VerifyTests {
         await pinctl(["verify", site.chain, "--ca-file", site.anchors] + words)
     }
 
-    @Test("says ok, then the path from leaf to root and where each certificate came from")
+    @Test("verify prints ok, then the path from leaf to root with the source of each certificate")
     func trusted() async throws {
         let run = await verify("--host", "api.test")
         #expect(
@@ -27,7 +27,7 @@ struct VerifyTests {
         #expect(run.status == 0)
     }
 
-    @Test("what is wrong with the list of public suffixes is reported once, and changes no verdict")
+    @Test("A warning about the list of public suffixes is printed once and changes no verdict")
     func suffixWarning() async throws {
         let stores = ["a", "b"].flatMap { ["--store", "\($0)=\(site.anchors)"] }
         for format in [[], ["--json"], ["--quiet"]] {
@@ -41,7 +41,7 @@ struct VerifyTests {
         }
     }
 
-    @Test("names the pins that match")
+    @Test("verify names the pins that match")
     func matched() async throws {
         let run = await verify("--host", "api.test", "--pin", try site.intermediate.key.pin, "--pin", strangePin)
         #expect(run.lines[0] == "ok    api.test  matched \(try site.intermediate.key.pin) (intermediate)")
@@ -49,7 +49,7 @@ struct VerifyTests {
         #expect(run.status == 0)
     }
 
-    @Test("shows served and pinned side by side when no pin matches")
+    @Test("verify prints served and pinned keys side by side if no pin matches")
     func mismatch() async throws {
         let run = await verify("--host", "api.test", "--pin", strangePin)
         #expect(
@@ -72,7 +72,7 @@ struct VerifyTests {
         #expect(run.status == 1)
     }
 
-    @Test("says why a chain is not trusted, and shows what was presented")
+    @Test("verify prints why a chain isn't trusted, and the presented certificates")
     func untrusted() async throws {
         let run = await verify("--host", "www.test", "--pin", try site.leaf.key.pin)
         #expect(
@@ -84,7 +84,7 @@ struct VerifyTests {
         #expect(run.status == 4)
     }
 
-    @Test("verifies at a time, and not at one that no calendar has")
+    @Test("--at sets the time of verification, and an impossible date is rejected")
     func time() async throws {
         #expect(await verify("--host", "api.test", "--at", "2035-12-31").status == 0)
         #expect(await verify("--host", "api.test", "--at", "2036-01-01T00:00:00Z").status == 0)
@@ -95,7 +95,7 @@ struct VerifyTests {
         #expect(await verify("--host", "api.test", "--at", "2026-02-30").status == 2)
     }
 
-    @Test("judges by a policy, its ports and its roles")
+    @Test("verify follows a policy, with its ports and roles")
     func policy() async throws {
         let leafPin = "\"\(try site.leaf.key.pin)\""
         let plain = try site.policy(leafPin)
@@ -116,7 +116,7 @@ struct VerifyTests {
         #expect(role.status == 1)
     }
 
-    @Test("judges by the strict profile when asked, and names the rule's document")
+    @Test("--profile strict applies the strict profile, and the message cites the standard")
     func strict() async throws {
         let leaf = try site.intermediate.leaf("api.test") { $0.serial = [0] }
         let file = try site.folder.add(leaf.pemText + site.intermediate.pemText, name: "zero.pem")
@@ -132,7 +132,7 @@ struct VerifyTests {
         #expect(await verify("--host", "api.test", "--profile", "lax").errors.contains("--profile knows no \"lax\""))
     }
 
-    @Test("verifies under every named store, and fails when one of them does not trust the chain")
+    @Test("verify uses every named store, and fails if one of them doesn't trust the chain")
     func stores() async throws {
         let stranger = try site.folder.add(try TestCertificate.root("Stranger").pemText, name: "stranger.pem")
         let words = ["verify", site.chain, "--host", "api.test", "--store", "old=\(site.anchors)"]
@@ -142,7 +142,7 @@ struct VerifyTests {
             both.output.contains(
                 #""store":"new","verdict":"untrusted","trusted":false,"rule":"unknown-issuer","depth":1,"reason""#))
         #expect(both.status == 4)
-        // The files of one name are one store.
+        // The files with the same store name form one store.
         let together = await pinctl(words + ["--store", "old=\(stranger)"])
         #expect(together.lines[0] == "ok    api.test (old)  trusted")
         #expect(together.status == 0)
@@ -150,9 +150,9 @@ struct VerifyTests {
         #expect(await pinctl(words + ["--ca-file", stranger]).errors.contains("cannot be used together"))
     }
 
-    @Test("CB24: holds the chain against lists and responses, and asks for them when told")
+    @Test("CB24: verify checks the chain against CRLs and OCSP responses, and requires them on request")
     func revocation() async throws {
-        // The lists are made for the middle of the certificates' validity.
+        // The CRLs are made for the middle of the certificates' validity.
         let time = ["--host", "api.test", "--at", "2027-01-15"]
         func run(_ words: String...) async -> Run {
             await pinctl(["verify", site.chain, "--ca-file", site.anchors] + time + words)
@@ -190,7 +190,7 @@ struct VerifyTests {
         #expect(await run("--ocsp", site.folder.path + "/none").errors.contains("--ocsp: "))
     }
 
-    @Test("shows every path that was tried, and why it was not taken")
+    @Test("--verbose prints every path that was tried and why it was rejected")
     func verbose() async throws {
         let late = try site.root.crossSign(site.intermediate) {
             ($0.notBefore, $0.notAfter) = (1_600_000_000, 1_700_000_000)
@@ -211,7 +211,7 @@ struct VerifyTests {
         #expect(json.output.contains(##""rule":"expired","depth":1,"##))
     }
 
-    @Test("takes the chain from standard input, in any order behind the leaf, with other blocks in it")
+    @Test("verify reads the chain from standard input, in any order after the leaf and with other PEM blocks in it")
     func inputs() async throws {
         let noise = TestPEM.block("DH PARAMETERS", [0x30, 0]) + (try site.leaf.key.privateKeyPEM)
         let shuffled = try site.folder.add(
@@ -222,7 +222,7 @@ struct VerifyTests {
         #expect(run.lines.count == 4)
     }
 
-    @Test("refuses a chain file that is broken in any block")
+    @Test("A chain file with a broken block is rejected")
     func broken() async throws {
         let broken = try site.folder.add(
             site.leaf.pemText + site.intermediate.pemText.replacing("\nMII", with: "\n!II"), name: "broken.pem")
@@ -259,7 +259,7 @@ struct VerifyTests {
         let summary: Summary
     }
 
-    @Test("CL5: writes JSON whose verdict and exit code agree")
+    @Test("CL5: The verdict in the JSON and the exit code agree")
     func json() async throws {
         for (words, verdict, status) in [
             (["--host", "api.test"], "ok", Int32(0)), (["--host", "api.test", "--pin", strangePin], "pin_mismatch", 1),
@@ -284,7 +284,7 @@ struct VerifyTests {
         }
     }
 
-    @Test("says what is wrong with a host, the empty one too")
+    @Test("An empty --host is rejected with what to give")
     func emptyHost() async {
         let run = await pinctl("verify", site.chain, "--ca-file", site.anchors, "--host", "")
         #expect(run.errors == "pinctl: --host: empty host name: give a DNS name or an IP address\n")

@@ -5,7 +5,7 @@ import Testing
 private let space = URLProtectionSpace(
     host: "a.test", port: 443, protocol: "https", realm: nil, authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
 
-/// A program's own sender, as one that hands challenges on has it.
+/// A program's own sender, used by programs that forward challenges.
 private final class RecordingSender: NSObject, URLAuthenticationChallengeSender {
     let answers = Collected<String>()
 
@@ -37,11 +37,11 @@ private final class RecordingSender: NSObject, URLAuthenticationChallengeSender 
         answer(sender, URLAuthenticationChallenge(protectionSpace: space))
         #expect(answers.values.map(\.disposition) == [disposition])
         #expect(try #require(answers.values.first).credential === credential)
-        // Not what a method that is not implemented answers.
+        // It isn't the answer of an unimplemented method.
         #expect(try #require(answers.values.first).isImplemented)
     }
 
-    @Test("A challenge holds its parts, and hands them on under another sender")
+    @Test("A challenge keeps its parts when it is copied with another sender")
     func challenge() throws {
         let sender = RecordingSender()
         let response = HTTPURLResponse(

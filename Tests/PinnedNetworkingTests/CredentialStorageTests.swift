@@ -16,7 +16,7 @@ private func credential(
     URLCredential(user: "user\(number)", password: password ?? "password\(number)", persistence: persistence)
 }
 
-/// How often a storage said that it changed while `body` ran.
+/// How many change notifications a storage posted while `body` ran.
 private func changes(of storage: URLCredentialStorage, during body: () throws -> Void) rethrows -> Int {
     let changes = Collected<Void>()
     let observer = NotificationCenter.default.addObserver(
@@ -27,15 +27,15 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
     return changes.values.count
 }
 
-// The first two groups hold the cases of swift-corelibs-foundation's TestURLCredentialStorage.
+// The first two groups contain the cases of swift-corelibs-foundation's TestURLCredentialStorage.
 @Suite struct CredentialStorageTests {
     private let storage = URLCredentialStorage()
     private let one = credential(1)
     private let two = credential(2)
 
-    // MARK: What is kept
+    // MARK: Stored credentials
 
-    @Test("A storage begins empty, and the shared one is always the same")
+    @Test("A new storage is empty, and the shared one is always the same object")
     func empty() {
         #expect(storage.allCredentials.isEmpty)
         #expect(storage.credentials(for: space()) == nil)
@@ -43,7 +43,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         #expect(URLCredentialStorage.shared === URLCredentialStorage.shared)
     }
 
-    @Test("A credential is found in its space, under its user's name, and in no other")
+    @Test("A credential is found in its space, under its user's name, and in no other space")
     func found() {
         storage.set(one, for: space())
         #expect(storage.credentials(for: space()) == ["user1": one])
@@ -58,7 +58,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         }
     }
 
-    @Test("The first credential of a space is its default, until another one is made it")
+    @Test("The first credential of a space is its default until another one is set")
     func defaults() {
         storage.set(one, for: space())
         #expect(storage.defaultCredential(for: space()) == one)
@@ -69,7 +69,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         #expect(storage.credentials(for: space()) == ["user1": one, "user2": two])
     }
 
-    @Test("A default credential is kept among the space's, and is not another space's")
+    @Test("A default credential is listed with its space's credentials, and isn't another space's default")
     func defaultAlone() {
         storage.setDefaultCredential(one, for: space())
         #expect(storage.allCredentials == [space(): ["user1": one]])
@@ -85,7 +85,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         #expect(storage.defaultCredential(for: space()) == renewed)
     }
 
-    @Test("A credential can be removed, and takes the default with it")
+    @Test("Removing a credential also removes it as the default")
     func removed() {
         storage.setDefaultCredential(one, for: space())
         storage.set(two, for: space())
@@ -97,7 +97,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         #expect(storage.allCredentials.isEmpty)
     }
 
-    @Test("What is not kept cannot be removed, nor what differs in password or persistence")
+    @Test("Removing a credential with another user, password, persistence or space has no effect")
     func removedOther() {
         storage.set(two, for: space())
         for other in [one, credential(2, password: "other"), credential(2, .permanent)] {
@@ -108,7 +108,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
     }
 
     @Test(
-        "HA21: every persistence but none is kept",
+        "HA21: Every persistence except none is stored",
         arguments: [
             (URLCredential.Persistence.none, false), (.forSession, true), (.permanent, true), (.synchronizable, true),
         ])
@@ -121,7 +121,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         #expect(storage.allCredentials.count == (isKept ? 2 : 0))
     }
 
-    @Test("A synchronizable credential is removed only when the options say so")
+    @Test("A synchronizable credential is removed only if the options allow it")
     func synchronizable() {
         let credential = credential(1, .synchronizable)
         let key = NSURLCredentialStorageRemoveSynchronizableCredentials
@@ -142,7 +142,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
 
     // MARK: Notifications
 
-    @Test("A storage tells of a change, once, and of nothing else")
+    @Test("A storage posts one notification for a change, and none otherwise")
     func notifications() {
         let equal = credential(1)
         #expect(changes(of: storage) { storage.set(one, for: space()) } == 1)
@@ -158,7 +158,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
             NSNotification.Name.NSURLCredentialStorageChanged.rawValue == "NSURLCredentialStorageChangedNotification")
     }
 
-    @Test("The storage may be asked from the notification")
+    @Test("The storage can be read during its notification")
     func notificationAsks() {
         let seen = Collected<Int>()
         let observer = NotificationCenter.default.addObserver(
@@ -172,7 +172,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
 
     // MARK: Credentials without a user
 
-    @Test("An identity can be a default, and nothing else")
+    @Test("An identity can be a default, but isn't listed among a space's credentials")
     func identity() throws {
         let identity = URLCredential(identity: try TestSite().identity, certificates: nil, persistence: .permanent)
         storage.set(identity, for: space())
@@ -189,7 +189,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         #expect(storage.credentials(for: space()) == ["user1": one])
     }
 
-    @Test("A trust is not kept: it answers one challenge")
+    @Test("A server trust credential isn't stored, because it answers one challenge")
     func trust() throws {
         let trust = URLCredential(trust: try TestSite().trust)
         storage.set(trust, for: space())
@@ -197,7 +197,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         #expect(storage.defaultCredential(for: space()) == nil)
     }
 
-    // MARK: What a session tries
+    // MARK: The credential that a session tries
 
     @Test("A session tries the default, or else the only credential, or else none")
     func best() {
@@ -214,7 +214,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         #expect(storage.currentSnapshot().entry(for: space())["user1"] == nil)
     }
 
-    @Test("Many threads share a storage")
+    @Test("Many threads can share a storage")
     func threads() async {
         await withTaskGroup { group in
             for number in 0..<100 {
@@ -229,13 +229,13 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
         #expect(storage.credentials(for: space())?.count == 100)
     }
 
-    // MARK: For a task
+    // MARK: Methods with a task
 
-    @Test("The spellings for a task do what the others do")
+    @Test("The methods with a task have the same effect as the others")
     func tasks() async throws {
         let site = try TestSite()
         let tasks = Collected<URLSessionTask>()
-        // The task holds its delegate.
+        // The task retains its delegate.
         let delegate = DeferringDelegate { [weak tasks] task, _, handler in
             tasks?.append(task)
             handler(.cancelAuthenticationChallenge, nil)

@@ -4,7 +4,7 @@ import Testing
 @testable import PinnedNetworking
 
 extension TestSite {
-    /// The site's leaf as a client's identity.
+    /// The site's leaf as a client identity.
     var identity: ClientIdentity {
         get throws {
             let pem = try leaf.pemText + intermediate.pemText + leaf.key.privateKeyPEM
@@ -12,7 +12,7 @@ extension TestSite {
         }
     }
 
-    /// A claim over the site's chain; each is another.
+    /// A new server trust over the site's chain.
     var trust: ServerTrust {
         get throws {
             ServerTrust(
@@ -24,7 +24,7 @@ extension TestSite {
 
 @Suite struct CredentialTests {
     @Test(
-        "A password credential holds its parts", arguments: [URLCredential.Persistence.none, .forSession, .permanent])
+        "A password credential returns its parts", arguments: [URLCredential.Persistence.none, .forSession, .permanent])
     func password(persistence: URLCredential.Persistence) {
         let credential = URLCredential(user: "me", password: "secret", persistence: persistence)
         #expect(credential.user == "me" && credential.password == "secret" && credential.hasPassword)
@@ -39,7 +39,7 @@ extension TestSite {
         #expect(credential.user == "me" && credential.password == nil && !credential.hasPassword)
     }
 
-    @Test("An identity and a trust have no user")
+    @Test("An identity and a server trust have no user")
     func others() throws {
         let site = try TestSite()
         let certificates: [SecCertificate] = [try X509Certificate(derBytes: site.intermediate.derBytes)]
@@ -57,9 +57,9 @@ extension TestSite {
         #expect(trust.user == nil && !trust.hasPassword && trust.identity == nil && trust.persistence == .forSession)
     }
 
-    // swift-corelibs-foundation's TestURLCredential: its construction is above. Its copy and its archive are not here:
-    // what nothing can change needs no copy, and an archive would put the password into a file.
-    @Test("CS2: a credential cannot be archived")
+    // The construction tests of swift-corelibs-foundation's TestURLCredential are above. Its copying and archiving
+    // tests are omitted: an immutable object needs no copy, and an archive would put the password into a file.
+    @Test("CS2: A credential can't be archived")
     func archive() throws {
         for credential in [
             URLCredential(user: "me", password: "secret", persistence: .forSession),
@@ -75,7 +75,7 @@ extension TestSite {
         #expect(persistences.map(\.rawValue) == [0, 1, 2, 3])
     }
 
-    @Test("Credentials are equal when kind, contents and persistence are")
+    @Test("Credentials are equal if kind, contents and persistence are equal")
     func equality() throws {
         let site = try TestSite()
         let other = try TestSite().identity
@@ -99,11 +99,11 @@ extension TestSite {
             #expect(right.firstIndex(of: credential) == index)
             #expect(credential.hashValue == right[index].hashValue)
         }
-        // What another server presented, or this one once more, is not what was accepted.
+        // A trust of another server, or another one of this server, isn't the one that was accepted.
         #expect(URLCredential(trust: trust) != URLCredential(trust: try site.trust))
     }
 
-    @Test("CS2: no text made of a credential shows its user, its password or its key")
+    @Test("CS2: No text made from a credential contains its user, its password or its key")
     func descriptions() throws {
         let site = try TestSite()
         let key = try site.leaf.key.privateKeyPEM.split(separator: "\n")[1]

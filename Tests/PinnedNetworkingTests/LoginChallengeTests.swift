@@ -4,7 +4,8 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// A server that asks for a login: each first directory is a realm of its own, `me` and `secret` are right everywhere.
+/// A server that requires a login. Each top-level directory is its own realm, and `me` with `secret` is correct
+/// everywhere.
 private struct LoginServer {
     var methods = ["Basic"]
 
@@ -34,7 +35,7 @@ private func login(_ password: String = "secret", _ persistence: URLCredential.P
 }
 
 extension LoopbackServer {
-    /// The Authorization of each request, empty for none.
+    /// The Authorization of each request, empty if there is none.
     fileprivate var sent: [String] {
         records.flatMap(\.requests).map { $0.values(of: "Authorization").joined(separator: ", ") }
     }
@@ -48,7 +49,7 @@ struct LoginChallengeTests {
 
     init() throws { site = try TestSite() }
 
-    @Test("Without a delegate, or with one that implements nothing, a 401 arrives as a response with its body")
+    @Test("Without a delegate, or with one that implements no method, a 401 is delivered with its body")
     func nobody() async throws {
         try await LoginServer(methods: ["Negotiate", "NTLM", "Digest", "Basic"]).run { server in
             for delegate in [nil, SilentDelegate()] {
@@ -60,7 +61,7 @@ struct LoginChallengeTests {
         }
     }
 
-    @Test("A challenge of HTTP says what is asked for, by whom, and what was refused")
+    @Test("An HTTP challenge contains the protection space, the failures and the rejected credential")
     func contents() async throws {
         let seen = Collected<URLAuthenticationChallenge>()
         let delegate = TaskHandlerDelegate {
@@ -101,7 +102,7 @@ struct LoginChallengeTests {
         #expect(asked.values == ["\(digest) 0", "\(digest) 1", "\(basic) 1"])
     }
 
-    @Test("A credential that is none, or none for HTTP, goes on without: the 401 is the response")
+    @Test("With a missing or unsuitable credential the request continues without one, and the 401 is the response")
     func unfitCredentials() async throws {
         let identity = URLCredential(identity: try site.identity, certificates: nil, persistence: .forSession)
         let userAlone = URLCredential(kind: .password(user: "me", password: nil), persistence: .none)
@@ -142,12 +143,12 @@ struct LoginChallengeTests {
             ])
     }
 
-    // MARK: When the answer comes
+    // MARK: Timing of answers
 
-    @Test("An answer to HTTP counts however much later than the request's timeout it comes")
+    @Test("An answer to an HTTP challenge counts even if it comes after the request's timeout")
     func late() async throws {
         var isServed = false
-        // On a busy machine all else can take longer than a short timeout.
+        // On a busy machine everything else can take longer than a short timeout.
         for timeout: TimeInterval in [0.5, 2, 8, 32] where !isServed {
             let delegate = DeferringDelegate { _, _, handler in
                 DispatchQueue.global().asyncAfter(deadline: .now() + timeout * 1.5) {
@@ -162,7 +163,7 @@ struct LoginChallengeTests {
         #expect(isServed)
     }
 
-    @Test("No answer within the resource's timeout ends the request, and an answer behind it changes nothing")
+    @Test("Without an answer within the resource timeout the request ends, and a later answer has no effect")
     func never() async throws {
         let handlers = Collected<DeferringDelegate.Handler>()
         let silent = DeferringDelegate { _, _, handler in handlers.append(handler) }
@@ -181,7 +182,7 @@ struct LoginChallengeTests {
         #expect(handlers.values.count == 1)
     }
 
-    @Test("Of two answers the first counts, through the handler or the challenge's sender")
+    @Test("The first of two answers counts, through the handler or the challenge's sender")
     func twice() async throws {
         let logInThenCancel = DeferringDelegate { _, challenge, handler in
             handler(.useCredential, login().1)
@@ -204,7 +205,7 @@ struct LoginChallengeTests {
         }
     }
 
-    @Test("Of answers that come before anybody waits the first counts, and none that comes when nobody does any longer")
+    @Test("The first of several early answers counts, and an answer after the wait was cancelled doesn't")
     func onceOnly() async {
         let early = OnceOnlyAnswer<Int>()
         #expect(early.answer(1))
@@ -219,9 +220,9 @@ struct LoginChallengeTests {
         #expect(!late.answer(1))
     }
 
-    // MARK: Who is asked
+    // MARK: Which delegate is asked
 
-    @Test("A login goes along its row of the routing table, in both spellings")
+    @Test("A login follows its row of the routing table, with completion handler and async")
     func routing() async throws {
         let log = Collected<String>()
         func responder(_ name: String) -> Responder {
@@ -250,7 +251,7 @@ struct LoginChallengeTests {
         }
     }
 
-    @Test("Methods are session-wide or task-specific; FTP's login, the default one, is the latter")
+    @Test("Each method is session-wide or task-specific, and FTP's login with the default method is task-specific")
     func rows() {
         for method in [
             NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate,
@@ -262,9 +263,9 @@ struct LoginChallengeTests {
         ] { #expect(ChallengeRouting.steps(for: method) == ChallengeRouting.taskSpecific) }
     }
 
-    // MARK: What is known already
+    // MARK: Known credentials
 
-    @Test("A URL's user without a password is proposed, and does not travel with the request")
+    @Test("A URL's user without a password is proposed, and isn't sent with the request")
     func userOnly() async throws {
         let seen = Collected<URLCredential?>()
         let delegate = TaskHandlerDelegate { challenge in
@@ -283,7 +284,7 @@ struct LoginChallengeTests {
         #expect(proposed.user == "me" && proposed.password == nil && !proposed.hasPassword)
     }
 
-    @Test("A URL's user and password answer a challenge, and nobody is asked")
+    @Test("A URL's user and password answer a challenge without asking the delegate")
     func userAndPassword() async throws {
         try await LoginServer().run { server in
             let delegate = TaskHandlerDelegate { _ in
@@ -296,7 +297,7 @@ struct LoginChallengeTests {
         }
     }
 
-    @Test("Pages of one realm share a login, those below it unasked; another realm asks again")
+    @Test("Pages of one realm share a login, sent preemptively below its directory; another realm asks again")
     func realms() async throws {
         let asked = Collected<String?>()
         let delegate = TaskHandlerDelegate { challenge in
@@ -309,14 +310,15 @@ struct LoginChallengeTests {
             for path in ["a/b/1", "a/b/2", "a/b/c/3", "a/4", "b/1", "a/5"] {
                 #expect(try await session.get("http://pinned.test/\(path)").body == "hello")
             }
-            // Beside the directory of the first page the server has to ask; the realm then has its answer.
+            // Outside the directory of the first page the server has to send a challenge. The realm's credential then
+            // answers it.
             #expect(server.sent == ["", me, me, me, "", me, "", me, me])
         }
         #expect(asked.values == ["a", "b"])
     }
 
     @Test(
-        "A login is kept as its persistence says: for the challenge, for the session, in the storage",
+        "A login is kept as its persistence says: for the challenge, for the session, or in the storage",
         arguments: [URLCredential.Persistence.none, .forSession, .permanent, .synchronizable])
     func persistences(persistence: URLCredential.Persistence) async throws {
         let asked = Collected<Void>()
@@ -341,7 +343,7 @@ struct LoginChallengeTests {
     }
 
     @Test(
-        "Default handling uses what is stored for the very method",
+        "Default handling uses a credential that is stored for exactly this method",
         arguments: [
             (NSURLAuthenticationMethodHTTPBasic, 200), (NSURLAuthenticationMethodHTTPDigest, 401),
             (NSURLAuthenticationMethodDefault, 401), (NSURLAuthenticationMethodHTMLForm, 401),
@@ -360,7 +362,7 @@ struct LoginChallengeTests {
 
     // MARK: Client certificates
 
-    @Test("Only a client certificate's challenge names authorities, and only an identity answers it")
+    @Test("Only a client certificate challenge lists CA names, and only an identity answers it")
     func clientCertificate() async throws {
         let identity = URLCredential(identity: try site.identity, certificates: nil, persistence: .none)
         let seen = Collected<(method: String, names: [Data]?)>()

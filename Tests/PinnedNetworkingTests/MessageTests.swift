@@ -2,7 +2,7 @@ import PinnedNetworking
 import Testing
 
 @Suite struct MessageTests {
-    @Test("Header fields of a request are found, set, added and removed whatever the case of their names")
+    @Test("Header fields of a request are found, set, added and removed without regard to case")
     func requestFields() throws {
         var request = URLRequest(url: try #require(URL(string: "https://a.test/")))
         #expect(request.httpMethod == "GET")
@@ -19,7 +19,7 @@ import Testing
         #expect(request.allHTTPHeaderFields == ["y": "2"])
     }
 
-    @Test("A response made by hand reads its media type and length, or none")
+    @Test("A response created by a program derives media type and length from its fields")
     func response() throws {
         let url = try #require(URL(string: "https://a.test/"))
         let response = try #require(
@@ -38,7 +38,7 @@ import Testing
         #expect(bare.expectedContentLength == -1)
     }
 
-    @Test("Another response made by hand says what it was given")
+    @Test("A URLResponse created by a program returns the values it was given")
     func handmade() throws {
         let url = try #require(URL(string: "https://a.test/b/name.ext?x=y"))
         let response = URLResponse(
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "A suggested file name comes from Content-Disposition, else from the path, and is one name",
+        "A suggested file name comes from Content-Disposition or else the path, and has no directory",
         arguments: [
             ("/name.ext", nil, "name.ext"), ("/a/name.ext?b=c", nil, "name.ext"), ("", nil, "Unknown"),
             ("/", nil, "Unknown"), ("/a%2Fb", nil, "a_b"), ("/a/%2e%2e", nil, "Unknown"),
@@ -71,7 +71,7 @@ import Testing
         #expect(response.suggestedFilename == expected)
     }
 
-    @Test("A character set is read from Content-Type, and a status code has words")
+    @Test("The character set comes from Content-Type, and a status code has a description")
     func charset() throws {
         let url = try #require(URL(string: "https://a.test/"))
         let response = try #require(
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(
-        "The commonest methods are put into capitals, others stay as they are, and nil is GET",
+        "Common methods are converted to capitals, others stay as they are, and nil is GET",
         arguments: [
             ("get", "GET"), ("Post", "POST"), ("delete", "DELETE"), ("patch", "patch"), ("M-SEARCH", "M-SEARCH"),
             (nil, "GET"),
@@ -99,7 +99,7 @@ import Testing
         #expect(request.httpMethod == expected)
     }
 
-    @Test("Requests and responses keep what may be secret out of descriptions and dumps (CS2)")
+    @Test("Descriptions and dumps of requests and responses contain no secrets (CS2)")
     func messageDescriptions() throws {
         let url = try #require(URL(string: "https://me:secret@a.test/b?key=secret"))
         var request = URLRequest(url: url)

@@ -14,7 +14,7 @@ private final class StayingDelegate: URLSessionTaskDelegate {
 
 @Suite(.timeLimit(.minutes(2)))
 struct PinnedRequestTests {
-    @Test("A GET is served where the pin is on the path", arguments: [PinRole.leaf, .intermediate, .root])
+    @Test("A GET succeeds if a pin matches on the path", arguments: [PinRole.leaf, .intermediate, .root])
     func served(role: PinRole) async throws {
         let site = try TestSite()
         let pinned = [PinRole.leaf: site.leaf, .intermediate: site.intermediate, .root: site.root][role]
@@ -42,7 +42,7 @@ struct PinnedRequestTests {
         }
     }
 
-    @Test("Another key is refused before a byte of the request, and the error says what is served and what is pinned")
+    @Test("Another key is rejected before any byte of the request, and the error lists served and pinned keys")
     func mismatch() async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -63,9 +63,9 @@ struct PinnedRequestTests {
         }
     }
 
-    // CVE-2016-2402: whatever else a server sends, pins count on the verified path.
+    // CVE-2016-2402: pins are matched only against the verified path, whatever else a server sends.
     @Test(
-        "PE1: a pinned certificate appended to another trusted chain does not help",
+        "PE1: A pinned certificate appended to another trusted chain doesn't help",
         arguments: [PinRole.leaf, .intermediate, .root, .ca, .any])
     func appendedPinnedCertificate(role: PinRole) async throws {
         let victim = try TestSite()
@@ -83,7 +83,7 @@ struct PinnedRequestTests {
         }
     }
 
-    @Test("PE7: a pin that matches does not make an untrusted chain trusted")
+    @Test("PE7: A matching pin doesn't make an untrusted chain trusted")
     func untrustedButPinned() async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -121,7 +121,7 @@ struct PinnedRequestTests {
             code: .serverCertificateUntrusted, text: "reissue"),
     ]
 
-    @Test("An untrusted chain has the URLError that fits, with the reason", arguments: untrustedRows)
+    @Test("An untrusted chain gives the matching URLError, with the reason", arguments: untrustedRows)
     func untrusted(row: UntrustedRow) async throws {
         let site = try TestSite()
         let leaf = try site.intermediate.server([.dns("pinned.test")], row.adjust)
@@ -133,7 +133,7 @@ struct PinnedRequestTests {
         }
     }
 
-    @Test("Report mode forgives a mismatch and nothing else; off does not look at pins")
+    @Test("Report mode allows a mismatch but not an untrusted chain, and off mode ignores pins")
     func modes() async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -149,7 +149,7 @@ struct PinnedRequestTests {
         }
     }
 
-    @Test("A host that the policy does not list is verified, or refused where the policy says so")
+    @Test("A host that the policy doesn't list is verified, or rejected if the policy says so")
     func unlisted() async throws {
         let site = try TestSite([.dns("other.test")])
         try await LoopbackServer(chain: site.chain).run { server in
@@ -167,7 +167,7 @@ struct PinnedRequestTests {
         }
     }
 
-    @Test("A rule's own anchors are the ones its host is judged with, by the session and in the challenge")
+    @Test("A rule's own anchors are used for its host, by the session and in the challenge")
     func ruleAnchors() async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -185,7 +185,7 @@ struct PinnedRequestTests {
         }
     }
 
-    @Test("PE16: a pin for one port holds for that port, and plain http is refused without a connection")
+    @Test("PE16: A pin for one port applies to that port, and plain http is rejected without a connection")
     func portsAndSchemes() async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -199,7 +199,7 @@ struct PinnedRequestTests {
         }
     }
 
-    @Test("PE20: sessions with different policies for one host each keep to their own, side by side")
+    @Test("PE20: Concurrent sessions with different policies for one host each follow their own")
     func parallelPolicies() async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -224,7 +224,7 @@ struct PinnedRequestTests {
         }
     }
 
-    @Test("A session keeps the configuration it was made with")
+    @Test("A session keeps the configuration it was created with")
     func configurationCopy() async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -237,7 +237,7 @@ struct PinnedRequestTests {
         }
     }
 
-    @Test("HEAD has fields and no body; a redirect that the delegate stops is the response")
+    @Test("HEAD has fields and no body, and a redirect that the delegate stops is the response")
     func headAndRedirect() async throws {
         let site = try TestSite()
         let response = LoopbackServer.Response.raw(
@@ -254,7 +254,7 @@ struct PinnedRequestTests {
         }
     }
 
-    /// The server's log of connections that were refused: no application byte, and an alert.
+    /// Checks the server's log of rejected connections: no application byte, and an alert.
     private func expectNoRequest(
         _ server: LoopbackServer, connections: Int = 1, sourceLocation: SourceLocation = #_sourceLocation
     ) async {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// What names a protection space, each part with a value to be changed.
+/// The parts of a protection space, each with a value that tests change.
 private struct Place: Sendable {
     var host = "a.test"
     var port = 443
@@ -27,7 +27,7 @@ private struct Place: Sendable {
 }
 
 @Suite struct ProtectionSpaceTests {
-    @Test("HA21: spaces differ in host, port, protocol, realm, method, being a proxy and its type")
+    @Test("HA21: Spaces differ by host, port, protocol, realm, method, and proxy type")
     func differences() {
         let place = Place()
         let spaces = [
@@ -44,12 +44,12 @@ private struct Place: Sendable {
             #expect(spaces.firstIndex(of: space) == index)
         }
         #expect(Set(spaces).count == spaces.count)
-        // A nil protocol is no way for a server to pass for a proxy.
+        // A server with a nil protocol isn't equal to a proxy.
         #expect(place.with(\.scheme, nil).space != place.proxy(nil))
     }
 
     @Test(
-        "HA21: capitals, a trailing dot and the spelling of an address do not tell spaces apart",
+        "HA21: Capitals, a trailing dot and the notation of an address don't make spaces differ",
         arguments: [
             ("a.test", "A.Test"), ("a.test", "a.test."), ("192.0.2.1", "192.0.2.1"), ("::1", "[::1]"),
             ("2001:db8::1", "2001:DB8:0:0::1"), ("bücher.test", "bücher.test"),
@@ -66,13 +66,13 @@ private struct Place: Sendable {
     }
 
     @Test(
-        "HA21: what only looks like a host does not pass for it",
+        "HA21: Text that only resembles a host isn't equal to it",
         arguments: ["a.test..", ".a.test", "a.test:443", "*.test", "a.test ", "xn--a.test", "", "a\u{200B}.test"])
     func otherHost(host: String) {
         #expect(Place(host: host).space != Place().space)
     }
 
-    @Test("A space without a method has the default one, and says what it was made of")
+    @Test("A space without a method has the default one, and returns the values it was created with")
     func contents() {
         let server = Place().with(\.method, nil).space
         #expect(server.authenticationMethod == NSURLAuthenticationMethodDefault)
@@ -126,9 +126,10 @@ private struct Place: Sendable {
         }
     }
 
-    // swift-corelibs-foundation's TestURLProtectionSpace.test_description; its others are in AuthenticationOfferTests.
+    // swift-corelibs-foundation's TestURLProtectionSpace.test_description; its other tests are in
+    // AuthenticationOfferTests.
     @Test(
-        "A description names the parts, and an unknown method as the default one",
+        "A description lists the parts, and shows an unknown method as the default one",
         arguments: [
             ("basic", "NSURLAuthenticationMethodDefault"),
             ("NSURLAuthenticationMethodHTMLForm", "NSURLAuthenticationMethodHTMLForm"),
@@ -143,13 +144,13 @@ private struct Place: Sendable {
             ))
     }
 
-    @Test("CL1: a realm cannot move a terminal's cursor through a description")
+    @Test("CL1: A realm can't control a terminal through a description")
     func hostileRealm() {
         let description = Place(realm: "a\u{1B}[2Jb\r\n\u{202E}c").space.description
         #expect(description.unicodeScalars.allSatisfy { $0.isASCII && $0.value >= 0x20 })
     }
 
-    @Test("Spaces of TLS challenges hold the chain, or the authorities, of the server or the proxy")
+    @Test("Spaces of TLS challenges contain the chain, or the CA names, of the server or the proxy")
     func challenges() throws {
         let site = try TestSite([.dns("a.test")])
         let presented = try PresentedChain(derCertificates: site.chain.map(\.derBytes))

@@ -26,7 +26,7 @@ private func request(
     return request
 }
 
-/// A Location answered by this URL, and where it leads: a URL, a refusal, or nowhere.
+/// A URL that is answered with a Location, and the result: a URL, a rejection, or no redirect.
 private struct LocationRow: CustomTestStringConvertible, Sendable {
     enum Outcome: Equatable, Sendable {
         case to(String)
@@ -47,7 +47,7 @@ private struct LocationRow: CustomTestStringConvertible, Sendable {
     }
 }
 
-// RFC 3986, section 5.4, from another base.
+// RFC 3986, section 5.4, with another base.
 private let referenceRows: [LocationRow] = [
     ("g", "/b/c/g"), ("./g", "/b/c/g"), ("g/", "/b/c/g/"), ("/g", "/g"), ("?y", "/b/c/d;p?y"), ("g?y", "/b/c/g?y"),
     ("#s", "/b/c/d;p?q#s"), ("g#s", "/b/c/g#s"), ("g?y#s", "/b/c/g?y#s"), (";x", "/b/c/;x"),
@@ -71,12 +71,12 @@ private let locationRows: [LocationRow] = [
     LocationRow(from: "http://a.test/", "https://a.test/x", is: .to("https://a.test/x")),
     LocationRow(from: "http://a.test/", "/x", is: .to("http://a.test/x")),
     LocationRow(from: "https://a.test", "x", is: .to("https://a.test/x")),
-    // The fragment goes along unless there is a new one (RFC 9110, section 10.2.2).
+    // The fragment is kept unless there is a new one (RFC 9110, section 10.2.2).
     LocationRow(from: "https://a.test/b#c", "/x", is: .to("https://a.test/x#c")),
     LocationRow(from: "https://a.test/b#c", "https://b.test/x", is: .to("https://b.test/x#c")),
     LocationRow(from: "https://a.test/b#c", "/x#d", is: .to("https://a.test/x#d")),
     LocationRow(from: "https://a.test/b#c", "/x#", is: .to("https://a.test/x#")),
-    // A login is the server's word; the request's own stays with its origin (HA2, CVE-2022-27774).
+    // A login in Location is ignored, and the request's own stays with its origin (HA2, CVE-2022-27774).
     LocationRow("https://u:p@a.test/x", is: .to("https://a.test/x")),
     LocationRow("https://u:p@b.test/x", is: .to("https://b.test/x")),
     LocationRow("//u@b.test/x", is: .to("https://b.test/x")),
@@ -99,7 +99,7 @@ private let locationRows: [LocationRow] = [
     LocationRow("unix:/run/x.sock", is: .refused(.unsupportedURL)),
     LocationRow("javascript:alert(1)", is: .refused(.unsupportedURL)),
     LocationRow("data:,x", is: .refused(.unsupportedURL)),
-    // HA2: what two readers read differently, or nobody can.
+    // HA2: URLs that two parsers read differently, or that can't be parsed.
     LocationRow("\\\\evil.test/", is: .refused(.badServerResponse)),
     LocationRow("/\\evil.test/", is: .refused(.badServerResponse)),
     LocationRow("https://a.test\\@evil.test/", is: .refused(.badServerResponse)),
@@ -119,7 +119,7 @@ private let locationRows: [LocationRow] = [
     LocationRow("https://b.test/x", "https://b.test/y", is: .refused(.badServerResponse)),
     LocationRow("/x", "https://evil.test/", is: .refused(.badServerResponse)),
     LocationRow("", "https://evil.test/", is: .refused(.badServerResponse)),
-    // QL1: 16 KiB are the most.
+    // QL1: the limit is 16 KiB.
     LocationRow("/" + String(repeating: "a", count: 16_383), is: .to(longURL)),
     LocationRow("/" + String(repeating: "a", count: 16_384), is: .refused(.badServerResponse)),
     LocationRow("https://b.test/" + String(repeating: "\u{FC}", count: 100_000), is: .refused(.badServerResponse)),
@@ -129,7 +129,7 @@ private let longURL = "https://a.test/" + String(repeating: "a", count: 16_383)
 private let secrets = ["Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTHORIZATION": "Basic d", "X-Own": "e"]
 
 @Suite struct RedirectionTests {
-    @Test("A Location leads to one place, or the redirect is refused", arguments: referenceRows + locationRows)
+    @Test("A Location leads to one URL, or the redirect is rejected", arguments: referenceRows + locationRows)
     private func location(row: LocationRow) throws {
         let request = try request(row.base)
         let target = try RequestTarget(request)
@@ -145,8 +145,8 @@ private let secrets = ["Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTH
         #expect(outcome == row.expected)
     }
 
-    /// The facts of swift-corelibs-foundation's redirect tests, but that 305 and 306 are no redirects here, and that
-    /// HEAD stays what it is.
+    /// The cases of swift-corelibs-foundation's redirect tests, except that 305 and 306 aren't redirects here, and that
+    /// HEAD stays HEAD.
     static let methodRows: [(status: Int, given: String, next: String?, keepsBody: Bool)] = [
         (301, "GET", "GET", true), (301, "HEAD", "HEAD", true), (301, "POST", "GET", false), (301, "PUT", "PUT", true),
         (301, "DELETE", "DELETE", true), (302, "GET", "GET", true), (302, "HEAD", "HEAD", true),
@@ -161,7 +161,7 @@ private let secrets = ["Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTH
     ]
 
     @Test(
-        "Status and method decide what is sent next, and a GET without a body does not describe one",
+        "Status and method decide the next request, and a GET without a body has no fields that describe one",
         arguments: methodRows)
     func method(row: (status: Int, given: String, next: String?, keepsBody: Bool)) throws {
         let describing = ["Content-Type": "text/plain", "content-language": "en", "Digest": "x", "Last-Modified": "y"]
@@ -175,7 +175,7 @@ private let secrets = ["Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTH
     }
 
     @Test(
-        "HA2: the caller's credentials stay with their origin (CVE-2018-1000007, CVE-2022-27776)",
+        "HA2: The caller's credentials stay with their origin (CVE-2018-1000007, CVE-2022-27776)",
         arguments: [
             ("/x", true), ("https://A.TEST:443/x", true), ("https://a.test./x", true), ("https://a.test:444/", false),
             ("https://b.test/", false), ("https://x.a.test/", false), ("https://test/", false),
@@ -193,7 +193,7 @@ private let secrets = ["Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTH
         #expect(next.allHTTPHeaderFields == ["X-Own": "e"])
     }
 
-    @Test("What was dropped does not come back with a return to the first origin (CVE-2025-4673)")
+    @Test("Dropped fields don't return when a redirect returns to the first origin (CVE-2025-4673)")
     func roundTrip() throws {
         let first = try request("https://me:pw@a.test/", fields: secrets)
         let away = try #require(try next(after: first, 302, "https://b.test/"))
@@ -202,7 +202,7 @@ private let secrets = ["Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTH
         #expect(back.allHTTPHeaderFields == ["X-Own": "e"])
     }
 
-    @Test("HA3: a body stays with its origin", arguments: [301, 302, 307, 308])
+    @Test("HA3: A body is sent only to its own origin", arguments: [301, 302, 307, 308])
     func bodyToOtherOrigin(status: Int) throws {
         let put = try request("https://a.test/", method: "PUT", body: "hello")
         #expect(throws: RedirectionError.bodyToOtherOrigin(HTTPExcerpt("https://b.test"))) {
@@ -214,24 +214,24 @@ private let secrets = ["Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTH
         #expect(try next(after: bare, status, "https://b.test/")?.httpMethod == "PUT")
     }
 
-    @Test("HA3: 20 redirects in a row are followed, and no more")
+    @Test("HA3: At most 20 consecutive redirects are followed")
     func limit() throws {
         let loop = try request("https://a.test/")
         #expect(try next(after: loop, 302, "/", count: 19) == loop)
         #expect(throws: RedirectionError.tooMany(limit: 20)) { try next(after: loop, 302, "/", count: 20) }
         #expect(RedirectionError.tooMany(limit: 20).code == .httpTooManyRedirects)
-        // The end of the row is an answer like any other.
+        // The end of the sequence is an ordinary response.
         #expect(try next(after: loop, 200, "/", count: 20) == nil)
     }
 
-    @Test("HA4: no Referer is made up (CVE-2021-22876)")
+    @Test("HA4: No Referer is added (CVE-2021-22876)")
     func referer() throws {
         let next = try #require(try next(after: request("https://me:pw@a.test/#x"), 302, "https://b.test/"))
         #expect(next.value(forHTTPHeaderField: "Referer") == nil)
         #expect(next.allHTTPHeaderFields == nil)
     }
 
-    @Test("What else the request holds goes along")
+    @Test("A redirect keeps the request's other properties")
     func rest() throws {
         var given = try request("https://a.test/")
         given.timeoutInterval = 7

@@ -9,7 +9,7 @@ struct RequestFailureTests {
         let script: LoopbackServer.Script
         var sendsCloseNotify = true
         let code: URLError.Code
-        /// What the text of the error contains.
+        /// Text that the error's description contains.
         var text = ""
     }
 
@@ -36,7 +36,7 @@ struct RequestFailureTests {
                 while try $0.read() != nil {}
             },
             code: .timedOut, text: "waiting for the response"),
-        // TC16: without a length only a close_notify says that the body is whole.
+        // TC16: without a length, only a close_notify shows that the body is complete.
         ServerRow(
             testDescription: "has neither length nor close_notify",
             script: .respond(.raw(Array("HTTP/1.1 200 OK\r\n\r\nhello".utf8))), sendsCloseNotify: false,
@@ -55,7 +55,7 @@ struct RequestFailureTests {
             code: .dataLengthExceedsMaximum),
     ]
 
-    @Test("A server that fails is the URLError that fits", arguments: serverRows)
+    @Test("A server failure gives the matching URLError", arguments: serverRows)
     func serverFailure(row: ServerRow) async throws {
         let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain, row.script) { $0.sendsCloseNotify = row.sendsCloseNotify }
@@ -67,7 +67,7 @@ struct RequestFailureTests {
         }
     }
 
-    @Test("Without a length the body ends at a close_notify; chunks are put together")
+    @Test("Without a length the body ends at a close_notify, and chunks are joined")
     func otherFramings() async throws {
         let site = try TestSite()
         for response in [
@@ -82,7 +82,7 @@ struct RequestFailureTests {
         }
     }
 
-    @Test("The resource timeout ends a response that goes on and on")
+    @Test("The resource timeout ends a response that doesn't end")
     func resourceTimeout() async throws {
         let site = try TestSite()
         let drip = LoopbackServer.Script.handle { connection in
@@ -101,7 +101,7 @@ struct RequestFailureTests {
         }
     }
 
-    @Test("A request's own timeout takes the place of the session's")
+    @Test("A request's own timeout overrides the session's")
     func ownTimeout() async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain, .stall).run { server in
@@ -114,7 +114,9 @@ struct RequestFailureTests {
         }
     }
 
-    @Test("Timeouts that are no times end a request at once, or never", arguments: [-1, 0, .nan, .infinity, 1e300])
+    @Test(
+        "A zero, negative or NaN timeout ends a request at once, and a huge or infinite one never does",
+        arguments: [-1, 0, .nan, .infinity, 1e300])
     func oddTimeouts(seconds: TimeInterval) async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -160,7 +162,7 @@ struct RequestFailureTests {
         }
     }
 
-    @Test("Nobody listening and no such host are told apart")
+    @Test("A refused connection and an unknown host give different errors")
     func unreachable() async throws {
         let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain)
@@ -170,7 +172,7 @@ struct RequestFailureTests {
         #expect(try await unrouted.failure("https://name.invalid/").code == .cannotFindHost)
     }
 
-    @Test("An error carries its URL without the password in it (CS2)")
+    @Test("An error contains its URL without the password (CS2)")
     func failingURL() async throws {
         let session = URLSession(configuration: .ephemeral)
         let error = try await session.failure("http://me:secret@pinned.test/a?b")

@@ -34,12 +34,12 @@ private func target(_ text: String) throws -> RequestTarget {
         let target = try target(row.url)
         #expect(target.origin.description == row.origin)
         #expect(target.path == row.path)
-        // Whatever Foundation lets through can be sent.
+        // Every URL that Foundation accepts can be sent.
         let head = try HTTPRequestHead(method: target.method, target: .origin(target.path), origin: target.origin)
         #expect(String(decoding: head.bytes, as: UTF8.self).hasPrefix("GET \(row.path) HTTP/1.1\r\nHost: "))
     }
 
-    @Test("A relative URL is taken with its base")
+    @Test("A relative URL is resolved against its base")
     func relative() throws {
         let base = try #require(URL(string: "https://a.test/b/c"))
         let url = try #require(URL(string: "../d?e", relativeTo: base))
@@ -49,7 +49,7 @@ private func target(_ text: String) throws -> RequestTarget {
     }
 
     @Test(
-        "A login is percent-decoded, and absent when it is empty",
+        "A login is percent-decoded, and absent if it is empty",
         arguments: [
             ("https://a.test/", nil, nil), ("https://@a.test/", nil, nil), ("https://:@a.test/", nil, nil),
             ("https://:p@a.test/", nil, nil), ("https://u@a.test/", "u", nil), ("https://u:@a.test/", "u", nil),
@@ -64,7 +64,7 @@ private func target(_ text: String) throws -> RequestTarget {
     }
 
     @Test(
-        "HA16: a login that holds a line break, NUL or what is no text is refused, and not shown",
+        "HA16: A login with a line break, NUL or invalid UTF-8 is rejected and not printed",
         arguments: ["secret%0d%0a", "secret%00", "secret%ff", "secret%7f", "secret%C2%85"])
     func malformedLogin(login: String) {
         for url in ["https://\(login)@a.test/", "https://u:\(login)@a.test/"] {
@@ -74,7 +74,7 @@ private func target(_ text: String) throws -> RequestTarget {
     }
 
     @Test(
-        "HA2: a URL with a backslash in its authority is refused, since it has two hosts",
+        "HA2: A URL with a backslash in its authority is rejected, because it has two possible hosts",
         arguments: [
             #"https://good.test\@evil.test/"#, #"https://good.test\.evil.test@evil.test/"#,
             #"http://good.test:80\@evil.test"#, #"https://[::1]\@evil.test/?#"#, #"HTTPS://u:p\@evil.test/a"#,
@@ -95,7 +95,7 @@ private func target(_ text: String) throws -> RequestTarget {
     }
 
     @Test(
-        "A backslash that is percent-encoded, or not in the authority, has one reading and stays",
+        "A backslash that is percent-encoded, or outside the authority, is unambiguous and accepted",
         arguments: [
             (#"https://DOMAIN%5Cuser:p@a.test/"#, #"DOMAIN\user"#, "/"), (#"https://a.test/b\c"#, nil, "/b%5Cc"),
             (#"https://a.test?\@b.test"#, nil, "/?%5C@b.test"), (#"https://a.test/#//\@b"#, nil, "/"),

@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// Who of the delegates implements what, and which of them must be the one that is asked.
+/// The challenge methods that each delegate implements, and the ones that must be called.
 private struct RoutingRow: CustomTestStringConvertible, Sendable {
     typealias Make = @Sendable (_ log: Collected<String>) -> any URLSessionTaskDelegate
 
@@ -65,7 +65,7 @@ private let routingRows = [
         testDescription: "nobody", session: { _ in SilentDelegate() }, task: { _ in SilentDelegate() }, asked: []),
 ]
 
-/// A delegate's answer, and what becomes of the request: nil when it is served.
+/// A delegate's answer, and the expected error of the request; nil if it succeeds.
 private struct DispositionRow: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let respond: Responder
@@ -82,7 +82,7 @@ private let dispositionRows = [
         testDescription: "default handling with a credential",
         respond: { (.performDefaultHandling, acceptServer($0).1) },
         pinned: nil, mismatched: .serverCertificateUntrusted, untrusted: .serverCertificateHasUnknownRoot),
-    // The one widening: an untrusted chain for a host without pins.
+    // The one case in which a delegate can accept more: an untrusted chain for a host without pins.
     DispositionRow(
         testDescription: "the challenge's trust", respond: acceptServer,
         pinned: nil, mismatched: .serverCertificateUntrusted, untrusted: nil),
@@ -116,7 +116,7 @@ private let dispositionRows = [
 
 @Suite(.timeLimit(.minutes(2)))
 struct ServerTrustChallengeTests {
-    @Test("A challenge goes along the routing table, and only one method answers", arguments: routingRows)
+    @Test("A challenge follows the routing table, and only one method answers", arguments: routingRows)
     private func routing(row: RoutingRow) async throws {
         let site = try TestSite()
         let log = Collected<String>()
@@ -134,7 +134,7 @@ struct ServerTrustChallengeTests {
         }
     }
 
-    @Test("PE22: what a delegate answers can only narrow what the pins say", arguments: dispositionRows)
+    @Test("PE22: A delegate's answer can only be stricter than the pins", arguments: dispositionRows)
     private func dispositions(row: DispositionRow) async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -164,7 +164,7 @@ struct ServerTrustChallengeTests {
     }
 
     @Test(
-        "P3: a delegate's acceptance of an untrusted chain counts for hosts without pins alone",
+        "P3: A delegate can accept an untrusted chain only for hosts without enforced or reported pins",
         arguments: [
             (PinningMode.enforce, UnlistedHosts.trust, "https://pinned.test/", false),
             (.report, .trust, "https://pinned.test/", false),
@@ -176,7 +176,7 @@ struct ServerTrustChallengeTests {
     func acceptance(mode: PinningMode, unlisted: UnlistedHosts, url: String, isServed: Bool) async throws {
         let site = try TestSite([.dns("pinned.test"), .dns("other.test")])
         try await LoopbackServer(chain: site.chain).run { server in
-            // The pin is right: what is missing is the trust.
+            // The pin matches, but the chain isn't trusted.
             let policy = try PinningPolicy.pinning(site.leaf.pin, mode: mode, unlisted: unlisted)
             let session = try site.session(server, policy: policy, delegate: SessionAsyncDelegate(acceptServer)) {
                 $0.trustStore = TrustStore(certificates: [])
@@ -191,7 +191,7 @@ struct ServerTrustChallengeTests {
         }
     }
 
-    @Test("A delegate that forwards to another one refuses with whatever credential it got from there")
+    @Test("A delegate that forwards a challenge can reject it, whatever credential it received")
     func forwardedRefusal() async throws {
         final class Forwarder: URLSessionDelegate {
             let inner = SilentDelegate()
@@ -209,7 +209,7 @@ struct ServerTrustChallengeTests {
         }
     }
 
-    @Test("A challenge says which server it is about, and hands over what it presented")
+    @Test("A server trust challenge contains the server's host, port and certificates")
     func challengeContents() async throws {
         let site = try TestSite()
         let seen = Collected<URLAuthenticationChallenge>()
@@ -235,7 +235,7 @@ struct ServerTrustChallengeTests {
         #expect(try trust.evaluate(at: Date()).certificates.count == 3)
     }
 
-    @Test("A late answer counts, and of two the first")
+    @Test("A late answer counts, and the first of two answers counts")
     func lateAndTwice() async throws {
         let site = try TestSite()
         let late = DeferringDelegate { _, challenge, handler in
@@ -256,18 +256,18 @@ struct ServerTrustChallengeTests {
             #expect(try await session.get(delegate: late).body == "hello")
             #expect(try await session.get(delegate: acceptThenCancel).body == "hello")
             #expect(try await session.failure(delegate: cancelThenAccept).code == .cancelled)
-            // The connection that the first two shared was offered to the third, which refused it.
+            // The third task was asked about the connection of the first two, and rejected it.
             await session.flush()
             #expect(await server.ended(1).map(\.requests.count) == [2])
         }
     }
 
-    @Test("No answer within the request's timeout denies, and an answer behind it changes nothing")
+    @Test("Without an answer within the request's timeout the request fails, and a later answer has no effect")
     func never() async throws {
         let site = try TestSite()
         let handlers = Collected<DeferringDelegate.Handler>()
         let silent = DeferringDelegate { _, _, handler in handlers.append(handler) }
-        // On a busy machine a short timeout can end before the delegate is asked.
+        // On a busy machine a short timeout can expire before the delegate is asked.
         for timeout: TimeInterval in [1, 4, 16, 64, 256] where handlers.values.isEmpty {
             try await LoopbackServer(chain: site.chain).run { server in
                 let session = try site.session(server) { $0.timeoutIntervalForRequest = timeout }
@@ -282,7 +282,7 @@ struct ServerTrustChallengeTests {
         #expect(handlers.values.count == 1)
     }
 
-    @Test("An async delegate that does not return is cancelled and left behind at the timeout")
+    @Test("An async delegate method that doesn't return is cancelled at the timeout")
     func neverReturning() async throws {
         final class Sleeper: URLSessionDelegate {
             let asked = Collected<Void>()
@@ -322,7 +322,7 @@ struct ServerTrustChallengeTests {
         #expect(requests.values.map { $0?.url?.absoluteString } == ["https://pinned.test/"])
     }
 
-    @Test("A delegate bound to the main actor is asked there")
+    @Test("A delegate bound to the main actor is called there")
     func mainActor() async throws {
         let site = try TestSite()
         let delegate = MainActorDelegate()
@@ -333,7 +333,7 @@ struct ServerTrustChallengeTests {
         #expect(await delegate.hosts == ["pinned.test", "pinned.test"])
     }
 
-    @Test("Handlers are called on the delegate queue that was given")
+    @Test("Delegate methods are called on the given delegate queue")
     func delegateQueue() async throws {
         let site = try TestSite()
         let queue = OperationQueue()

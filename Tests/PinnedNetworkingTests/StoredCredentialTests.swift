@@ -4,7 +4,7 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// Credentials that are kept in a file: CS1, CS2, CS3 and CS8.
+/// Credentials that are stored in a file: CS1, CS2, CS3 and CS8.
 @Suite(.timeLimit(.minutes(5)))
 struct StoredCredentialTests {
     private let folder: TestFolder
@@ -34,7 +34,7 @@ struct StoredCredentialTests {
     }
 
     @Test(
-        "HA21: what is permanent is there in the next run, all else is not",
+        "HA21: A permanent or synchronizable credential exists in the next run, and others don't",
         arguments: [
             (URLCredential.Persistence.none, false), (.forSession, false), (.permanent, true), (.synchronizable, true),
         ])
@@ -48,7 +48,7 @@ struct StoredCredentialTests {
         #expect(FileManager.default.fileExists(atPath: file) == isKept)
     }
 
-    @Test("Every part of a space is kept: proxies, their types, spaces without a realm")
+    @Test("Every part of a space is stored, including proxies, their types, and spaces without a realm")
     func spaces() throws {
         let spaces = [
             space,
@@ -68,7 +68,7 @@ struct StoredCredentialTests {
         }
     }
 
-    @Test("The default is kept, a choice for the session alone is not, and removing removes")
+    @Test("The default is stored, a choice for the session isn't, and a removed credential is gone")
     func defaults() throws {
         let storage = try open()
         storage.set(credential("one"), for: space)
@@ -83,13 +83,13 @@ struct StoredCredentialTests {
         #expect(storage.defaultCredential(for: space)?.user == "two")
         storage.remove(credential("two"), for: space)
         #expect(try open().allCredentials == [space: ["one": credential("one")]])
-        // A password for the session takes the place of the one that was kept.
+        // A password for the session replaces the stored one.
         storage.set(credential("one", "new", .forSession), for: space)
         #expect(try open().allCredentials.isEmpty)
         #expect(storage.credentials(for: space) == ["one": credential("one", "new", .forSession)])
     }
 
-    @Test("A synchronizable credential is kept here, and removed with the option alone")
+    @Test("A synchronizable credential is stored locally, and removed only with the option")
     func synchronizable() throws {
         let storage = try open()
         storage.set(credential("me", "secret", .synchronizable), for: space)
@@ -101,7 +101,7 @@ struct StoredCredentialTests {
         #expect(try open().credentials(for: space) == nil)
     }
 
-    @Test("What one storage keeps another one of the same file finds, and both keep what is not theirs")
+    @Test("Two storages of one file see each other's credentials, and keep them")
     func shared() throws {
         let (one, two) = (try open(), try open())
         one.set(credential("one"), for: space)
@@ -112,7 +112,7 @@ struct StoredCredentialTests {
         #expect(two.credentials(for: space)?.keys.sorted() == ["two"])
     }
 
-    @Test("CS3: the file is 0600 in a folder 0700, whatever the umask")
+    @Test("CS3: The file has mode 0600 in a directory with mode 0700, whatever the umask")
     func modes() throws {
         try open().set(credential(), for: space)
         #expect(try mode(file) == 0o600)
@@ -122,12 +122,12 @@ struct StoredCredentialTests {
         #expect(names == [".lock", "credentials"])
     }
 
-    /// What is done to a file that holds a credential.
+    /// A change to a file that contains a credential.
     private enum Damage: CaseIterable {
         case readable, openFolder, link, linkedFolder, folder, pipe, cut, longer, garbage, empty, later
     }
 
-    @Test("CS3: a file that others can read, that is a link, or not as it was written is neither read nor replaced")
+    @Test("CS3: A file with wrong permissions, a link or changed contents is neither read nor replaced")
     func refused() throws {
         for damage in Damage.allCases {
             let folder = try TestFolder()
@@ -161,7 +161,8 @@ struct StoredCredentialTests {
             #expect(throws: CredentialStorageError.self, "\(damage)") {
                 try URLCredentialStorage(directory: directory)
             }
-            // One that was open before says so, uses nothing, and keeps for the session what it is given.
+            // A storage that was already open reports the error, uses nothing, and keeps new credentials for the
+            // session.
             #expect(storage.credentials(for: space) == nil, "\(damage)")
             let error = try #require(storage.storageError, "\(damage)")
             #expect(!"\(error)".contains("secret"))
@@ -177,7 +178,7 @@ struct StoredCredentialTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
     }
 
-    @Test("Every prefix of a file, and every file with one other byte, is refused or says something valid")
+    @Test("Every prefix of a file, and every file with one changed byte, is rejected or parses as valid")
     func mutations() throws {
         try open().set(credential(), for: space)
         let whole = [UInt8](try Data(contentsOf: URL(filePath: file)))
@@ -198,7 +199,7 @@ struct StoredCredentialTests {
         }
     }
 
-    @Test("A file that spells one space in two ways is refused", arguments: ["A.test", "a.test."])
+    @Test("A file that writes one space in two ways is rejected", arguments: ["A.test", "a.test."])
     func spellings(host: String) throws {
         func line(_ host: String, _ user: String) -> String {
             "\(host.utf8.count):\(host),1:0,-,-,0:,1:0,-,1:\(user),0:,1:0,1:0,\n"
@@ -210,7 +211,7 @@ struct StoredCredentialTests {
         #expect(throws: CredentialStorageError.Reason.malformed(line: 3)) { try SavedCredentials(other) }
     }
 
-    @Test("A full file of one space is read whole; that it takes no time is for tools/fuzz to see")
+    @Test("A full file of one space is read completely")
     func manyUsers() throws {
         var text = "PinnedNetworking credentials 1\n"
         for number in 10_000..<35_000 { text += "0:,1:0,-,-,0:,1:0,-,5:\(number),0:,1:0,1:0,\n" }
@@ -219,7 +220,7 @@ struct StoredCredentialTests {
         #expect(saved.spaces.values.map(\.users.count) == [25_000])
     }
 
-    @Test("A file without room is left as it is, and the credential lasts for the session")
+    @Test("A file that has no room is left unchanged, and the credential lasts for the session")
     func full() throws {
         let storage = try open()
         storage.set(credential(), for: space)
@@ -229,7 +230,7 @@ struct StoredCredentialTests {
         #expect(try open().credentials(for: space) == ["me": credential()])
     }
 
-    @Test("Where there is no home a credential lasts for the session")
+    @Test("Without a home directory there is no default location, and a relative path or another URL is rejected")
     func homeless() throws {
         let rows: [([String: String], String, String?)] = [
             (["XDG_DATA_HOME": "/d", "HOME": "/h"], "p", "/d/PinnedNetworking/p"),
@@ -249,13 +250,13 @@ struct StoredCredentialTests {
     // MARK: CS1, CS2
 
     @Test(
-        "CS1: what saves and reads passwords leaves no copy in memory",
+        "CS1: Saving and reading passwords leaves no copy in memory",
         .enabled(if: MemoryScan.isPossible, "a sanitizer keeps what was freed"))
     func memory() throws {
         let key = (0..<32).map { _ in UInt8.random(in: 0x61...0x7A) }
         let needle = key.map { ~$0 }
         let password = String(decoding: key, as: UTF8.self)
-        // The caller's own: the text, and the bytes it was made from.
+        // The caller's own copies: the text, and the bytes it was made from.
         let before = try MemoryScan.count(inverted: needle)
         #expect(before >= 1)
         try keepAndForget(password)
@@ -278,7 +279,7 @@ struct StoredCredentialTests {
         #expect(try open().credentials(for: space) == nil)
     }
 
-    @Test("CS2: neither users nor passwords are in a text of a storage or of its errors")
+    @Test("CS2: Users and passwords don't appear in any text of a storage or of its errors")
     func texts() throws {
         let storage = try open()
         storage.set(credential("alice-canary", "xyzzy-canary"), for: space)
@@ -293,7 +294,7 @@ struct StoredCredentialTests {
 
     // MARK: CS3, CS8
 
-    @Test("CS3: processes that write at once keep a valid file, in which each finds its own")
+    @Test("CS3: Concurrent processes keep the file valid, and each finds its own credentials")
     func writers() async throws {
         let program = try await CompiledProgram("Saver", languageMode: 6)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -315,13 +316,13 @@ struct StoredCredentialTests {
             authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
     }
 
-    @Test("CS8: a process that is killed at any point while it saves leaves the old file or the new one")
+    @Test("CS8: A process that is killed while it saves leaves the old file or the new one")
     func kills() async throws {
         let program = try await CompiledProgram("Saver", languageMode: 6)
         let storage = try open()
         var last = 0
         for round in 0..<200 {
-            // Most of it is the program's start.
+            // Most of this time is the program's start.
             let pause = Double.random(in: 0.01...0.08)
             let command = "\(program.path) save url: \(directory.path) me 100000 & sleep \(pause); kill -9 $!; wait"
             _ = try await CompiledProgram.run(["bash", "-c", command])
@@ -334,7 +335,7 @@ struct StoredCredentialTests {
             #expect(number >= last, "round \(round)")
             last = number
         }
-        // It was at work in most rounds.
+        // It was saving in most rounds.
         #expect(last > 50)
     }
 }

@@ -8,7 +8,7 @@ typealias Responder = @Sendable (URLAuthenticationChallenge) -> Answer
     (.useCredential, challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
 }
 
-/// The four methods a delegate can implement, one in each class.
+/// The four methods that a delegate can implement, one in each class.
 final class SessionHandlerDelegate: NSObject, URLSessionTaskDelegate {
     private let respond: Responder
     init(_ respond: @escaping Responder) { self.respond = respond }
@@ -78,10 +78,10 @@ final class BothDelegate: URLSessionTaskDelegate {
     }
 }
 
-/// Implements nothing.
+/// Implements no method.
 final class SilentDelegate: URLSessionTaskDelegate {}
 
-/// Hands the completion handler and the task to a closure, which may call it late, twice or never.
+/// Passes the completion handler and the task to a closure, which may call the handler late, twice or never.
 final class DeferringDelegate: URLSessionTaskDelegate {
     typealias Handler = @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     private let body: @Sendable (URLSessionTask, URLAuthenticationChallenge, @escaping Handler) -> Void

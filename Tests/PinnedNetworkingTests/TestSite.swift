@@ -3,7 +3,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// A root, a server certificate under it, and sessions that reach a loopback server under any name.
+/// A root, a server certificate under it, and sessions that reach a loopback server under any hostname.
 struct TestSite: Sendable {
     let root: TestCertificate
     let intermediate: TestCertificate
@@ -12,7 +12,7 @@ struct TestSite: Sendable {
 
     var chain: [TestCertificate] { [leaf, intermediate] }
 
-    /// For tests that only need some site: `pinned.test` and `start.test`.
+    /// A site for tests that need only `pinned.test` and `start.test`.
     static let shared = Result<TestSite, any Error> { try TestSite([.dns("pinned.test"), .dns("start.test")]) }
 
     /// The chain of a proxy at `localhost`.
@@ -25,7 +25,7 @@ struct TestSite: Sendable {
         store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
     }
 
-    /// The session asks the clock: its certificates are valid whenever the tests run.
+    /// Sets the validity around the current time, because sessions use the system clock.
     static func validNow(_ settings: inout TestCertificate.Settings) {
         let now = Int64(Date().timeIntervalSince1970)
         settings.notBefore = now - 86_400
@@ -41,7 +41,7 @@ struct TestSite: Sendable {
         return URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    /// What reaches this server under any name.
+    /// A configuration that reaches this server under any hostname.
     func configuration(
         _ server: LoopbackServer, policy: PinningPolicy? = nil, _ adjust: (URLSessionConfiguration) -> Void = { _ in }
     ) throws -> URLSessionConfiguration {
@@ -49,7 +49,7 @@ struct TestSite: Sendable {
         configuration.route = (try ServerName(server.address), server.port)
         configuration.trustStore = store
         configuration.pinning = policy
-        // A machine busy with other tests does not reach it.
+        // Long enough that a machine busy with other tests doesn't reach it.
         configuration.timeoutIntervalForRequest = 600
         adjust(configuration)
         return configuration
@@ -80,7 +80,7 @@ extension TestCertificate {
 }
 
 extension LoopbackServer {
-    /// The way through this proxy.
+    /// The configuration for this proxy.
     func configuration(usesTLS: Bool = false) throws -> ProxyConfiguration {
         usesTLS
             ? ProxyConfiguration(tlsCONNECTProxy: try ServerName("localhost"), port: port)
@@ -89,7 +89,7 @@ extension LoopbackServer {
 }
 
 extension URLProtectionSpace {
-    /// Of a server that asks who the client is.
+    /// The space of a server that requests a client certificate.
     static func clientCertificate(host: String = "pinned.test") -> URLProtectionSpace {
         URLProtectionSpace(
             host: host, port: 443, protocol: NSURLProtectionSpaceHTTPS, realm: nil,
@@ -115,7 +115,7 @@ extension PinningPolicy {
 let strangePin = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 extension URLSession {
-    /// The error that a GET ends with; records an issue when it succeeds.
+    /// The error that a GET ends with. Records an issue if it succeeds.
     func failure(
         _ url: String = "https://pinned.test/", delegate: (any URLSessionTaskDelegate)? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -136,7 +136,7 @@ extension URLSession {
     }
 }
 
-/// Collects values from anywhere.
+/// Collects values from any thread.
 final class Collected<Value: Sendable>: Sendable {
     private let state = Locked<[Value]>([])
 

@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// A URL, and the one host it stands for, or the error it is refused with.
+/// A URL, and its one host, or the error that rejects it.
 private struct HostRow: CustomTestStringConvertible, Sendable {
     let url: String
     let expected: Result<String, URLError>
@@ -57,7 +57,9 @@ private let hostRows = [
 
 @Suite(.timeLimit(.minutes(2)))
 struct URLHostTests {
-    @Test("HM7: SNI, verified name and Host are one name, or there is no connection", arguments: hostRows)
+    @Test(
+        "HM7: SNI, the verified hostname and the Host field are the same, or there is no connection",
+        arguments: hostRows)
     private func oneName(row: HostRow) async throws {
         let names = ["good.test", "k.test", "a.test", "xn--bcher-kva.test", "evil.test"]
         let addresses: [[UInt8]] = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]]
@@ -80,7 +82,7 @@ struct URLHostTests {
                 #expect(record.requests.first?.values(of: "Host") == [host])
                 #expect(verified.values == [host.trimmingCharacters(in: ["[", "]"])])
             case .failure(let expected):
-                // Foundation may see at once that it is no URL.
+                // Foundation may already reject it as a URL.
                 guard let url = URL(string: row.url) else { return }
                 let error = await #expect(throws: URLError.self) { try await session.data(from: url) }
                 #expect(error?.code == expected.code)
@@ -90,7 +92,7 @@ struct URLHostTests {
         }
     }
 
-    @Test("HM16: a Host of the caller's is refused, and so are line breaks in a field (HA16)")
+    @Test("HM16: A Host field set by the caller is rejected, and so are line breaks in a field (HA16)")
     func headerInjection() async throws {
         let session = URLSession(configuration: .ephemeral)
         let url = try #require(URL(string: "https://good.test/"))

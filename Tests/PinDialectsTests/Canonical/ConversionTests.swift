@@ -3,7 +3,7 @@ import FoundationEssentials
 import PinDialects
 import Testing
 
-/// What each dialect cannot say, and which way security moves: the table of `../shared/reference/formats.md`, B12.
+/// Settings that each dialect can't express, and whether the conversion makes security weaker or stricter.
 struct ConversionTests {
     /// 2026-11-21T00:00:00Z.
     private static let now = Date(timeIntervalSince1970: 1_795_219_200)
@@ -49,7 +49,7 @@ struct ConversionTests {
         let testDescription: String
         var policy: CanonicalPolicy
         let dialect: PinDialect
-        /// `change direction`, in order.
+        /// Each note as `change direction`, in order.
         let notes: [String]
 
         init(
@@ -261,14 +261,16 @@ struct ConversionTests {
         Row("off alone, OkHttp", [rule(), rule("b.example") { $0.mode = .off }], to: .okhttp, []),
     ]
 
-    @Test("What a dialect cannot say is told, with the way that security moves", arguments: hosts + pins + effects)
+    @Test(
+        "A setting that a dialect can't express is noted, with the direction in which security changes",
+        arguments: hosts + pins + effects)
     func notes(row: Row) {
         let (_, notes) = row.policy.converted(to: row.dialect, at: Self.now)
         #expect(notes.map { "\($0.change.rawValue) \($0.direction.rawValue)" } == row.notes)
         #expect(notes.allSatisfy { !$0.message.isEmpty })
     }
 
-    @Test("A converted policy needs no conversion", arguments: hosts + pins + effects)
+    @Test("A converted policy needs no further conversion", arguments: hosts + pins + effects)
     func stable(row: Row) {
         let first = row.policy.converted(to: row.dialect, at: Self.now)
         guard !first.notes.contains(where: { $0.direction == .impossible }) else { return }
@@ -277,7 +279,7 @@ struct ConversionTests {
         #expect(second.notes.isEmpty)
     }
 
-    @Test("Pins of rules that held together are the closest rule's own afterwards")
+    @Test("Pins of rules that applied together become pins of the closest rule")
     func union() {
         let parent = Self.rule("example.com", .exactAndBelow)
         let child = Self.rule("a.example.com", .exact, [Self.pin(3)])
@@ -286,7 +288,7 @@ struct ConversionTests {
         #expect(rules.map(\.pins) == [parent.pins, [Self.pin(3), Self.pin(1), Self.pin(2)]])
     }
 
-    @Test("A rule is chosen for a host by this project's own way")
+    @Test("The rule for a host is chosen as this project chooses rules")
     func chosen() {
         let rules = [Self.rule("example.com", .exactAndBelow, [Self.pin(1, .leaf)]), Self.rule("b.example")]
         let policy = CanonicalPolicy(rules: rules, combination: .closest)
@@ -297,7 +299,7 @@ struct ConversionTests {
 }
 
 struct DialectDocumentTests {
-    @Test("The article names every change, and has a line for every dialect")
+    @Test("The article names every change and has a table row for every dialect")
     func article() throws {
         let folder = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let path = "/\(folder)/Sources/PinDialects/PinDialects.docc/PinDialects.md"

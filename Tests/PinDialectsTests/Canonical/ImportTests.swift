@@ -3,12 +3,12 @@ import FoundationEssentials
 import PinDialects
 import Testing
 
-/// What other systems have, made a policy of this project: what is written loads.
+/// Policies of other systems, converted to policies of this project. Every policy that is written loads.
 struct ImportTests {
     /// 2026-11-21T00:00:00Z.
     private static let now = Date(timeIntervalSince1970: 1_795_219_200)
 
-    /// Numbers that are the same in every run.
+    /// A generator that returns the same numbers in every run.
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -17,7 +17,7 @@ struct ImportTests {
         }
     }
 
-    /// Nothing is written of a policy that no policy file can hold; what is written loads.
+    /// Whether the policy loads once it is written. A policy that no policy file can express isn't written.
     private static func isRefusedOrLoads(_ policy: CanonicalPolicy) throws -> Bool {
         let (converted, notes) = policy.converted(to: .policy, at: now)
         guard !notes.contains(where: { $0.direction == .impossible }) else { return false }
@@ -71,7 +71,7 @@ struct ImportTests {
         return CanonicalPolicy(rules: rules, combination: one(RuleCombination.allCases))
     }
 
-    @Test("Whatever a file of another system says, what is imported of it loads")
+    @Test("Every generated policy that can be imported loads")
     func generated() throws {
         var numbers = Numbers(state: 23)
         var written = 0
@@ -80,7 +80,8 @@ struct ImportTests {
     }
 
     @Test(
-        "What is imported of the peers' own cases loads", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+        "Every imported policy from the peers' own cases loads",
+        .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func peerCases() throws {
         let cases = try #require(PeerCases.all).configs.android_nsc.cases.elements
         var written = 0

@@ -3,12 +3,12 @@ import FoundationEssentials
 import PinDialects
 import Testing
 
-/// Any policy, converted to a dialect, written and read again, says what it said.
+/// Any policy that is converted to a dialect, written and read again keeps its meaning.
 struct RoundTripTests {
     private static let now = Date(timeIntervalSince1970: 1_795_219_200)
     private static let dialects = PinDialect.allCases.filter { $0 != .swift }
 
-    /// Policies from a seed: hosts that overlap, every scope, role, mode, end and digest.
+    /// Policies from a seed: overlapping hosts, and every scope, role, mode, expiry and digest.
     private struct Generator {
         private var state: UInt64
 
@@ -60,7 +60,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("A policy that a dialect can say comes back from it as it was", arguments: dialects)
+    @Test("A policy that a dialect can express is unchanged after a round trip", arguments: dialects)
     func roundTrip(dialect: PinDialect) throws {
         var count = 0
         for seed in 0..<400 {
@@ -79,7 +79,7 @@ struct RoundTripTests {
                 continue
             }
             var expected = converted
-            // A header is of the host that sends it.
+            // A header belongs to the host that sends it.
             if dialect == .hpkp, read.policy.rules[0].patterns[0].host.isEmpty {
                 expected.rules[0].patterns = read.policy.rules[0].patterns
             }
@@ -89,7 +89,7 @@ struct RoundTripTests {
         #expect(count > 20, "\(dialect) could say \(count) of 400")
     }
 
-    @Test("Every policy that is not lost is recognized for what it is", arguments: dialects)
+    @Test("A written policy is recognized as its own dialect", arguments: dialects)
     func recognition(dialect: PinDialect) throws {
         let pins = [1, 2].map { CanonicalPin(.publicKey, .sha256, Array(repeating: UInt8($0), count: 32), role: .leaf) }
         let policy = CanonicalPolicy(

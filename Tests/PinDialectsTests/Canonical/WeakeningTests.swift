@@ -3,7 +3,7 @@ import FoundationEssentials
 import PinDialects
 import Testing
 
-/// No conversion accepts more, at any host and port, without a note that security becomes weaker.
+/// A conversion never accepts more, at any host and port, without a note that security becomes weaker.
 struct WeakeningTests {
     private static let sources: [PinDialect] = [.policy, .android, .trustkit, .apple, .okhttp, .tlsa]
     private static let hosts = [
@@ -12,7 +12,7 @@ struct WeakeningTests {
 
     private static let portSets: [Set<Int>?] = [nil, [443], [8443]]
 
-    /// Numbers that are the same in every run.
+    /// A generator that returns the same numbers in every run.
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -21,7 +21,7 @@ struct WeakeningTests {
         }
     }
 
-    /// What a host must prove at a port: one of these pins, in these roles; nil for nothing.
+    /// The pins and roles that a host must match at a port; nil if nothing is required.
     private struct Demand {
         var pins: Set<String> = []
         var roles: Set<PinRole> = []
@@ -30,7 +30,7 @@ struct WeakeningTests {
             let rules = rules.filter { $0.mode == .enforce }
             guard !rules.isEmpty else { return nil }
             for pin in rules.flatMap(\.pins) {
-                // A pin that counts anywhere counts as leaf and as issuer.
+                // A pin with the role any matches as leaf and as issuer.
                 for role in pin.role == .any ? ["leaf", "ca"] : [pin.role.rawValue] {
                     pins.insert("\(pin.value[0]) as \(role)")
                 }
@@ -54,7 +54,7 @@ struct WeakeningTests {
                 hosts[Int.random(in: 0...3, using: &numbers)], scopes.randomElement(using: &numbers) ?? .exact)
             let hasPorts = source == .policy || source == .tlsa
             let ports: Set<Int>? = hasPorts ? (portSets.randomElement(using: &numbers) ?? nil) : nil
-            // One host stands once in a file, but for other ports.
+            // A host appears once in a file, except for other ports.
             guard
                 source == .okhttp
                     || !rules.contains(where: {
@@ -82,7 +82,7 @@ struct WeakeningTests {
         }.joined(separator: "; ")
     }
 
-    @Test("What is accepted does not grow without a note", arguments: sources, sources)
+    @Test("A conversion never accepts more without a note", arguments: sources, sources)
     func silence(source: PinDialect, target: PinDialect) {
         var numbers = Numbers(state: 5)
         for _ in 0..<400 {

@@ -19,7 +19,9 @@ struct AndroidTests {
         "<domain-config><domain>\(host)</domain>\(more)</domain-config>"
     }
 
-    @Test("AOSP's own cases", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    @Test(
+        "AOSP's own cases are accepted and rejected as in AOSP",
+        .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func peerCases() throws {
         let cases = try #require(PeerCases.all).configs.android_nsc.cases.elements
         #expect(cases.count == 10)
@@ -33,7 +35,7 @@ struct AndroidTests {
         }
     }
 
-    @Test("White space around a host and a pin does not count")
+    @Test("Whitespace around a host and a pin is ignored")
     func whiteSpace() throws {
         let reading = try read(
             "<domain-config><domain>android.com\n </domain><domain>  Developer.Android.com </domain>"
@@ -46,7 +48,7 @@ struct AndroidTests {
         #expect(reading.notes.isEmpty)
     }
 
-    @Test("XI3: what Android rejects is an error at its place", arguments: rejectedRows)
+    @Test("XI3: A config that Android rejects is an error at its position", arguments: rejectedRows)
     func rejected(configs: String, problem: String) throws {
         let found = problems { () throws(PolicyFileError) in
             _ = try AndroidNetworkSecurityConfig.read(
@@ -112,7 +114,7 @@ struct AndroidTests {
     ]
 
     @Test(
-        "XI5, PE12: a config that is well-formed and pins nothing says so, and lint reports an error",
+        "XI5, PE12: A well-formed config that pins nothing is noted as having no pins",
         arguments: [
             "", "<base-config/>", "  ",
             "<debug-overrides><trust-anchors><certificates src=\"system\"/></trust-anchors></debug-overrides>",
@@ -126,7 +128,7 @@ struct AndroidTests {
             ])
     }
 
-    @Test("An empty pin-set pins nothing, unless it takes its host out of a rule above it")
+    @Test("An empty pin-set pins nothing, unless it excludes its host from a parent rule")
     func emptyPinSets() throws {
         func notes(_ configs: String) throws -> [String] {
             try read(configs + domain("z.test", "<pin-set>\(Self.pinTag)</pin-set>")).notes
@@ -139,7 +141,7 @@ struct AndroidTests {
         #expect(try notes(parent + domain("b.test", "<pin-set/>") + "</domain-config>") == [])
     }
 
-    @Test("All problems of a config are told in one run")
+    @Test("All problems of a config are reported in one run")
     func manyProblems() {
         let found = problems { () throws(PolicyFileError) in
             _ = try AndroidNetworkSecurityConfig.read(
@@ -163,7 +165,7 @@ struct AndroidTests {
             found.map { $0.prefix { $0 != " " } } == ["f:2:16:", "f:5:14:", "f:6:12:", "f:7:7:", "f:9:5:", "f:11:3:"])
     }
 
-    @Test("XI3: a nested config inherits pins and roots, and an empty pin-set takes it out")
+    @Test("XI3: A nested config inherits pins and trust anchors, and an empty pin-set excludes it")
     func nesting() throws {
         let reading = try read(
             """
@@ -186,11 +188,11 @@ struct AndroidTests {
         #expect(rules[1].anchors == [AnchorSet("@raw/ours")])
         #expect(rules[3].anchors == [AnchorSet("user", bypassesPins: true)])
         #expect(reading.policy.combination == .closest)
-        // The roots that need no pin stand where there is none.
+        // The anchors that bypass pins belong to the config without pins.
         #expect(reading.notes == [])
     }
 
-    @Test("XI3: what Android passes over is told", arguments: passedOverRows)
+    @Test("XI3: Settings that Android ignores or that weaken pins are noted", arguments: passedOverRows)
     func passedOver(configs: String, direction: SecurityDirection, note: String) throws {
         let reading = try read(configs + domain("z.test", "<pin-set>\(Self.pinTag)</pin-set>"))
         #expect(reading.notes.map(\.message).joined(separator: "\n") == note)
@@ -252,7 +254,7 @@ struct AndroidTests {
         ),
     ]
 
-    @Test("What TrustKit-Android adds is read, and what it takes otherwise is told")
+    @Test("TrustKit-Android's elements are read, and what it handles differently is noted")
     func trustKit() throws {
         let reading = try read(
             """
@@ -272,7 +274,7 @@ struct AndroidTests {
             ])
     }
 
-    @Test("What cannot be said is not written")
+    @Test("A policy that Android can't express is not written")
     func writeErrors() {
         let rule = CanonicalRule(
             patterns: [HostPattern("a.test", .exact)],
@@ -294,7 +296,7 @@ struct AndroidTests {
         }
     }
 
-    @Test("What the reader's limits refuse is not written")
+    @Test("A policy that exceeds the reader's limits is not written")
     func limits() throws {
         func policy(nameLength: Int) -> CanonicalPolicy {
             var rule = CanonicalRule(

@@ -27,7 +27,9 @@ struct AppleTests {
         try ApplePinnedDomains.read(Self.info(hosts), path: "f")
     }
 
-    @Test("Apple's own cases: how many pins count", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    @Test(
+        "Apple's own cases have the expected number of pins", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)")
+    )
     func peerCases() throws {
         let cases = try #require(PeerCases.all).configs.apple_plist.cases.elements
         #expect(cases.count == 3)
@@ -48,7 +50,7 @@ struct AppleTests {
         }
     }
 
-    @Test("XI3: leaf and authority keys stay apart, and both are required where both stand")
+    @Test("XI3: Leaf and CA keys are kept apart, and both are required if both are listed")
     func roles() throws {
         let reading = try read(
             "<key>a.test</key><dict>\(Self.leaf)\(Self.authority)</dict>"
@@ -64,7 +66,7 @@ struct AppleTests {
         #expect(rules[1].location?.line == 2)
     }
 
-    @Test("XI3: identities that do not count are told, and the host stays pinned", arguments: quirkRows)
+    @Test("XI3: Invalid identities are noted, and the host stays pinned", arguments: quirkRows)
     func quirks(host: String, direction: SecurityDirection, notes: [String]) throws {
         let reading = try read("<key>a.test</key><dict>\(host)</dict>")
         #expect(reading.notes.map(\.message) == notes)
@@ -113,7 +115,7 @@ struct AppleTests {
         ),
     ]
 
-    @Test("Hosts that no connection reaches, or that have no identities, are told")
+    @Test("Hosts that never match, or that have no identities, are noted")
     func lostHosts() throws {
         let reading = try read(
             "<key>a.test.</key><dict>\(Self.leaf)</dict><key>B.test</key><dict>\(Self.leaf)</dict>"
@@ -128,7 +130,7 @@ struct AppleTests {
         #expect(reading.policy.rules.count == 2)
     }
 
-    @Test("Host names are compared without case, and lint finds nothing in capitals")
+    @Test("Hostnames are compared without case, and lint accepts capitals")
     func capitals() throws {
         let bytes = Self.info(
             "<key>B.Test</key><dict><key>NSPinnedLeafIdentities</key><array>\(Self.identity(Self.pin))"
@@ -141,7 +143,7 @@ struct AppleTests {
         #expect(reading.lint(bytes, path: "f", at: Date(timeIntervalSince1970: 0)) == [])
     }
 
-    @Test("SecTrustPinningRequired refuses unlisted hosts and drops the pins of listed ones")
+    @Test("SecTrustPinningRequired rejects unlisted hosts and drops the pins of listed ones")
     func required() throws {
         let bytes = Self.info(
             "<key>a.test</key><dict>\(Self.leaf)</dict>"
@@ -158,7 +160,9 @@ struct AppleTests {
         #expect(reading.notes.allSatisfy { $0.direction == .weaker })
     }
 
-    @Test("XI5, PE12: a list that pins no host says so, and lint reports an error", arguments: emptyRows)
+    @Test(
+        "XI5, PE12: A property list that pins no host is noted as having no pins, and lint reports an error",
+        arguments: emptyRows)
     func empty(bytes: [UInt8], position: String, message: String) throws {
         let reading = try ApplePinnedDomains.read(bytes, path: "f")
         #expect(reading.policy.rules.isEmpty)
@@ -194,7 +198,7 @@ struct AppleTests {
         ),
     ]
 
-    @Test("What cannot be said is not written")
+    @Test("A policy that NSPinnedDomains can't express is not written")
     func writeErrors() {
         let pin = CanonicalPin(.publicKey, .sha256, [UInt8](repeating: 1, count: 32), role: .leaf)
         let rule = CanonicalRule(patterns: [HostPattern("a.test", .exact)], pins: [pin])

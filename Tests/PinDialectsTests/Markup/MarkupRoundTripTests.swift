@@ -5,11 +5,11 @@ import Testing
 
 @testable import PinDialects
 
-@Suite("Dialects with markup, there and back")
+@Suite("Round trips of markup dialects")
 struct MarkupRoundTripTests {
     private static let dialects: [PinDialect] = [.android, .apple, .trustkit]
 
-    @Test("A policy that a dialect can say is read as it was written", arguments: dialects)
+    @Test("A policy that a markup dialect can express is read as it was written", arguments: dialects)
     func roundTrip(dialect: PinDialect) throws {
         var generator = SeededGenerator(seed: 5)
         for round in 0..<300 {
@@ -21,20 +21,20 @@ struct MarkupRoundTripTests {
         }
     }
 
-    @Test("A policy put into a file is read there as it was written", arguments: dialects)
+    @Test("A policy written into an existing file is read back unchanged", arguments: dialects)
     func roundTripInFile(dialect: PinDialect) throws {
         var generator = SeededGenerator(seed: 7)
         var file = Array((dialect == .android ? "<network-security-config/>" : "<plist><dict/></plist>").utf8)
         for _ in 0..<60 {
             var policy = CanonicalPolicy.random(for: dialect, &generator)
-            // Roots stay with the hosts of the file, which is tested apart.
+            // Trust anchors stay with the hosts of the file, which another test covers.
             for index in policy.rules.indices { policy.rules[index].anchors = nil }
             file = try dialect.replacing(file, path: "f", with: policy)
             #expect(policy.differences(in: try dialect.read(file, path: "f").policy) == [])
         }
     }
 
-    @Test("A control character, which XML has not, is not written", arguments: dialects)
+    @Test("A control character, which XML can't contain, is not written", arguments: dialects)
     func controlCharacters(dialect: PinDialect) throws {
         var generator = SeededGenerator(seed: 3)
         var policy = CanonicalPolicy.random(for: dialect, &generator)
@@ -44,7 +44,7 @@ struct MarkupRoundTripTests {
     }
 
     @Test(
-        "Python's own readers find in our files what was to be written",
+        "Python's own readers find the written policy in the files",
         .enabled(if: PropertyListTests.hasPython, "python3 is not there"), arguments: dialects)
     func independentReaders(dialect: PinDialect) throws {
         var generator = SeededGenerator(seed: 11)
@@ -59,7 +59,7 @@ struct MarkupRoundTripTests {
         }
     }
 
-    /// Host, scope, mode, end, pins, addresses.
+    /// Host, scope, mode, expiry, pins, report addresses.
     private static func line(_ rule: CanonicalRule, _ dialect: PinDialect) -> String {
         func pins(_ role: PinRole) -> String {
             rule.pins.filter { $0.role == role }.map { Base64.encode($0.value.span) }.joined(separator: ",")
@@ -107,7 +107,7 @@ struct MarkupRoundTripTests {
     ]
 }
 
-/// The same numbers for the same seed (SplitMix64).
+/// A generator that returns the same numbers for the same seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { state = seed }
@@ -122,9 +122,9 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 extension CanonicalPolicy {
-    /// A policy that the dialect can say, in the form in which it is read.
+    /// A random policy that the dialect can express, in the form in which it is read.
     static func random(for dialect: PinDialect, _ generator: inout SeededGenerator) -> CanonicalPolicy {
-        // Below the first one, so that there is something to take hosts out of.
+        // The others are below the first one, so that there are hosts to exclude.
         let hosts = ["a.test", "x.a.test", "y.a.test", "b-1.example.com", "xn--bcher-kva.example"]
         let count = Int.random(in: 1...hosts.count, using: &generator)
         let rules = hosts.prefix(count).enumerated().map { index, host in

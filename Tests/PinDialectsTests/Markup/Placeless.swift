@@ -3,7 +3,7 @@ import CertificatePinning
 @testable import PinDialects
 
 extension CanonicalPolicy {
-    /// Without the places in the file.
+    /// The policy without positions in a file.
     var placeless: CanonicalPolicy {
         var policy = self
         for index in policy.rules.indices { policy.rules[index].location = nil }
@@ -12,7 +12,7 @@ extension CanonicalPolicy {
 }
 
 extension PropertyList {
-    /// A value of peer-cases.json, where null stands for nothing.
+    /// A value of peer-cases.json, where null means a missing value.
     init(json value: JSONValue) {
         switch value.kind {
         case .null: self.init(.other("null"))
@@ -26,7 +26,7 @@ extension PropertyList {
     }
 }
 
-/// The lines of the error that is thrown.
+/// The lines of the thrown error.
 func problems(_ body: () throws(PolicyFileError) -> Void) -> [String] {
     do throws(PolicyFileError) {
         try body()

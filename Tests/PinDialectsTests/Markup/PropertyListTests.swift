@@ -11,7 +11,7 @@ struct PropertyListTests {
         + "\"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n"
     static let hasPython = TestCommand.isPresent("python3", "-c", "import plistlib")
 
-    @Test("Every kind of value is read, and Apple's document type passed over")
+    @Test("Every kind of value is read, and Apple's document type is skipped")
     func xml() throws {
         let list = try PropertyList.read(
             Array(
@@ -36,7 +36,7 @@ struct PropertyListTests {
         if case .integer(let number)? = list["x"]?.kind { #expect(number == 31) } else { Issue.record("no number") }
     }
 
-    @Test("XI3: what is no property list is refused where it stands", arguments: malformedRows)
+    @Test("XI3: A malformed property list is rejected with its position", arguments: malformedRows)
     func malformed(body: String, problem: String) {
         let found = problems { () throws(PolicyFileError) in
             _ = try PropertyList.read(Array("<plist version=\"1.0\">\n\(body)</plist>".utf8), path: "f")
@@ -71,7 +71,7 @@ struct PropertyListTests {
         ("<set/>", "f:2:1: error: \"set\" is no value of a property list: remove it"),
     ]
 
-    @Test("A binary list reads as the XML one", .enabled(if: hasPython, "python3 is not there"))
+    @Test("A binary list is read like the XML one", .enabled(if: hasPython, "python3 is not there"))
     func binary() throws {
         let program = """
             import plistlib, sys
@@ -101,7 +101,7 @@ struct PropertyListTests {
         #expect(binary.contains("\"grü😀\"") && binary.contains("big: 1099511627776") && binary.contains("i: -12"))
     }
 
-    /// A binary list of one-byte offsets and references.
+    /// A binary list with one-byte offsets and references.
     static func binary(_ objects: [[UInt8]], top: UInt8 = 0, offsets: [UInt8]? = nil, count: UInt8? = nil) -> [UInt8] {
         var bytes = Array("bplist00".utf8)
         var places: [UInt8] = []
@@ -115,7 +115,7 @@ struct PropertyListTests {
         return bytes + [0, 0, 0, 0, 0, 0, 1, 1] + wide(count ?? UInt8(objects.count)) + wide(top) + wide(table)
     }
 
-    @Test("XI4: a binary list's claims are held against the file", arguments: hostileRows)
+    @Test("XI4: Offsets and counts in a binary list are checked against the file", arguments: hostileRows)
     func hostile(bytes: [UInt8], problem: String) {
         let found = problems { () throws(PolicyFileError) in _ = try PropertyList.read(bytes, path: "f") }
         #expect(
@@ -161,7 +161,7 @@ struct PropertyListTests {
         (binary([[0x70]]), "has an object of an unknown kind, 112"),
         (binary([[0xD1, 1, 1], [0x09]]), "has a key that is no string"),
         (binary([[0xD2, 1, 1, 2, 2], [0x51, 0x61], [0x09]]), "has a key twice in one dictionary"),
-        // Ten arrays, each of ten times the next: ten thousand million values.
+        // Ten arrays, each containing the next one ten times: ten billion values.
         (
             binary((0..<10).map { level in [0xAA] + [UInt8](repeating: UInt8(level + 1), count: 10) } + [[0x09]]),
             "holds over 65536 values"

@@ -35,7 +35,7 @@ struct ReplacingTests {
 
     // MARK: - Android
 
-    @Test("Android: configs with pins are replaced, all else stays, and what they said besides goes on to be said")
+    @Test("Android: Configs with pins are replaced, and all other content and settings are kept")
     func androidReplaced() throws {
         let text = """
             <?xml version="1.0"?>\r
@@ -89,7 +89,7 @@ struct ReplacingTests {
     }
 
     @Test(
-        "Android: where the hosts of a config stay together, its pins alone change, and nothing when they are the same")
+        "Android: If the hosts of a config stay together, only its pins change, and equal pins change nothing")
     func androidPinsAlone() throws {
         let policy = CanonicalPolicy(
             rules: ["a.test", "b.test"].map { Self.rule($0, .exactAndBelow, [Self.pin(1)]) }, combination: .closest)
@@ -100,7 +100,7 @@ struct ReplacingTests {
                 == there.replacing("<pin-set>", with: "<pin-set ><!-- c -->"))
     }
 
-    @Test("Android: roots of a config stay with its hosts, or nothing is written")
+    @Test("Android: Trust anchors of a config stay with its hosts, or nothing is written")
     func androidRootsKept() throws {
         let narrowed = CanonicalPolicy(rules: [Self.rule("a.test", .exact, [Self.pin(1)])], combination: .closest)
         #expect(try replaced(.android, config(["a.test"], 9), narrowed).contains(Self.roots))
@@ -123,7 +123,7 @@ struct ReplacingTests {
     }
 
     @Test(
-        "Android: configs are added where there are none",
+        "Android: Configs are added to a file without any",
         arguments: [
             ("<network-security-config/>", "<network-security-config>\n", "\n</network-security-config>"),
             (
@@ -140,7 +140,7 @@ struct ReplacingTests {
         #expect(try replaced(.android, text, Self.android) == head + configs + tail)
     }
 
-    @Test("Android: what else stands in the file must not change what the pins mean")
+    @Test("Android: A file whose other content would change the meaning of the pins is not written")
     func androidConflicts() {
         func config(_ body: String) -> String { "<network-security-config>\(body)</network-security-config>" }
         #expect(
@@ -175,7 +175,7 @@ struct ReplacingTests {
 
     // MARK: - Property lists
 
-    @Test("Apple: the hosts are replaced, or added where their keys are missing; every other byte stays")
+    @Test("Apple: Hosts are replaced, or added if their keys are missing, and every other byte is kept")
     func apple() throws {
         func list(_ step: String, _ indent: String) throws -> String {
             try ApplePinWriter.domains(Self.apple).xml(indent: indent, step: step)
@@ -202,7 +202,7 @@ struct ReplacingTests {
         }
     }
 
-    @Test("TrustKit: the hosts are replaced in the configuration, whose other keys stay")
+    @Test("TrustKit: Hosts are replaced in the configuration, and its other keys are kept")
     func trustkit() throws {
         let domains = try TrustKitWriter.domains(Self.trustkit).xml(indent: "")
         let head = "<plist><dict><key>TSKConfiguration</key><dict><key>TSKSwizzleNetworkDelegates</key><true/>"
@@ -217,7 +217,7 @@ struct ReplacingTests {
         #expect(added.contains("<key>TSKConfiguration</key>"))
     }
 
-    @Test("A list that cannot be changed, or would mean something else, is not written")
+    @Test("A property list that can't be changed, or would change its meaning, is not written")
     func propertyListConflicts() {
         #expect(
             problem(

@@ -33,7 +33,9 @@ struct TrustKitTests {
         }
     }
 
-    @Test("TrustKit's own cases", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    @Test(
+        "TrustKit's own cases are accepted and rejected as in TrustKit",
+        .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func peerCases() throws {
         let cases = try #require(PeerCases.all).configs.trustkit_ios.cases.elements
         #expect(cases.count == 5)
@@ -44,7 +46,7 @@ struct TrustKitTests {
         }
     }
 
-    @Test("Every key is read, in a dictionary alone too, and defaults are TrustKit's")
+    @Test("Every key is read, with or without TSKConfiguration, and the defaults are TrustKit's")
     func keys() throws {
         let reading = try TrustKitConfiguration.read(
             Array(
@@ -76,7 +78,7 @@ struct TrustKitTests {
         #expect(reading.policy.rules[2].location == PolicyLocation(path: "f", line: 8, column: 1))
     }
 
-    @Test("XI3: what TrustKit raises an exception for is an error", arguments: rejectedRows)
+    @Test("XI3: A configuration for which TrustKit raises an exception is an error", arguments: rejectedRows)
     func rejected(domains: String, problem: String) {
         #expect(problems(Self.list(domains)).joined(separator: "\n") == "f:2:7: error: \(problem)")
     }
@@ -123,7 +125,7 @@ struct TrustKitTests {
         ),
     ]
 
-    @Test("Errors of values stand where the values are")
+    @Test("Errors in values have the position of the value")
     func values() {
         let found = problems(
             Self.list(
@@ -145,7 +147,7 @@ struct TrustKitTests {
     }
 
     @Test(
-        "XI5, PE12: a list without TrustKit's configuration says so",
+        "XI5, PE12: A property list without TrustKit's configuration is noted as having no pins",
         arguments: ["<dict/>", "<true/>", "<dict><key>kTSKConfiguration</key><dict/></dict>"])
     func empty(body: String) throws {
         let reading = try TrustKitConfiguration.read(Array("<plist>\(body)</plist>".utf8), path: "f")
@@ -154,20 +156,20 @@ struct TrustKitTests {
         #expect(reading.notes.contains { $0.rule == .ignoredSetting } == body.contains("kTSK"))
     }
 
-    @Test("XI5: a configuration without hosts, for which TrustKit raises an exception, is an error")
+    @Test("XI5: A configuration without hosts, for which TrustKit raises an exception, is an error")
     func hostless() {
         #expect(problems(Array("<plist><dict><key>TSKConfiguration</key><dict/></dict></plist>".utf8)).count == 1)
         #expect(
             problems(Self.list("")) == ["f:2:1: error: TSKPinnedDomains names no host: make it a dictionary of hosts"])
     }
 
-    @Test("XI3: what TrustKit passes over or takes otherwise is told", arguments: quirkRows)
+    @Test("XI3: Settings that TrustKit ignores or interprets differently are noted", arguments: quirkRows)
     func quirks(domains: String, direction: SecurityDirection, note: String) throws {
         let reading = try read(domains)
         #expect(reading.notes.map(\.message) == [note])
         #expect(reading.notes.map(\.direction) == [direction])
         #expect(reading.policy.rules[0].pins.count == (reading.policy.rules[0].mode == .off ? 0 : 2))
-        // What TrustKit ignores does not hold.
+        // A setting that TrustKit ignores has no effect.
         if note.contains("the name of the constant") {
             #expect(reading.policy.rules[0].mode == .enforce && reading.policy.rules[0].expiry == nil)
             #expect(reading.policy.rules[0].patterns[0].scope == .exact)
@@ -219,7 +221,7 @@ struct TrustKitTests {
         ),
     ]
 
-    @Test("What holds for the whole configuration is told")
+    @Test("Settings of the whole configuration are noted")
     func global() throws {
         let reading = try TrustKitConfiguration.read(
             Self.list(
@@ -234,7 +236,7 @@ struct TrustKitTests {
             ])
     }
 
-    @Test("What cannot be said is not written")
+    @Test("A policy that TrustKit can't express is not written")
     func writeErrors() {
         let pins = [1, 2].map { CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 32)) }
         let rule = CanonicalRule(patterns: [HostPattern("a.test", .exactAndBelow)], pins: pins)
@@ -259,7 +261,7 @@ struct TrustKitTests {
         }
     }
 
-    @Test("A rule that is off and has no rule above it needs no words")
+    @Test("A rule that is off and has no parent rule is omitted")
     func idleExclusion() throws {
         let pins = [1, 2].map { CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 32)) }
         let rules = [

@@ -16,7 +16,7 @@ struct XMLReaderTests {
 
     static func problem(_ text: String) -> String { problem(Array(text.utf8)) }
 
-    @Test("Elements keep their text, attributes, places and bytes")
+    @Test("Elements keep their text, attributes, positions and byte ranges")
     func document() throws {
         let text = """
             \u{FEFF}<?xml version='1.0' encoding="UTF-8" standalone="yes" ?>
@@ -43,7 +43,7 @@ struct XMLReaderTests {
         #expect(text == "x&<&]]A\n\ny\n")
     }
 
-    @Test("What is not of this part of XML is refused where it stands", arguments: malformed)
+    @Test("Input outside the supported subset of XML is rejected with its position", arguments: malformed)
     func refused(text: String, problem: String) {
         #expect(Self.problem(text) == problem)
     }
@@ -89,10 +89,10 @@ struct XMLReaderTests {
         ),
     ]
 
-    @Test("XI1: a document that names another file is refused, whichever way it does", arguments: foreign)
+    @Test("XI1: A document that refers to another file is rejected, whichever way it does", arguments: foreign)
     func otherFiles(text: String, problem: String) {
         #expect(Self.problem(text) == problem)
-        // As a property list too: there, one document type is passed over, and none with a subset of its own.
+        // Also as a property list, where one document type is skipped, but none with an internal subset.
         #expect(throws: PolicyFileError.self) { try PropertyList.read(Array(text.utf8), path: "f") }
     }
 
@@ -116,7 +116,7 @@ struct XMLReaderTests {
         ("<a>&passwd;</a>", "1:4: &passwd; stands for nothing: write what it means"),
     ]
 
-    @Test("XI2: entities that grow, deep nesting and large tokens end early")
+    @Test("XI2: Entity expansion, deep nesting and large tokens are rejected early")
     func bombs() {
         let laughs =
             "<!DOCTYPE a [<!ENTITY a \"ha\">"
@@ -138,7 +138,7 @@ struct XMLReaderTests {
                 == "1:1: the document has 8388612 bytes: 8388608 is the most, split it")
     }
 
-    @Test("XI2: encodings other than UTF-8 are refused by name", arguments: encodingRows)
+    @Test("XI2: Encodings other than UTF-8 are rejected by name", arguments: encodingRows)
     func encodings(bytes: [UInt8], problem: String) {
         #expect(Self.problem(bytes) == problem)
     }

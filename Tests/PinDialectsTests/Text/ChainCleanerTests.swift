@@ -3,17 +3,18 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// The path that OkHttp's chain cleaner makes of what a server sends is the one that pins are judged on here.
+/// Pins are evaluated here on the path that OkHttp's chain cleaner builds from the certificates a server sends.
 @Suite("OkHttp's chain cleaner", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
 struct ChainCleanerTests {
-    /// A issues B, and B issues C. "Goes to self-signed root" prefers the longer of two valid paths, which is nobody's
-    /// promise here; the rows without a Root in them are about other chains, and those about lengths have a budget here.
+    /// A issues B, and B issues C. "Goes to self-signed root" prefers the longer of two valid paths, which neither
+    /// implementation promises. The rows without a Root concern other chains, and those about lengths concern limits
+    /// that are a budget here.
     private static let names: Set<String> = [
         "ordered with root", "ordered without root", "unordered with root", "unordered without root",
         "unrelated omitted", "unknown self-signed",
     ]
 
-    @Test("certificates in any order, and some that are not of the chain, make the same path")
+    @Test("Certificates in any order, including unrelated ones, yield the same path")
     func paths() throws {
         let rows = try #require(PeerCases.all).evaluation.okhttp_chain_cleaner.elements.filter {
             Self.names.contains($0.name.string ?? "")
@@ -41,7 +42,7 @@ struct ChainCleanerTests {
         }
     }
 
-    @Test("Chromium's texts of pins are taken and refused as there")
+    @Test("Chromium's pin strings are accepted and rejected as in Chromium")
     func pinTexts() throws {
         let rows = try #require(PeerCases.all).pin_strings.chromium_spki_hash.cases.elements
         try #require(rows.count == 6)

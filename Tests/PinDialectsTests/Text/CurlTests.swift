@@ -9,12 +9,14 @@ struct CurlTests {
     private static let served = [UInt8](repeating: 1, count: 32)
     private static let other = [UInt8](repeating: 2, count: 32)
 
-    /// Rows that are about files and options, not about the argument's text.
+    /// Rows about files and options, not about the argument's text.
     private static let aboutFiles = ["a.pub.pem", "a.pub.der", "cert+pub.pem", "pubB+pubA.pem"]
-    /// curl 7.88.1 finds the pin behind what is none, later ones do not: it is refused here.
+    /// curl 7.88.1 finds the pin after an invalid one, later versions don't. Here the argument is rejected.
     private static let deviations = ["sha256//B;md5//xx;sha256//A"]
 
-    @Test("an argument is read where curl matches it", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    @Test(
+        "An argument matches the served key where curl matches it",
+        .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func executed() throws {
         let rows = try #require(PeerCases.all).pin_strings.curl_pinnedpubkey.executed.elements
         try #require(rows.count == 14)
@@ -34,7 +36,7 @@ struct CurlTests {
     }
 
     @Test(
-        "only the spelling that every curl reads is read",
+        "Only the notation that every curl version reads is accepted",
         arguments: [
             "sha256//AQEB;", "sha256//AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=; sha256//x", "SHA256//AQEB",
             "sha256/AQEB",
@@ -47,7 +49,7 @@ struct CurlTests {
     }
 
     @Test(
-        "an argument is written as it is read, bare or with its option",
+        "An argument is written as it is read, bare or with its option",
         arguments: ["", "--pinnedpubkey ", "--pinnedpubkey='"])
     func roundTrip(_ front: String) throws {
         let argument = [Self.served, Self.other].map { "sha256//" + Base64.encode($0.span) }.joined(separator: ";")

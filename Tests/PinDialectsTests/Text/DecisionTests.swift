@@ -42,7 +42,7 @@ struct DecisionTests {
             .decide(path, by: rules, under: circumstances).verdict
     }
 
-    @Test("a pin matches by every digest, of the key or the certificate, where its role is")
+    @Test("A pin matches by every digest, of the key or the certificate, at the position of its role")
     func matches() throws {
         let leaf = path[0]
         let (key, certificate) = (leaf.subjectPublicKeyInfo.derBytes, leaf.derBytes)
@@ -66,7 +66,7 @@ struct DecisionTests {
         }
     }
 
-    @Test("the pins of several rules count together, and so do the roles they require")
+    @Test("The pins of several rules are combined, and so are their required roles")
     func union() {
         #expect(verdict([rule([Self.other]), rule([pin(2)])]) == .matched)
         let leaf = rule([pin(0, .leaf)], .eachOf([.leaf]))
@@ -78,7 +78,7 @@ struct DecisionTests {
         #expect(decision.matches.map(\.index) == [0])
     }
 
-    @Test("no rule, no pins, modes and denied keys decide as they say")
+    @Test("A missing rule, a rule without pins, each mode and a denied key give the expected verdict")
     func modes() {
         #expect(verdict([]) == .unpinned)
         #expect(verdict([], unlisted: .refuse) == .unlisted)
@@ -90,7 +90,7 @@ struct DecisionTests {
         #expect(verdict([], denied: [pin(2)]) == .denied)
     }
 
-    @Test("a root whose anchors say so needs no pin")
+    @Test("A chain to an anchor that bypasses pins needs no pin")
     func bypass() {
         let rules = [rule([Self.other], anchors: [AnchorSet("system"), AnchorSet("user", bypassesPins: true)])]
         for (source, expected) in [(nil, "refused"), ("system", "refused"), ("user", "bypassed")] as [(String?, String)]
@@ -101,7 +101,7 @@ struct DecisionTests {
     }
 
     @Test(
-        "behind its end a rule does what it says",
+        "An expired rule takes its expiry action",
         arguments: [
             (PinningExpiry.Action.fail, PinningMode.enforce, "ended"), (.report, .enforce, "forgiven"),
             (.stopPinning, .enforce, "unpinned"), (.fail, .report, "ended"),
@@ -115,7 +115,7 @@ struct DecisionTests {
         }
     }
 
-    @Test("a day begins where the device is, and an age when the policy was seen")
+    @Test("A day begins in the device's time zone, and an age when the policy was seen")
     func moments() {
         // 2027-01-15T08:00:00Z.
         let day = [rule([Self.other], expiry: RuleExpiry(.localDay("2027-01-15"), .stopPinning))]

@@ -6,11 +6,12 @@ import Testing
 
 @Suite("Public-Key-Pins")
 struct HPKPTests {
-    /// Headers that Chromium took and RFC 7469 does not: strings in single quotes, which are no quoted strings there.
+    /// Headers that Chromium accepted and RFC 7469 doesn't: RFC quoted strings don't use single quotes.
     private static let singleQuotes = [
         "max-age='999'", "report-uri='http://foo.com\\'\\a'", "report-uri='http://foo.com'",
     ]
-    /// As long as Chromium kept any pins, whatever the header said; the reading tells the difference in a note.
+    /// The longest time for which Chromium kept pins, whatever the header's max-age. Reading reports the difference in
+    /// a note.
     private static let chromiumsAge: Int64 = 5_184_000
 
     private func header(_ value: String, isReportOnly: Bool = false) throws -> HPKPHeader {
@@ -26,7 +27,8 @@ struct HPKPTests {
     }
 
     @Test(
-        "Chromium's headers are taken and refused as there", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+        "Chromium's headers are accepted and rejected as in Chromium",
+        .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func chromium() throws {
         let table = try #require(PeerCases.all).hpkp.chromium
         let keys = try table.context.chain_spki.elements.map { key in
@@ -54,7 +56,7 @@ struct HPKPTests {
         #expect(deviations == Self.singleQuotes.count)
     }
 
-    @Test("the RFC's examples are read, and written again", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    @Test("The RFC's examples survive reading and writing", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func examples() throws {
         let rows = try #require(PeerCases.all).hpkp.rfc7469_2_1_5.cases.elements
         try #require(rows.count == 4)
@@ -72,9 +74,9 @@ struct HPKPTests {
         }
     }
 
-    // The other rows of the table are about a client's memory of headers, and no reader's.
+    // The other rows of the table are about headers that a client remembers, which a reader doesn't do.
     @Test(
-        "a header that only reports is read as Chromium does",
+        "A report-only header is read as Chromium reads it",
         .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func reportOnly() throws {
         let rows = try #require(PeerCases.all).hpkp.behaviour.elements.filter {
@@ -83,7 +85,7 @@ struct HPKPTests {
         try #require(rows.count == 3)
         for row in rows {
             let reading = try? read("Public-Key-Pins-Report-Only: " + (try #require(row.value.string)))
-            // What clients pass over is read all the same, and told.
+            // A header that clients ignore is read anyway, with a note.
             let isProcessed = reading?.notes.isEmpty ?? false
             #expect(isProcessed == (row.expect_valid.bool ?? row.expect_processed.bool))
             #expect(reading?.policy.rules.allSatisfy { $0.mode == .report } ?? true)
@@ -95,7 +97,7 @@ struct HPKPTests {
         + "pin-sha256=\"BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ=\""
 
     @Test(
-        "what clients pass over is told with its direction",
+        "A header setting that clients ignore is noted with its direction",
         arguments: [
             ("max-age=0; \(pins)", SecurityDirection.weaker), ("max-age=5184001; \(pins)", .weaker),
             ("max-age=9; \(pins); pin-sha1=\"AAAA\"", .stricter), ("max-age=9; \(pins); preload", .unchanged),
@@ -107,7 +109,7 @@ struct HPKPTests {
         #expect(reading.notes.map(\.direction) == [direction])
     }
 
-    @Test("all problems of a header are told, each at its place")
+    @Test("All problems of a header are reported, each with its position")
     func problems() {
         let text = "max-age=x; \(Self.pins); max-age=3; pin-sha256=AAAA; report-uri=\"/here\"; includeSubDomains=1; a b"
         do throws(PolicyFileError) {
@@ -119,7 +121,7 @@ struct HPKPTests {
         }
     }
 
-    @Test("a header without its host is for every host, and its subdomains are told to be lost")
+    @Test("A header without its host applies to every host, and the loss of its subdomains is noted")
     func withoutHost() throws {
         let reading = try read("max-age=9; includeSubDomains; \(Self.pins)", host: nil)
         #expect(reading.policy.rules.map(\.patterns) == [[HostPattern("", .every)]])
@@ -127,7 +129,7 @@ struct HPKPTests {
         #expect(throws: PolicyFileError.self) { try read("max-age=9; \(Self.pins)", host: "192.0.2.1") }
     }
 
-    @Test("the pins of an enforced and of a reported header stand side by side")
+    @Test("The pins of an enforced and of a report-only header are kept separate")
     func bothFields() throws {
         let text = """
             Public-Key-Pins: \(Self.pins); max-age=9; includeSubDomains

@@ -22,8 +22,8 @@ struct HostMatchingTests {
         dialect.rules(for: host, in: policy).compactMap(\.note)
     }
 
-    /// The dialects of the matrix's columns, and how each says "and subdomains". Firefox's pins and appmattus' hosts are
-    /// no dialect here.
+    /// The dialects of the matrix's columns, and how each expresses subdomains. Firefox's pins and appmattus' hosts
+    /// aren't dialects here.
     private static let columns: [(column: String, PinDialect, HostPattern.Scope, RuleCombination)] = [
         ("okhttp *.", .okhttp, .oneLabelBelow, .union),
         ("okhttp **.", .okhttp, .exactAndBelow, .union),
@@ -33,7 +33,7 @@ struct HostMatchingTests {
         ("chromium/rfc7469 includeSubDomains", .hpkp, .exactAndBelow, .carveOut),
     ]
 
-    @Test("one policy has the eight meanings of the matrix", arguments: columns)
+    @Test("A policy matches hosts as the matrix says for each dialect", arguments: columns)
     func matrix(
         _ column: (column: String, dialect: PinDialect, scope: HostPattern.Scope, combination: RuleCombination)
     ) throws {
@@ -52,7 +52,7 @@ struct HostMatchingTests {
         }
     }
 
-    @Test("a rule below another adds to it, hides it, or takes its host out")
+    @Test("A rule below another adds to it, hides it, or excludes its host")
     func shadowing() throws {
         let names = cases.dialect_matrix.shadowing.policy.members.map { ($0.key, $0.value.bool == true) }
         let rows = cases.dialect_matrix.shadowing.hosts.members
@@ -75,7 +75,7 @@ struct HostMatchingTests {
         }
     }
 
-    @Test("OkHttp's patterns hold the hosts that its own tests say")
+    @Test("OkHttp's patterns match the hosts that its own tests expect")
     func okHttp() throws {
         let rows = cases.host_match.okhttp.cases.elements
         try #require(rows.count == 23)
@@ -83,9 +83,10 @@ struct HostMatchingTests {
             let (pattern, host) = (try #require(row.pattern.string), try #require(row.host.string))
             let reading = try read("\(pattern) \(Self.pin)")
             let matches = !PinDialect.okhttp.rules(for: host, in: reading.policy).isEmpty
-            // okhttp#9724: a dot at the end leaves the pins behind. It is what OkHttp does, so it is what is told.
+            // okhttp#9724: with a trailing dot, pins don't apply. That is OkHttp's behavior, so it is the answer here
+            // too.
             #expect(matches == row.match.bool, "\(pattern) \(host)")
-            // Capitals that stand in the rule as its file has them.
+            // Capitals in the rule, as in its file.
             if pattern.hasPrefix("EXAMPLE") {
                 let policy = policy([(pattern, false)], .union)
                 #expect(hosts(.okhttp, host, policy) == [pattern])
@@ -105,7 +106,7 @@ struct HostMatchingTests {
         try OkHttpReader.read(Array(text.utf8), path: "pins.txt")
     }
 
-    @Test("Android finds the most specific domain")
+    @Test("Android uses the most specific domain")
     func android() throws {
         let rows = cases.host_match.android_nsc.cases.elements
         try #require(rows.count == 8)
@@ -120,7 +121,7 @@ struct HostMatchingTests {
     }
 
     @Test(
-        "TrustKit, Chromium and Go's HPKP find the entry of a host",
+        "The entry of a host is found as in TrustKit, Chromium and Go's HPKP",
         arguments: [
             ("trustkit_ios", PinDialect.trustkit, "policies", "expect_key", RuleCombination.closest, 4),
             ("chromium_dynamic", .hpkp, "entries", "expect", .carveOut, 12),
@@ -139,7 +140,7 @@ struct HostMatchingTests {
         }
     }
 
-    @Test("Apple looks one label deep, and unites what it finds")
+    @Test("Apple includes one label below a domain, and combines all matching entries")
     func apple() throws {
         let rows = cases.host_match.apple_nspinneddomains.cases.elements
         try #require(rows.count == 5)
@@ -156,7 +157,7 @@ struct HostMatchingTests {
         #expect(found == ["example.org", "www.example.org"])
     }
 
-    @Test("a policy of this project knows one spelling of a name")
+    @Test("Hosts in a policy of this project match in any case and with a trailing dot")
     func ours() {
         let policy = policy([("example.com", true), ("foo.example.com", false)], .closest)
         for (host, expected) in [
@@ -169,7 +170,7 @@ struct HostMatchingTests {
         }
     }
 
-    @Test("a rule that does not reach the port is passed over")
+    @Test("A rule for other ports is skipped")
     func ports() {
         var policy = policy([("example.com", true), ("api.example.com", false)], .closest)
         policy.rules[1].ports = [8443]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PinDialects
 
-/// Debian's OkHttp, asked through a small program in Java.
+/// Debian's OkHttp, called through a small Java program.
 private enum OkHttpPeer {
     static let libraries = "/usr/share/java"
     static let isThere =
@@ -14,7 +14,8 @@ private enum OkHttpPeer {
 }
 
 @Suite(
-    "OkHttp beside ours", .enabled(if: OkHttpPeer.isThere, "javac or libokhttp-java is not installed: run tools/test"))
+    "OkHttp and this project agree",
+    .enabled(if: OkHttpPeer.isThere, "javac or libokhttp-java is not installed: run tools/test"))
 struct OkHttpPeerTests {
     private struct Row {
         var pattern = "a.example"
@@ -43,7 +44,7 @@ struct OkHttpPeerTests {
         return answers
     }
 
-    /// What ours makes of a row: invalid, unpinned, accepted or refused.
+    /// This project's answer for a row: invalid, unpinned, accepted or refused.
     private func ours(_ row: Row) throws -> String {
         let text = ([row.pattern] + row.pins).joined(separator: " ")
         guard let policy = try? OkHttpReader.read(Array(text.utf8), path: "row").policy else { return "invalid" }
@@ -56,14 +57,14 @@ struct OkHttpPeerTests {
         }
     }
 
-    @Test("patterns hold the same hosts")
+    @Test("Patterns match the same hosts as in OkHttp")
     func hosts() throws {
         var rows: [Row] = []
         let hosts = [
             "example.com", "www.example.com", "a.b.example.com", "example.com.", "WWW.Example.COM", "notexample.com",
             ".example.com", "..example.com", "a..example.com", "example.com..", "com", "", "xn--khttp-fde.com",
         ]
-        // Debian's version knows no `**.` yet.
+        // Debian's version doesn't support `**.` yet.
         for pattern in [
             "example.com", "*.example.com", "EXAMPLE.com", "*.Example.Com", "σkhttp.com", "*.com", "127.0.0.1",
         ] {
@@ -81,7 +82,7 @@ struct OkHttpPeerTests {
         }
     }
 
-    @Test("the same texts are pins and patterns")
+    @Test("Pins and patterns are valid exactly where OkHttp accepts them")
     func validity() throws {
         let pins = [
             Self.pin, "md5/AAAA", "sha512/AAAA", "sha256/AAAA", "sha256/A", "sha256/AB", "sha256/AAA*", "sha1/AAAA====",
@@ -91,7 +92,8 @@ struct OkHttpPeerTests {
         rows += ["a/b", "a?b", "http://a.example", "a#b", "a b", "[::1", "a:x"].map {
             Row(pattern: $0, pins: [Self.pin])
         }
-        // Debian's version reads a pattern as part of a URL, and cuts off what is no host: ours is the later one's way.
+        // Debian's version reads a pattern as part of a URL, and cuts off what isn't the host. This project follows
+        // later versions.
         let cutOff: Set<String> = ["a/b", "a?b", "a#b", "http://a.example"]
         for (row, answer) in zip(rows, try answers(rows)) where !cutOff.contains(row.pattern) {
             let (theirs, ours) = (answer == "invalid", try ours(row) == "invalid")
@@ -99,7 +101,7 @@ struct OkHttpPeerTests {
         }
     }
 
-    @Test("the same chains are accepted, and its exception is read")
+    @Test("The same chains are accepted as by OkHttp, and its exception can be read")
     func chains() throws {
         let root = try TestCertificate.root("Root")
         let intermediate = try root.intermediate("Intermediate")

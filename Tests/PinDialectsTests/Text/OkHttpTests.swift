@@ -30,7 +30,7 @@ struct OkHttpTests {
     }
 
     @Test(
-        "calls of add are found wherever they stand",
+        "Calls of add are found wherever they appear",
         arguments: [
             (
                 """
@@ -96,7 +96,7 @@ struct OkHttpTests {
     }
 
     @Test(
-        "what cannot be read, and what OkHttp throws at, is told with its place",
+        "Calls that can't be read, or at which OkHttp throws, are reported with their position",
         arguments: [
             (
                 #"CertificatePinner.Builder().add(BuildConfig.HOST, "PIN1")"#,
@@ -128,14 +128,14 @@ struct OkHttpTests {
         #expect(found.contains { $0.hasPrefix("Pins.kt:" + expected) }, "\(found)")
     }
 
-    @Test("all problems are told in one run")
+    @Test("All problems are reported in one run")
     func allProblems() {
         let found = problems(
             #"CertificatePinner.Builder().add(HOST, "PIN1").add("*", "PIN1").add("a.example", "sha512/AAAA")"#)
         #expect(found.count == 3, "\(found)")
     }
 
-    @Test("a pin of the wrong length is what OkHttp takes it for: one that never matches")
+    @Test("A pin of the wrong length is read as in OkHttp, as one that never matches")
     func wrongLength() throws {
         let reading = try OkHttpReader.read(Array("a.example sha256/AAAA".utf8), path: "pins.txt")
         #expect(reading.policy.rules.map(\.pins) == [[CanonicalPin(.publicKey, .sha256, [0, 0, 0])]])
@@ -144,7 +144,7 @@ struct OkHttpTests {
         #expect(reading.notes.first?.location == PolicyLocation(path: "pins.txt", line: 1, column: 11))
     }
 
-    @Test("more than anybody writes is refused, and not compared for ever")
+    @Test("Too many pins or too long patterns are rejected early")
     func limits() throws {
         let pins = (0...TextLimits.pins).map {
             "a.example sha1/" + Base64.encode([UInt8($0 >> 8), UInt8($0 & 255), 0].span)
@@ -156,14 +156,14 @@ struct OkHttpTests {
         #expect(OkHttpPin.pattern(String(repeating: "a.", count: 127)) == nil)
     }
 
-    @Test("a pin that stands in no call is told")
+    @Test("A pin outside any call is noted")
     func strayPin() throws {
         let text = "val old = \"\(Self.first)\"\nb.add(\"a.example\", \"\(Self.second)\")"
         let reading = try OkHttpReader.read(Array(text.utf8), path: "Pins.kt")
         #expect(reading.notes.map(\.location?.line) == [1])
     }
 
-    @Test("two builders in a file are told, and one that is named as a type too is not")
+    @Test("Two builders in a file are noted, and a declared type isn't counted as another one")
     func twoBuilders() throws {
         let text = """
             CertificatePinner.Builder first = new CertificatePinner.Builder();
@@ -183,7 +183,7 @@ struct OkHttpTests {
     }
 
     @Test(
-        "pins that only one branch of a program adds are told as alternatives",
+        "Pins that only one branch of a program adds are noted as alternatives",
         arguments: [
             (
                 """
@@ -268,7 +268,7 @@ struct OkHttpTests {
                 else CertificatePinner.Builder().add("a.example", "PIN1").build()
                 """, [2]
             ),
-            // Types with a question mark, a guard before the builder, and a lambda's arrow are no branches.
+            // Nullable types, a guard before the builder, and a lambda's arrow aren't branches.
             (
                 """
                 fun client(name: String?, list: List<*>?): Client? {
@@ -277,7 +277,7 @@ struct OkHttpTests {
                 }
                 """, []
             ),
-            // A builder inside one branch is whole there, and the other branch has none.
+            // A builder inside one branch is complete there, and the other branch has none.
             ("if (!isDebug) {\n  val p = CertificatePinner.Builder().add(\"a.example\", \"PIN1\").build()\n}", []),
             ("if (x) { log(\"\") }\nCertificatePinner.Builder().add(\"a.example\", \"PIN1\").build()", []),
             ("if (x) log(1)\nCertificatePinner.Builder().add(\"a.example\", \"PIN1\").build()", []),
@@ -290,7 +290,7 @@ struct OkHttpTests {
         #expect(notes.allSatisfy { $0.change == .combinationChanged && $0.direction == .weaker }, "\(notes)")
     }
 
-    @Test("a pin that a call names through a constant is read, and no note says otherwise")
+    @Test("A pin that a call names through a constant is read, and isn't noted as unused")
     func pinConstants() throws {
         let text = """
             object Pins {
@@ -305,7 +305,9 @@ struct OkHttpTests {
         #expect(reading.notes.map(\.location?.line) == [4], "\(reading.notes)")
     }
 
-    @Test("pins are the texts that OkHttp's own tests say", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    @Test(
+        "Pin strings are accepted and rejected as in OkHttp's own tests",
+        .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func pinStrings() throws {
         let rows = try #require(PeerCases.all).pin_strings.okhttp.cases.elements
         try #require(rows.count == 5)
@@ -325,7 +327,7 @@ struct OkHttpTests {
             at okhttp3.CertificatePinner.check(CertificatePinner.java:199)
         """
 
-    @Test("the exception's text says what is served and what is pinned")
+    @Test("The exception's text yields the served and the pinned keys")
     func exception() throws {
         let failure = try #require(PinningFailureText(Self.failure))
         #expect(failure.host == "api.example.com")
@@ -338,7 +340,7 @@ struct OkHttpTests {
         #expect(PinningFailureText("Certificate pinning failure!") == nil)
     }
 
-    @Test("what is written is what is read")
+    @Test("A written policy is read back unchanged")
     func written() throws {
         let rules = [
             CanonicalRule(
@@ -357,7 +359,7 @@ struct OkHttpTests {
     }
 
     @Test(
-        "what OkHttp cannot say is not written",
+        "A policy that OkHttp can't express is not written",
         arguments: [
             CanonicalRule(patterns: [HostPattern("", .every)], pins: [CanonicalPin(.publicKey, .sha256, [1])]),
             CanonicalRule(

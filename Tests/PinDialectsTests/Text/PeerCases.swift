@@ -1,16 +1,16 @@
 import CertificatePinning
 import FoundationEssentials
 
-/// What the tests of other systems expect, gathered in `peer-cases.json`; read when the tests run, and no part of the
-/// project.
+/// The results that the tests of other systems expect, collected in `peer-cases.json`. The file is read when the tests
+/// run and isn't part of the project.
 @dynamicMemberLookup
 struct PeerCases: Sendable {
     let json: JSONValue?
 
-    /// All of them; nil where the file is not.
+    /// All cases; nil if the file is missing.
     static let all: PeerCases? = (try? Data(contentsOf: URL(filePath: path)))
         .flatMap { JSONCReader.read(Array($0), dialect: .json).root }.map(PeerCases.init)
-    /// What a skipped test says.
+    /// The comment of a skipped test.
     static let absence = "\(path) is not there"
     private static let path =
         (ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"]

@@ -1,12 +1,12 @@
 import PinDialects
 import Testing
 
-@Suite("Which format a file has")
+@Suite("Recognizing the format of a file")
 struct RecognitionTests {
     private static let pin = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
     @Test(
-        "A format is recognized by what only its own files hold",
+        "A format is recognized by content that only its own files have",
         arguments: [
             ("// curl --pinnedpubkey sha256//\(pin)\nval p = CertificatePinner.Builder()", PinDialect.okhttp),
             ("val curl = \"sha256//\(pin)\"\nimport okhttp3.CertificatePinner", .okhttp),

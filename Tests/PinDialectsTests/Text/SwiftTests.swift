@@ -6,7 +6,7 @@ import Testing
 
 @testable import PinDialects
 
-@Suite("Policies as Swift")
+@Suite("Policies as Swift source")
 struct SwiftTests {
     private static let pins = [
         CanonicalPin(
@@ -20,7 +20,7 @@ struct SwiftTests {
         return rule
     }
 
-    @Test("the source compiles over this project's modules, and is the policy")
+    @Test("The generated source compiles with this project's modules and yields the policy")
     func compiles() async throws {
         let folder = try TestFolder()
         let root = try TestCertificate.root("Root")
@@ -56,7 +56,7 @@ struct SwiftTests {
             ])
     }
 
-    /// Says what the policy is, each rule behind another sign.
+    /// Prints the policy, each rule after a different marker.
     private static let program = """
         import CertificatePinning
         import CertificateTrust
@@ -79,7 +79,7 @@ struct SwiftTests {
         print(policy.unlisted.rawValue, policy.deny.map { "\\($0.object)" }.joined(), terminator: "\\u{1}")
         """
 
-    /// What the program prints, over the policy and the modules of the running tests.
+    /// The output of the program, compiled with the policy and the modules of the running tests.
     private func output(of policy: String, in folder: TestFolder, environment: [String]) async throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let build = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
@@ -105,14 +105,14 @@ struct SwiftTests {
         return ""
     }
 
-    /// What `swift test --sanitize` adds to an object needs its library.
+    /// The option for the runtime library of an object that was compiled with `swift test --sanitize`.
     private static func sanitizer(of object: String) throws -> [String] {
         let contents = try Data(contentsOf: URL(filePath: object))
         return [("address", "__asan_"), ("thread", "__tsan_")].filter { contents.range(of: Data($0.1.utf8)) != nil }
             .map { "-sanitize=\($0.0)" }
     }
 
-    /// On a thread that is not one of the few of Swift's tasks.
+    /// Runs a command on a thread outside the small pool of Swift's tasks.
     private static func run(_ command: [String], _ environment: [String]) async throws -> TestCommand.Result {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
@@ -125,7 +125,7 @@ struct SwiftTests {
         }
     }
 
-    @Test("what Swift's types cannot hold is not written")
+    @Test("A policy that Swift's types can't express is not written")
     func unwritable() throws {
         let rules = [
             rule("a.example") { $0.patterns = [HostPattern("a.example", .oneLabelBelow)] },

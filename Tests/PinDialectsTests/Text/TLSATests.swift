@@ -13,7 +13,7 @@ struct TLSATests {
         try TLSAZone.read(Array(text.utf8), path: "zone")
     }
 
-    /// Each rule: host, ports, and the pins' records.
+    /// Each rule: host, ports, and the records of its pins.
     private func rules(_ text: String) throws -> [String] {
         try read(text).policy.rules.map { rule in
             let ports = rule.ports?.sorted().map(String.init).joined(separator: ",") ?? "*"
@@ -23,7 +23,7 @@ struct TLSATests {
     }
 
     @Test(
-        "records are read in every form that zone files have",
+        "Records are read in every notation of zone files",
         arguments: [
             ("_443._tcp.a.example. IN TLSA 3 1 1 \(digits)", ["a.example:443 3 1 1 ab"]),
             ("_443._tcp.A.Example. 3600 in tlsa dane-ee SPKI sha2-256 \(digits)", ["a.example:443 3 1 1 ab"]),
@@ -64,7 +64,7 @@ struct TLSATests {
     }
 
     @Test(
-        "what is no record is told with its place",
+        "An invalid record is reported with its position",
         arguments: [
             ("_443._tcp.a.example IN TLSA 3 1 1 \(digits)", "1:1: error: \"_443._tcp.a.example\" is relative"),
             ("a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"a.example\" is no service"),
@@ -97,7 +97,7 @@ struct TLSATests {
         }
     }
 
-    @Test("PE12: a zone without TLSA records says so, and lint reports an error")
+    @Test("PE12: A zone without TLSA records is noted as having no pins")
     func noRecords() throws {
         let text = Array("example. IN A 192.0.2.1".utf8)
         let reading = try TLSAZone.read(text, path: "zone")
@@ -105,14 +105,14 @@ struct TLSATests {
         #expect(reading.notes.map(\.rule) == [.pinsNothing])
     }
 
-    @Test("records that no client can use are told, and pin nothing")
+    @Test("Records that no client can use are noted and pin nothing")
     func unusable() throws {
         let reading = try read("_443._tcp.a.example. IN TLSA PrivCert 1 1 \(Self.digits)")
         #expect(reading.policy.rules.isEmpty)
         #expect(reading.notes.map(\.direction) == [.either, .weaker])
     }
 
-    @Test("every usage, selector and matching type is a pin, and the pin is that record again")
+    @Test("Every usage, selector and matching type becomes a pin, and the pin becomes the same record")
     func kinds() throws {
         for usage in UInt8(0)...3 {
             for selector in UInt8(0)...1 {
@@ -128,12 +128,15 @@ struct TLSATests {
         }
     }
 
-    /// Cases 49 and 50 of OpenSSL: the key alone of an authority that sends no certificate.
+    /// OpenSSL's cases 49 and 50: only the key of a CA whose certificate isn't sent.
     private static let bareKeys = [49, 50]
-    /// A leaf that ends before it starts, which OpenSSL passes for DANE-EE and no certificate is here.
+    /// A leaf that expires before it becomes valid. OpenSSL accepts it for DANE-EE, but here it isn't a valid
+    /// certificate.
     private static let invalidLeaf = "dane-588fd5f414"
 
-    @Test("OpenSSL's records match where OpenSSL says", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
+    @Test(
+        "OpenSSL's records match where OpenSSL expects a match",
+        .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func openSSL() throws {
         let all = try #require(PeerCases.all)
         let rows = all.tlsa.cases.elements + all.tlsa.cross.elements
@@ -160,7 +163,7 @@ struct TLSATests {
             let policy = try read(zone.joined(separator: "\n")).policy
             let rules = PinDialect.tlsa.rules(for: try #require(row.base_domain.string), port: 25, in: policy)
             let sent = try row.chain.elements.map { try certificate($0.string ?? "") }
-            // OpenSSL's path ends at a record that holds the authority's certificate, else in its store.
+            // OpenSSL's path ends at a record with the CA's certificate, or else in its store.
             let held = try rules.flatMap(\.pins).filter {
                 $0.content == .certificate && $0.digest == .full && $0.role == .ca
             }.map { try X509Certificate(derBytes: $0.value) }
@@ -171,7 +174,7 @@ struct TLSATests {
                 path.append(issuer)
             }
             let decision = policy.decide(path, by: rules, under: DecisionCircumstances(at: Date()))
-            // 62 is a name that does not match, behind a record that does.
+            // Code 62 is a hostname mismatch after a record that matches.
             let expected = [0, 62].contains(row.expect_verify_code.integer)
             #expect(decision.isAccepted == expected, "case \(number)")
             if let depth = row.expect_match_depth.integer, depth >= 0 {
@@ -181,7 +184,7 @@ struct TLSATests {
         #expect(judged == 25)
     }
 
-    @Test("what is written is what is read")
+    @Test("A written zone is equal to the one that was read")
     func written() throws {
         let zone = """
             _443._tcp.a.example. IN TLSA 3 1 1 \(Self.digits)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import PinDialects
 
-/// curl and openssl, which read what is written here, against a server on loopback.
-@Suite("curl and openssl beside ours")
+/// curl and openssl, which read the written policies and connect to a server on loopback.
+@Suite("curl and openssl agree with this project")
 struct TLSPeerTests {
     private static let host = "a.example"
     private let chain: [TestCertificate]
@@ -35,7 +35,7 @@ struct TLSPeerTests {
     }
 
     @Test(
-        "curl takes the keys that its argument names, and no others",
+        "curl accepts the keys in its argument, and no others",
         .enabled(if: TestCommand.isPresent("curl", "--version"), "curl is not installed"))
     func curl() async throws {
         let keys = try chain.map { certificate in
@@ -58,7 +58,7 @@ struct TLSPeerTests {
         }
     }
 
-    @Test("openssl takes every kind of record for what it is here")
+    @Test("openssl gives every kind of record the same meaning")
     func openSSL() async throws {
         try await LoopbackServer(chain: chain).run { server in
             let port = Int(server.port)

@@ -3,7 +3,7 @@ import CertificateTrust
 import FoundationEssentials
 import Testing
 
-/// TrustKit's own chains, judged as TrustKit's validator judges them.
+/// TrustKit's own chains, evaluated as TrustKit's validator does.
 @Suite("TrustKit's validator", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
 struct TrustKitEvaluationTests {
     private func certificate(_ name: String) throws -> X509Certificate {
@@ -14,7 +14,7 @@ struct TrustKitEvaluationTests {
         return try X509Certificate(derBytes: [UInt8](der))
     }
 
-    @Test("allows and blocks what it allows and blocks, the host without a rule included")
+    @Test("Chains are allowed and blocked as in TrustKit, also for a host without a rule")
     func decisions() throws {
         let rows = try #require(PeerCases.all).evaluation.trustkit_ios.elements
         try #require(rows.count == 9)

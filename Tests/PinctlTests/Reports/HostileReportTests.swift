@@ -5,7 +5,7 @@ import Testing
 
 @testable import PinctlCommands
 
-/// CL1 and CL2 of the attack list: what a server or a file says, in every form of report.
+/// CL1 and CL2 of the attack list: text from a server or a file in every report format.
 @Suite("Hostile texts in reports")
 struct HostileReportTests {
     static let texts = [
@@ -23,10 +23,10 @@ struct HostileReportTests {
         String(repeating: "A`|<", count: 16_384),
     ]
 
-    @Test("act on nothing that shows them: every line is printable", arguments: ReportFormat.allCases)
+    @Test("Hostile text doesn't act on a terminal: every line is printable", arguments: ReportFormat.allCases)
     func printable(_ format: ReportFormat) {
         for text in Self.texts {
-            // Holds for every line, of whatever is in it: no control, no direction, nothing unseen.
+            // Every line must be free of control characters, direction changes and invisible characters.
             let lines = format.text(of: .sample(saying: text)).split(separator: "\n").map(String.init)
             for line in lines where visibleText(line) != line {
                 Issue.record("\(format): \(visibleText(text)) acts in \(visibleText(String(line.prefix(300))))")
@@ -34,7 +34,7 @@ struct HostileReportTests {
         }
     }
 
-    @Test("make no markup of their own")
+    @Test("Hostile text doesn't add markup")
     func markup() {
         func count(_ word: String, _ text: String) -> Int {
             text.split(separator: word, omittingEmptySubsequences: false).count - 1
@@ -53,7 +53,7 @@ struct HostileReportTests {
         }
     }
 
-    @Test("start no command of GitHub's runner")
+    @Test("Hostile text doesn't start a command of GitHub's runner")
     func annotations() {
         for text in Self.texts {
             let lines = GitHubAnnotation.lines(for: .sample(saying: text))
@@ -61,7 +61,7 @@ struct HostileReportTests {
             for line in lines {
                 #expect(line.hasPrefix("::error ") || line.hasPrefix("::warning "))
                 #expect(visibleText(line) == line)
-                // Nothing in front of the second pair of colons has one of its own.
+                // No property before the second pair of colons contains a colon.
                 let properties = line.dropFirst(2).prefix { $0 != ":" }
                 #expect(line.dropFirst(2 + properties.count).hasPrefix("::"))
             }
@@ -69,7 +69,7 @@ struct HostileReportTests {
     }
 
     @Test(
-        "come back from independent readers as they are, or visibly escaped",
+        "Independent readers return hostile text unchanged or visibly escaped",
         .enabled(if: TestCommand.isPresent("python3", "--version"), "python3 is not installed"),
         arguments: ReportFormat.allCases)
     func readers(_ format: ReportFormat) throws {

@@ -10,7 +10,7 @@ struct ReportFileTests {
 
     init() throws { site = try Site() }
 
-    /// A policy with an error and two warnings.
+    /// A policy with two warnings.
     private func policy() throws -> String {
         try site.folder.add(
             """
@@ -27,7 +27,7 @@ struct ReportFileTests {
         get throws { try FileManager.default.contentsOfDirectory(atPath: site.folder.path).sorted() }
     }
 
-    @Test("writes several at once, over what is there, and leaves nothing beside")
+    @Test("Several reports are written in one run, existing files are replaced, and no other file is left")
     func several() async throws {
         let file = try policy()
         _ = try site.folder.add("old", name: "r.xml")
@@ -46,7 +46,7 @@ struct ReportFileTests {
         #expect(try contents("r.json") == (await pinctl("lint", file, "--json")).output)
     }
 
-    @Test("a report on standard output stands there alone, in place of the text")
+    @Test("A report on standard output replaces the text")
     func standardOutput() async throws {
         let file = try policy()
         let run = await pinctl("lint", file, "--report", "junit=-")
@@ -61,7 +61,7 @@ struct ReportFileTests {
     }
 
     @Test(
-        "refuses before the work what it could not write after it",
+        "A report that couldn't be written is rejected before the work starts",
         arguments: [
             ("xunit=r.xml", "knows no \"xunit\""), ("junit", "names no file"), ("junit=", "names no file"),
             ("junit=/no/such/folder/r.xml", "its folder does not exist"), ("junit=/tmp", "is a folder"),
@@ -75,14 +75,14 @@ struct ReportFileTests {
         #expect(run.status == 2)
     }
 
-    @Test("refuses two reports in one file")
+    @Test("Two reports to the same file are rejected")
     func twice() async throws {
         let run = await pinctl("lint", try policy(), "--report", "junit=/tmp/r", "--report", "html=/tmp/r")
         #expect(run.errors.contains("two reports go to /tmp/r"))
         #expect(run.status == 2)
     }
 
-    @Test("a full disk is exit code 2, and the text is there all the same")
+    @Test("A full disk is exit code 2, and the text is printed anyway")
     func fullDisk() async throws {
         let run = await pinctl("lint", try policy(), "--report", "junit=/dev/full")
         #expect(run.lines.last == "1 linted: errors 0, warnings 2")
@@ -90,7 +90,7 @@ struct ReportFileTests {
         #expect(run.status == 2)
     }
 
-    @Test("writes where a symbolic link leads, and keeps the link")
+    @Test("A report is written through a symbolic link, which is kept")
     func link() async throws {
         let target = try site.folder.add("old", name: "target.xml")
         let link = site.folder.path + "/link.xml"
@@ -100,7 +100,7 @@ struct ReportFileTests {
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
     }
 
-    @Test("in a job of GitHub, remarks go to standard error and the summary to its file")
+    @Test("In a GitHub job, annotations go to standard error and the summary to its file")
     func github() async throws {
         let file = try policy()
         let summary = try site.folder.add("before\n", name: "summary.md")
@@ -118,7 +118,7 @@ struct ReportFileTests {
         #expect(await pinctl("lint", file, "--annotations", "gitlab").status == 2)
     }
 
-    @Test("the summary of a step is no longer than GitHub shows, says what it leaves out, and is whole")
+    @Test("A step summary fits GitHub's limit, names the number of omitted entries and stays well-formed")
     func summaryLimit() async throws {
         let page = try site.folder.add(String(repeating: "x", count: 950_000), name: "summary.md")
         let flags = ["check", "--ca-file", site.anchors, "--pin", try site.leaf.key.pin, "--annotations", "github"]
@@ -134,7 +134,7 @@ struct ReportFileTests {
     }
 
     @Test(
-        "a disk that is full halfway leaves what was there, and nothing beside it",
+        "A disk that fills up during the write leaves the old file, and no other file next to it",
         .enabled(if: TestCommand.isPresent("unshare", "-m", "true"), "mounting takes privileges"))
     func diskFillsUp() async throws {
         _ = try policy()
@@ -153,7 +153,7 @@ struct ReportFileTests {
         #expect(run.errors.contains("the disk is full"))
     }
 
-    @Test("a file that cannot be read is an error in every report")
+    @Test("An unreadable file is an error in the report")
     func unreadable() async throws {
         let run = await pinctl("lint", "/no/such.jsonc", "--report", "junit=-")
         #expect(run.output.contains("errors=\"1\""))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Report formats")
 struct ReportFormatTests {
-    @Test("JUnit counts what failed, what could not be asked and what is known")
+    @Test("JUnit counts failed, unreachable and known results")
     func junit() {
         let text = JUnitReport.text(.sample())
         #expect(
@@ -18,7 +18,7 @@ struct ReportFormatTests {
         #expect(text.contains("<property name=\"warning.backup-only\" value=\"pay.test:443: "))
     }
 
-    @Test("SARIF has a result for each failure and warning, and suppresses what is known")
+    @Test("SARIF has a result for each failure and warning, and suppresses known ones")
     func sarif() throws {
         struct Log: Decodable {
             struct Run: Decodable { let results: [Result] }
@@ -38,7 +38,7 @@ struct ReportFormatTests {
     }
 
     @Test(
-        "SARIF names files as references, relative ones as such",
+        "SARIF refers to files by URI references, relative paths by relative references",
         arguments: [
             ("pins/pins.jsonc", "pins/pins.jsonc"), ("/a b/ü.json", "file:///a%20b/%C3%BC.json"),
             ("c:d%?#.json", "c%3Ad%25%3F%23.json"), ("standard input", "standard%20input"),
@@ -47,7 +47,7 @@ struct ReportFormatTests {
         #expect(SARIFReport.uriReference(path) == reference)
     }
 
-    // The schema's text is OASIS's, and no part of this package: PINCTL_SARIF_SCHEMA names a copy.
+    // The schema belongs to OASIS and isn't part of this package. PINCTL_SARIF_SCHEMA names a copy.
     @Test(
         "SARIF is valid by its schema",
         .enabled(
@@ -62,14 +62,14 @@ struct ReportFormatTests {
             validator = jsonschema.validators.validator_for(schema)(schema)
             for log in json.load(sys.stdin): validator.validate(log)
             """
-        // The longest text is no other kind than the rest.
+        // The longest text is no different from the others.
         let logs = HostileReportTests.texts.dropLast().map { SARIFReport.text(.sample(saying: $0)) }
         let result = try TestCommand.run(
             ["python3", "-c", script, path], input: "[\(logs.joined(separator: ","))]")
         #expect(result.status == 0, "\(String(decoding: result.errors, as: UTF8.self))")
     }
 
-    @Test("Prometheus tells the worst look at a host, each series once")
+    @Test("Prometheus reports the worst result of a host, with each series once")
     func prometheus() {
         let text = PrometheusReport.text(.sample())
         #expect(text.contains("pinctl_pins_matching{host=\"api.test:443\"} 0\n"))
@@ -88,7 +88,7 @@ struct ReportFormatTests {
                 "pinctl_last_success_timestamp_seconds{command=\"check\"} 1795132800\n"))
     }
 
-    @Test("Markdown tells the verdict first, then failures by cause, and fits a limit by whole entries")
+    @Test("Markdown starts with the verdict, groups failures by cause, and fits a limit by omitting whole entries")
     func markdown() {
         let text = MarkdownReport.text(.sample())
         #expect(text.hasPrefix("## pinctl check: failed\n"))
@@ -102,7 +102,7 @@ struct ReportFormatTests {
         #expect(!whole.contains("Left out"))
     }
 
-    @Test("GitHub is told of each cause once, the worst first, and of ten at most")
+    @Test("GitHub gets one annotation per cause, the worst first, and at most ten errors and ten warnings")
     func annotations() {
         let lines = GitHubAnnotation.lines(for: .sample())
         #expect(lines.count { $0.hasPrefix("::error ") } == 5)
@@ -120,7 +120,7 @@ struct ReportFormatTests {
         #expect(many.prefix(10).allSatisfy { $0.contains("title=bad_input") })
     }
 
-    @Test("HTML draws the chain with what matched, and has every entry")
+    @Test("HTML shows the chain with its matches, and has every entry")
     func html() {
         let text = HTMLReport.text(.sample())
         #expect(text.split(separator: "<details class=\"entry ").count - 1 == 9)

@@ -3,16 +3,16 @@ import TestPKI
 
 @testable import PinctlCommands
 
-/// Readers that share nothing with the writers: Python's own.
+/// Readers that share no code with the writers: those of Python.
 enum ReportReader {
-    /// A report, and a text that stands in it.
+    /// A report, and a text that appears in it.
     struct Case {
         let format: String
         let document: String
         let text: String
     }
 
-    /// What is wrong with the reports, in lines; empty when nothing is.
+    /// The errors in the reports, one per line; empty if there are none.
     static func complaints(about cases: [Case]) throws -> String {
         let input = JSON.array(
             cases.map { ["format": .string($0.format), "document": .string($0.document), "text": .string($0.text)] })

@@ -4,9 +4,9 @@ import FoundationEssentials
 @testable import PinctlCommands
 
 extension Report {
-    /// A run in which everything happened: two hosts that fail for one cause, one for another, one that is not trusted, one
-    /// that nobody reached, a line that is no target, a backup alone, a failure that a baseline has, and a good host.
-    /// `text` stands wherever a server or a file has a say.
+    /// A run with every kind of result: two hosts that fail for one cause, one for another, one that isn't trusted, one
+    /// that is unreachable, a line that isn't a target, a match on a backup only, a failure that is in the baseline,
+    /// and a good host. `text` appears wherever a server or a file supplies text.
     static func sample(saying text: String = "sample") -> Report {
         var report = Report(command: "check", time: testTime, policy: "pins/pins.jsonc")
         report.status = .finding

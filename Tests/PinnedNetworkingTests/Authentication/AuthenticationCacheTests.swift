@@ -6,7 +6,7 @@ import Testing
 
 private let reply = TaskScript.Reply.asks(#"Basic realm="r""#)
 
-/// A session in which a delegate gave `u` for a request, and the task of the next request.
+/// A session in which a delegate provided `u` for a request, and the task of the next request.
 private func session(
     after request: AuthenticationRequest, giving given: URLCredential = credential("u"),
     to reply: TaskScript.Reply = reply
@@ -20,7 +20,7 @@ private func session(
     return task.next()
 }
 
-/// Whether a first request goes out with a credential, after one for `/docs/a/index.html?q=/x/y`.
+/// Whether a first request is sent with a credential, after one for `/docs/a/index.html?q=/x/y`.
 private struct AheadRow: CustomTestStringConvertible, Sendable {
     let target: String
     let isSent: Bool
@@ -47,7 +47,9 @@ private let aheadRows = [
 ]
 
 @Suite struct AuthenticationCacheTests {
-    @Test("Basic is sent ahead below the directory of what was answered (RFC 7617, section 2.2)", arguments: aheadRows)
+    @Test(
+        "Basic is sent preemptively below the directory of an answered request (RFC 7617, section 2.2)",
+        arguments: aheadRows)
     private func ahead(row: AheadRow) throws {
         var task = session(after: try .get("/docs/a/index.html?q=/x/y"))
         _ = task.run(try .get(row.target), server: { _ in .ok })
@@ -55,7 +57,7 @@ private let aheadRows = [
     }
 
     @Test(
-        "Digest is sent ahead to what its challenge names, else to the whole server (RFC 7616, section 3.3)",
+        "Digest is sent preemptively to the URIs in its domain, or to the whole server (RFC 7616, section 3.3)",
         arguments: [
             ("", "/anywhere", true),
             ("/a /b/c", "/a/x", true),
@@ -77,7 +79,7 @@ private let aheadRows = [
         #expect(other.sent == [nil])
     }
 
-    @Test("Pages of one realm share a credential, without a question")
+    @Test("Pages of one realm share a credential without asking the delegate")
     func realm() throws {
         var task = session(after: try .get("/a/x"))
         #expect(task.run(try .get("/b/x"), server: { $0 == nil ? reply : .ok }) == .delivered(200))
@@ -91,7 +93,9 @@ private let aheadRows = [
         }
     }
 
-    @Test("An odd path says nothing about the others", arguments: [("//a/x", "//a/y", true), ("*", "*", false)])
+    @Test(
+        "An unusual path doesn't affect preemptive credentials for other paths",
+        arguments: [("//a/x", "//a/y", true), ("*", "*", false)])
     func oddPath(target: String, again: String, isSent: Bool) throws {
         var task = session(after: try .get(target))
         _ = task.run(try .get("/b"), server: { _ in .ok })
@@ -99,7 +103,7 @@ private let aheadRows = [
         #expect(task.sent == [nil, isSent ? try basic("u") : nil])
     }
 
-    @Test("What is known stays in its place, its realm, its method and with its user (P6, HA21)")
+    @Test("A known credential is used only for its origin, realm, method and user (P6, HA21)")
     func boundaries() throws {
         let known = session(after: try .get("/a/x"))
         for request in [
@@ -117,7 +121,7 @@ private let aheadRows = [
             #expect(task.sent == [nil])
             #expect(task.questions.map(\.proposedCredential) == [nil])
         }
-        // The name is one name however it is written.
+        // A hostname in another notation is the same hostname.
         var same = known.next()
         _ = same.run(try .get("/a/x", host: "EXAMPLE.org."), server: { _ in .ok })
         #expect(same.sent == [try basic("u")])
@@ -149,12 +153,12 @@ private let aheadRows = [
         var task = TaskScript()
         let delegate: (AuthenticationQuestion) -> ChallengeAnswer = { _ in .use(credential("u", .none)) }
         _ = task.run(request, server: { $0 == nil ? reply : .ok }, delegate: delegate)
-        // A redirect within the place: known below its directory, and shared in its realm.
+        // A redirect within the origin: known below its directory, and shared in its realm.
         _ = task.run(try .get("/a/y"), server: { $0 == nil ? reply : .ok }, delegate: delegate)
         _ = task.run(try .get("/b/"), server: { $0 == nil ? reply : .ok }, delegate: delegate)
         #expect(task.questions.count == 1)
         #expect(task.sent == [nil, try basic("u"), try basic("u"), nil, try basic("u")])
-        // Another realm is asked about.
+        // Another realm produces a challenge.
         _ = task.run(try .get("/c/"), server: { _ in .asks(#"Basic realm="s""#) })
         #expect(task.questions.count == 2)
         #expect(task.sent.last == .some(nil))
@@ -171,7 +175,7 @@ private let aheadRows = [
         }
     }
 
-    @Test("A credential that is refused is forgotten, counted and proposed")
+    @Test("A rejected credential is forgotten, counted and proposed")
     func forgotten() throws {
         var task = session(after: try .get("/a/x"))
         #expect(task.run(try .get("/a/x"), server: { _ in reply }) == .delivered(401))
@@ -183,7 +187,7 @@ private let aheadRows = [
         #expect(next.sent == [nil])
     }
 
-    @Test("What is for one task and refused is not sent again in it")
+    @Test("A rejected credential of one task is not sent again in that task")
     func forgottenInTask() throws {
         let request = try AuthenticationRequest.get("/a/x")
         var task = TaskScript()
@@ -193,7 +197,7 @@ private let aheadRows = [
         #expect(task.sent == [nil, try basic("u"), try basic("u"), nil])
     }
 
-    @Test("What was sent ahead into another realm is not refused by it")
+    @Test("A credential sent preemptively into another realm doesn't count as rejected by that realm")
     func anotherRealm() throws {
         var task = session(after: try .get("/a/x"))
         let other = TaskScript.Reply.asks(#"Basic realm="inner""#)
@@ -206,7 +210,7 @@ private let aheadRows = [
             return .use(credential("v"))
         }
         #expect(task.sent == [answered, try basic("v")])
-        // From now on each gets its own.
+        // From now on each realm gets its own credential.
         for (target, user) in [("/a/y", "u"), ("/a/in/y", "v")] {
             var next = task.next()
             _ = next.run(try .get(target), server: { _ in .ok })
@@ -214,7 +218,7 @@ private let aheadRows = [
         }
     }
 
-    @Test("A later answer is not forgotten when an earlier one is refused")
+    @Test("A later credential isn't forgotten when an earlier one is rejected")
     func refusedLate() throws {
         var late = session(after: try .get("/a/x"))
         let request = try AuthenticationRequest.get("/a/x")
@@ -233,7 +237,7 @@ private let aheadRows = [
         #expect(exchange.field(for: request)?.value == (try basic("new")))
     }
 
-    @Test("A request that went out before another task logged in is answered, and refuses nothing")
+    @Test("A request sent before another task logged in uses the new credential, and nothing counts as rejected")
     func loggedInMeanwhile() throws {
         let request = try AuthenticationRequest.get("/a/x")
         let task = session(after: request)
@@ -245,7 +249,7 @@ private let aheadRows = [
         #expect(late.field(for: request)?.value == (try basic("u")))
     }
 
-    @Test("A session that forgets its credentials goes on counting")
+    @Test("A session that forgets its credentials continues the counts of its nonces")
     func forgetAll() throws {
         let task = session(after: try .get("/"))
         let place = try AuthenticationRequest.get("/").place
@@ -256,7 +260,7 @@ private let aheadRows = [
         #expect(task.cache.nextCount(of: "n", at: place) == 2)
     }
 
-    @Test("A proxy's credential goes with every request to it")
+    @Test("A proxy's credential is sent with every request to it")
     func proxy() throws {
         let challenge = HTTPField(name: "Proxy-Authenticate", value: #"Basic realm="r""#)
         var task = TaskScript()
@@ -275,7 +279,7 @@ private let aheadRows = [
         #expect(forwarded.sent == [try basic("u")])
     }
 
-    @Test("The oldest of a server's 32 spaces and of a space's 32 directories make room")
+    @Test("Beyond 32 spaces of a server or 32 directories of a space, the oldest is removed")
     func limits() throws {
         let cache = AuthenticationCache()
         for number in 0...AuthenticationCache.spaceLimit { try note(in: cache, "/\(number)/x", realm: "r\(number)") }
@@ -300,7 +304,7 @@ private let aheadRows = [
         cache.note(known, isNewer: true)
     }
 
-    @Test("QL1: a path of 240 KB is looked up among all that a server can make known, which is bounded")
+    @Test("QL1: A path of 240 KB is looked up among a bounded number of known spaces")
     func longPaths() throws {
         let cache = AuthenticationCache()
         let deep = String(repeating: "/a", count: 120_000)
@@ -309,7 +313,7 @@ private let aheadRows = [
         for dots in ["/..", "/.", "/%2e%2E", "/.%2e", "/%2E.", "/%2e"] {
             #expect(cache.authentication(ahead: try .get("/999" + deep + dots + deep)) == nil)
         }
-        // What is known of long paths is nothing, and the rest is short.
+        // Long paths aren't remembered, and the other paths are short.
         #expect(cache.authentication(ahead: try .get("/999" + deep + "/b")) == nil)
         let request = try AuthenticationRequest.get("/")
         var known = KnownAuthentication(credential("u"), .basic(""), in: request.space("r"), for: request)
@@ -325,7 +329,7 @@ private let aheadRows = [
         #expect(known.coverage(of: "/c" + deep) == 3)
     }
 
-    @Test("QL1: of a Digest domain the first 32 URIs count, without long ones, and the rest is asked for")
+    @Test("QL1: Only the first 32 URIs of a Digest domain count, without long ones, and other paths are challenged")
     func longDomain() throws {
         let long = "/" + String(repeating: "l", count: DigestChallenge.uriLimit)
         let entries = ["/first/", long] + (0..<29).map { "/\($0)/" } + ["/last/", "/beyond/"]
@@ -342,7 +346,7 @@ private let aheadRows = [
             _ = task.run(try .get(target), server: { _ in .ok })
             #expect((task.sent.first != .some(nil)) == isSent, "\(target.prefix(20))")
         }
-        // Nothing but long ones is not the whole server.
+        // A domain with only long URIs isn't the whole server.
         let only = try #require(
             HTTPChallenge.parse([#"Digest realm="r", nonce="n", qop=auth, domain="\#(long)""#]).first)
         #expect(DigestChallenge(only)?.domain == [])
@@ -350,7 +354,7 @@ private let aheadRows = [
         #expect(DigestChallenge(blank)?.domain == .some(nil))
     }
 
-    @Test("One server's nonces and spaces make no room among those of another")
+    @Test("Nonces and spaces of one server don't evict those of another")
     func rooms() throws {
         let cache = AuthenticationCache()
         let request = try AuthenticationRequest.get("/a/x")
@@ -365,7 +369,7 @@ private let aheadRows = [
         }
         #expect(cache.nextCount(of: "n", at: request.place) == 3)
         #expect(cache.authentication(ahead: request)?.credential == credential("u"))
-        // Its own make room among themselves, those first that were not used for longest.
+        // Its own nonces evict each other, the least recently used first.
         #expect(cache.nextCount(of: "872", at: hostile.place) == 2)
         for number in 1_000..<1_000 + AuthenticationCache.nonceLimit - 1 {
             #expect(cache.nextCount(of: "\(number)", at: hostile.place) == 1)
@@ -374,13 +378,13 @@ private let aheadRows = [
         #expect(cache.nextCount(of: "873", at: hostile.place) == 1)
     }
 
-    @Test("The server that was used longest ago makes room for the 257th")
+    @Test("The least recently used server is evicted for the 257th")
     func places() throws {
         let cache = AuthenticationCache()
         for number in 0..<AuthenticationCache.placeLimit {
             try note(in: cache, "/a/x", realm: "r", host: "h\(number).example")
         }
-        // In use again.
+        // Used again.
         try note(in: cache, "/a/x", realm: "r", host: "h0.example")
         try note(in: cache, "/a/x", realm: "r", host: "new.example")
         for (host, isKnown) in [("h0", true), ("h1", false), ("h2", true), ("new", true)] {

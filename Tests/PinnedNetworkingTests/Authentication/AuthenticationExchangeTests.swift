@@ -14,7 +14,7 @@ private let everyMethod = [
 ]
 
 @Suite struct AuthenticationExchangeTests {
-    @Test("Whatever their order, the strongest challenge is asked about first (HA8)", arguments: 0..<20)
+    @Test("The strongest challenge is passed to the delegate first, whatever the order (HA8)", arguments: 0..<20)
     func order(seed: Int) throws {
         var challenges = everyChallenge
         if seed == 0 { challenges.reverse() } else { challenges.shuffle() }
@@ -38,7 +38,7 @@ private let everyMethod = [
         }
     }
 
-    @Test("Equals are asked about in the server's order")
+    @Test("Challenges of equal strength are passed to the delegate in the server's order")
     func equals() throws {
         let realms = ["c", "a", "b", "d"]
         var task = TaskScript()
@@ -46,7 +46,7 @@ private let everyMethod = [
         #expect(task.questions.map(\.space.realm) == realms)
     }
 
-    @Test("Default handling that cannot satisfy moves on, and in the end the 401 is the response")
+    @Test("Default handling without a credential moves on to the next challenge, and finally the 401 is the response")
     func defaultHandling() throws {
         let reply = TaskScript.Reply.asks(#"Digest realm="r", nonce="n""#, #"Basic realm="r""#, "Negotiate")
         var idle = TaskScript()
@@ -64,13 +64,13 @@ private let everyMethod = [
         #expect(task.sent == [nil, try basic("u")])
     }
 
-    @Test("A refused credential is proposed again, and counted across methods")
+    @Test("A rejected credential is proposed again, and failures are counted across methods")
     func failures() throws {
         var task = TaskScript()
         let users = ["a", "b", "c"]
         let first = try basic("a")
         let end = task.run(try .get("/")) { field in
-            // From the second answer on the server has Digest only.
+            // From the second answer on the server offers only Digest.
             switch field {
             case nil: .asks(#"Basic realm="r""#)
             case first: .asks(#"Digest realm="r", nonce="n""#)
@@ -88,7 +88,7 @@ private let everyMethod = [
         #expect(task.outcome.accepted?.space == space)
     }
 
-    @Test("A server that asks for ever is answered four times (HA7)")
+    @Test("A server that keeps sending challenges is answered four times (HA7)")
     func forever() throws {
         var task = TaskScript()
         var nonce = 0
@@ -109,11 +109,11 @@ private let everyMethod = [
             $0.previousFailureCount < 2 ? .use(credential("u")) : .reject
         }
         #expect(answered == .delivered(401))
-        // Twice Digest, then both rejected.
+        // Digest twice, then both are rejected.
         #expect(both.questions.map(\.previousFailureCount) == [0, 1, 2, 2])
     }
 
-    @Test("Every disposition does what Apple's does")
+    @Test("Every disposition has the same effect as on Apple's platforms")
     func dispositions() throws {
         let reply = TaskScript.Reply.asks(#"Basic realm="r""#)
         func end(_ answer: ChallengeAnswer) throws -> TaskScript.End? {
@@ -140,7 +140,7 @@ private let everyMethod = [
         #expect(try end(.use(credential("a\r\n"))) == .refused(.unusableCredential(.controlCharacter)))
     }
 
-    @Test("A space that was rejected is not asked about again in a task")
+    @Test("A rejected protection space isn't asked about again in the same task")
     func rejected() throws {
         var task = TaskScript()
         let end = task.run(try .get("/")) { _ in
@@ -152,7 +152,7 @@ private let everyMethod = [
         #expect(task.questions.filter { $0.space.authenticationMethod == NSURLAuthenticationMethodNTLM }.count == 1)
     }
 
-    @Test("A URL's user and password are tried first, once, and then proposed")
+    @Test("A URL's user and password are tried first, once, and proposed afterwards")
     func urlCredential() throws {
         let request = try AuthenticationRequest.get("/", user: "u", password: "w")
         var task = TaskScript()
@@ -185,7 +185,7 @@ private let everyMethod = [
         #expect(task.questions.first?.proposedCredential?.user == "u")
         #expect(task.questions.first?.proposedCredential?.hasPassword == false)
 
-        // It is no credential for default handling, and no other user's is; the storage may have one for it.
+        // Default handling doesn't use it or another user's credential. The storage may have one for this user.
         let storage = URLCredentialStorage()
         let request = try AuthenticationRequest.get("/", user: "u")
         storage.setDefaultCredential(credential("v"), for: request.space("r"))
@@ -198,7 +198,7 @@ private let everyMethod = [
         #expect(stored.sent == [nil, try basic("u")])
     }
 
-    @Test("Default handling uses what is stored for this very space, once (HA8, HA21)")
+    @Test("Default handling uses the credential stored for exactly this space, once (HA8, HA21)")
     func stored() throws {
         let request = try AuthenticationRequest.get("/", scheme: NSURLProtectionSpaceHTTP)
         let storage = URLCredentialStorage()
@@ -208,7 +208,7 @@ private let everyMethod = [
         #expect(task.sent == [nil, try basic("u")])
         #expect(task.questions.map(\.proposedCredential) == [credential("u"), credential("u")])
 
-        // Another realm, and Digest stripped to Basic.
+        // Another realm, and a downgrade from Digest to Basic.
         let digest = URLCredentialStorage()
         digest.setDefaultCredential(credential("u"), for: request.space("r", NSURLAuthenticationMethodHTTPDigest))
         for challenge in [#"Basic realm="r""#, #"Digest realm="other", nonce="n""#] {
@@ -219,7 +219,7 @@ private let everyMethod = [
         }
     }
 
-    @Test("What one realm refused is not proposed to another (HA21)")
+    @Test("A credential that one realm rejected is not proposed to another (HA21)")
     func refusedInAnotherRealm() throws {
         let storage = URLCredentialStorage()
         let request = try AuthenticationRequest.get("/")
@@ -235,7 +235,7 @@ private let everyMethod = [
         #expect(task.questions.map(\.proposedCredential) == [nil, credential("u"), credential("u")])
         #expect(task.questions.map(\.previousFailureCount) == [0, 1, 2])
 
-        // The same credential may be right in the other.
+        // The same credential may be correct for the other realm.
         var same = TaskScript(storage: storage)
         var requests = 0
         let answered = same.run(request) { field in
@@ -247,7 +247,7 @@ private let everyMethod = [
         #expect(answered == .delivered(200))
     }
 
-    @Test("A field that the caller wrote is left alone")
+    @Test("An Authorization field set by the caller is left alone")
     func ownField() throws {
         var request = try AuthenticationRequest.get("/", user: "u", password: "p")
         request.hasOwnField = true
@@ -266,7 +266,7 @@ private let everyMethod = [
         #expect(next.sent == [nil])
     }
 
-    @Test("A 407 that is not the proxy's, and a 401 to the proxy's side, release nothing (HA5)")
+    @Test("A 407 from an origin, and a 401 to a CONNECT request, get no credentials (HA5)")
     func otherSide() throws {
         let both = [
             HTTPField(name: "Proxy-Authenticate", value: #"Basic realm="r""#),
@@ -284,7 +284,7 @@ private let everyMethod = [
             #expect(task.questions.isEmpty)
         }
 
-        // Each side reads its own field.
+        // The origin and the proxy each use their own field.
         var reader = TaskScript()
         _ = reader.run(try .connect()) { field in
             field == nil ? .init(status: 407, fields: both + [.init(name: "Proxy-Authenticate", value: "NTLM")]) : .ok
@@ -299,7 +299,7 @@ private let everyMethod = [
         #expect(wrongField.questions.isEmpty)
     }
 
-    @Test("A proxy's answer goes on while the origin asks")
+    @Test("A proxy's credential stays on the request while the origin sends challenges")
     func forwardingProxy() throws {
         let task = TaskScript()
         var exchange = task.exchange
@@ -320,13 +320,13 @@ private let everyMethod = [
             return
         }
         #expect(exchange.field(for: request) == field)
-        // Whether it was accepted, only another response says.
+        // Only another response shows whether it was accepted.
         #expect(task.cache.authentication(ahead: request) == nil)
         _ = exchange.received(statusCode: 200, fields: [])
         #expect(task.cache.authentication(ahead: request) != nil)
     }
 
-    @Test("A redirect to another place or user carries nothing along (P6)")
+    @Test("A redirect to another origin or user carries no credentials (P6)")
     func otherPlace() throws {
         let reply = TaskScript.Reply.asks(#"Basic realm="r""#)
         for request in [
@@ -336,7 +336,7 @@ private let everyMethod = [
             for persistence in [URLCredential.Persistence.none, .forSession] {
                 var task = TaskScript()
                 let right = try basic("u")
-                // Refused once, then right.
+                // Rejected once, then correct.
                 _ = task.run(try .get("/a", user: "u")) {
                     $0 == right ? .ok : reply
                 } delegate: {

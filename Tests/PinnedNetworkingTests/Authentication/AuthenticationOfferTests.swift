@@ -3,15 +3,16 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// A response and the spaces it asks about, with the rows of swift-corelibs-foundation's TestURLProtectionSpace.
+/// A response and the protection spaces of its challenges, with the rows of swift-corelibs-foundation's
+/// TestURLProtectionSpace.
 private struct OfferRow: CustomTestStringConvertible, Sendable {
     let testDescription: String
     var field = "WWW-Authenticate"
     let value: String
     var port: UInt16 = 80
-    /// Method, behind `NSURLAuthenticationMethod`, and realm of each, strongest first.
+    /// The method, without `NSURLAuthenticationMethod`, and realm of each space, strongest first.
     var spaces: [String] = []
-    /// What that project has instead, and why not here.
+    /// The result in that project, and why it differs here.
     var deviation: String?
 
     init(
@@ -70,7 +71,7 @@ private let rows = [
 ]
 
 @Suite struct AuthenticationOfferTests {
-    @Test("A response asks about these spaces, at its own place", arguments: rows)
+    @Test("A response offers these protection spaces at its own host and port", arguments: rows)
     private func spaces(row: OfferRow) throws {
         let scheme = row.port == 443 ? NSURLProtectionSpaceHTTPS : NSURLProtectionSpaceHTTP
         let request = AuthenticationRequest(

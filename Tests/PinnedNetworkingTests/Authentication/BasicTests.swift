@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct BasicTests {
     @Test(
-        "Basic is user and password in UTF-8",
+        "A Basic credential is user and password in UTF-8",
         arguments: [
             // RFC 7617, sections 2 and 2.1.
             ("Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
@@ -19,7 +19,7 @@ import Testing
         #expect(try BasicAuthorization.value(user: user, password: password) == "Basic " + expected)
     }
 
-    @Test("What Basic cannot carry is refused (HA16)")
+    @Test("A user or password that Basic can't represent is rejected (HA16)")
     func refusals() {
         #expect(throws: CredentialProblem.colonInUserName) {
             try BasicAuthorization.value(user: "a:b", password: "c")

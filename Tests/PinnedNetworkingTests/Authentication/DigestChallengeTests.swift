@@ -3,7 +3,7 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// A challenge, and what is understood of it; nil when it cannot be answered.
+/// A challenge and its parsed values; nil if it can't be answered.
 private struct UsabilityRow: CustomTestStringConvertible, Sendable {
     struct Reading: Equatable, Sendable {
         var realm: String?
@@ -26,7 +26,7 @@ private struct UsabilityRow: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Chromium's table first. It takes four challenges that are refused here, and takes `auth-int` for no quality.
+/// Chromium's table first. Chromium accepts four challenges that are rejected here, and treats `auth-int` as no qop.
 private let usabilityRows = [
     UsabilityRow(#"Digest nonce="xyz", realm="Thunder Bluff""#, .init(realm: "Thunder Bluff")),
     UsabilityRow(#"Digest nonce="xyz", realm=ThunderBluff"#, .init(realm: "ThunderBluff")),
@@ -50,7 +50,7 @@ private let usabilityRows = [
         #"Digest nonce="xyz", domain="http://intranet.example.com/protection http://www.google.com""#,
         .init(domain: ["http://intranet.example.com/protection", "http://www.google.com"])),
     UsabilityRow(#"Basic realm="foo""#, nil),
-    // Ours.
+    // This project's own rows.
     UsabilityRow(#"Digest nonce="xyz", qop="foo""#, nil),
     UsabilityRow(#"Digest nonce="xyz", qop="""#, nil),
     UsabilityRow(#"Digest nonce="xyz", stale=TRUE"#, .init(isStale: true)),
@@ -61,13 +61,13 @@ private let usabilityRows = [
     UsabilityRow(#"Digest nonce="xyz", qop=auth, algorithm=SHA-512"#, nil),
     UsabilityRow("Digest xyz==", nil),
     UsabilityRow("Digest qop=auth, nonce=" + String(repeating: "n", count: 4_097), nil),
-    // curl's tests 2058 to 2069 have SHA without a quality, which RFC 7616 demands.
+    // curl's tests 2058 to 2069 use SHA without a qop, which RFC 7616 requires.
     UsabilityRow(#"Digest realm="testrealm", algorithm="SHA-256", nonce="1053604144""#, nil),
     UsabilityRow(#"Digest realm="testrealm", algorithm="SHA-512-256", nonce="1053604144", userhash=true"#, nil),
 ]
 
 @Suite struct DigestChallengeTests {
-    @Test("What is understood of a challenge", arguments: usabilityRows)
+    @Test("A challenge is parsed into its values or rejected", arguments: usabilityRows)
     private func usability(row: UsabilityRow) throws {
         let challenge = HTTPChallenge.parse([row.challenge]).first.flatMap(DigestChallenge.init)
         let reading = challenge.map {

@@ -3,16 +3,16 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// A server with one realm and user, which knows the nonces it gave.
+/// A server with one realm and user, which knows the nonces it issued.
 private struct DigestServer {
     var algorithm = "SHA-256"
-    /// Nonces that are good.
+    /// The valid nonces.
     var nonces: Set<String> = ["n1"]
-    /// What a challenge offers; it is stale when a nonce was given that is not good any more.
+    /// The nonce of a challenge, which is stale if the request had a nonce that isn't valid any more.
     var offer = "n1"
     var marksStale = true
     var nextNonce: String?
-    /// Proves that it knows this password.
+    /// The password that the server proves to know.
     var proves: String?
     private(set) var seen: [String: [String]] = [:]
 
@@ -53,7 +53,7 @@ private struct DigestServer {
 private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(credential("u")) }
 
 @Suite struct DigestExchangeTests {
-    @Test("One question serves a session, and counts go up", arguments: ["MD5", "SHA-256", "SHA-512-256"])
+    @Test("One challenge serves a session, and the counts increase", arguments: ["MD5", "SHA-256", "SHA-512-256"])
     func counts(algorithm: String) throws {
         var server = DigestServer(algorithm: algorithm)
         var task = TaskScript()
@@ -66,7 +66,7 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(server.seen == ["n1": (1...5).map { "0000000\($0)" }])
     }
 
-    @Test("A nonce that is too old is replaced without counting a failure (HA9)", arguments: [true, false])
+    @Test("A stale nonce is replaced without counting a failure (HA9)", arguments: [true, false])
     func stale(isMarked: Bool) throws {
         var server = DigestServer(marksStale: isMarked)
         let request = try AuthenticationRequest.get("/")
@@ -79,13 +79,13 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(next.questions.isEmpty)
         #expect(next.sent.count == 2)
         #expect(server.seen == ["n1": ["00000001"], "n2": ["00000001"]])
-        // The new one is known from now on.
+        // The new nonce is known from now on.
         var last = task.next()
         #expect(last.run(request, server: { server.reply(to: $0, request) }) == .delivered(200))
         #expect(last.sent.count == 1)
     }
 
-    @Test("A task may need a new nonce for each of its requests")
+    @Test("A task can use a new nonce for each of its requests")
     func oneTimeNonces() throws {
         var server = DigestServer()
         var task = TaskScript()
@@ -98,7 +98,7 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(task.questions.count == 1)
     }
 
-    @Test("A server that finds every nonce too old is given up on (HA9)", arguments: [1, 2, 1_000])
+    @Test("A server that marks every nonce as stale is given up on (HA9)", arguments: [1, 2, 1_000])
     func staleForever(nonces: Int) throws {
         var task = TaskScript()
         var number = 0
@@ -110,11 +110,11 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         }
         #expect(end == .delivered(401))
         #expect(task.questions.map(\.previousFailureCount) == [0, 1])
-        // The request without, the answer, and at most a renewal for each nonce.
+        // The request without a credential, the answer, and at most one renewal per nonce.
         #expect(task.sent.count == 2 + min(nonces == 1 ? 0 : nonces, AuthenticationExchange.renewalLimit))
     }
 
-    @Test("The next nonce is taken from Authentication-Info, and an old one goes on counting (HA9)")
+    @Test("The next nonce is taken from Authentication-Info, and an old one continues its count (HA9)")
     func nextNonce() throws {
         var server = DigestServer(nonces: ["n1", "n2"], nextNonce: "n2")
         let request = try AuthenticationRequest.get("/")
@@ -126,7 +126,7 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         }
         #expect(server.seen == ["n1": ["00000001", "00000002"], "n2": (1...4).map { "0000000\($0)" }])
 
-        // Not one that nobody could keep.
+        // A nonce that is too long to keep isn't used.
         server.nextNonce = String(repeating: "n", count: 5_000)
         _ = task.run(request, server: { server.reply(to: $0, request) })
         server.nextNonce = nil
@@ -135,7 +135,7 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(task.sent.count == 1)
     }
 
-    @Test("A nonce is not replaced by the one of an earlier request that ends later")
+    @Test("A nonce isn't replaced by that of an earlier request that ends later")
     func lateResponse() throws {
         var server = DigestServer(nonces: ["n1", "n2"])
         let request = try AuthenticationRequest.get("/")
@@ -150,7 +150,7 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(next.field(for: request)?.value.contains("nonce=\"n2\"") == true)
     }
 
-    @Test("A server that does not know the password is refused when it says it does (HA9)")
+    @Test("A server that proves a wrong password is rejected (HA9)")
     func forged() throws {
         let request = try AuthenticationRequest.get("/")
         var server = DigestServer(proves: "p")
@@ -166,7 +166,7 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(next.sent == [nil])
     }
 
-    @Test("A proof over the body is judged when the body is there")
+    @Test("A proof over the body is verified when the body has arrived")
     func bodyProof() throws {
         let challenge = #"Digest realm="r", nonce="n", qop="auth-int""#
         var request = try AuthenticationRequest.get("/")
@@ -191,14 +191,14 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(throws: Never.self) { try check.check(body) }
         #expect(throws: AuthenticationError.self) { try check.check([]) }
 
-        // A body that is streamed cannot be hashed ahead; the next challenge is taken.
+        // A streamed body can't be hashed in advance, so the next challenge is used.
         request.body = nil
         var streamed = TaskScript()
         _ = streamed.run(request, server: { _ in .asks(challenge, #"Basic realm="r""#) })
         #expect(streamed.questions.map(\.space.authenticationMethod) == [NSURLAuthenticationMethodHTTPBasic])
     }
 
-    @Test("Digest known and stripped to Basic is not sent, and not proposed (HA8)")
+    @Test("A known Digest credential is neither sent nor proposed after a downgrade to Basic (HA8)")
     func stripped() throws {
         let request = try AuthenticationRequest.get("/", scheme: NSURLProtectionSpaceHTTP)
         var server = DigestServer()
@@ -210,7 +210,7 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
         #expect(next.questions.map(\.proposedCredential) == [nil])
     }
 
-    @Test("100 tasks at once use every count of a nonce once (HA9)")
+    @Test("100 concurrent tasks use every count of a nonce once (HA9)")
     func parallel() async throws {
         let cache = AuthenticationCache()
         let request = try AuthenticationRequest.get("/")

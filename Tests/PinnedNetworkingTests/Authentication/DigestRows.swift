@@ -2,7 +2,7 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// A challenge, a request, and the response that must come out.
+/// A challenge, a request, and the expected response.
 struct DigestRow: CustomTestStringConvertible, Sendable {
     let name: String
     let challenge: String
@@ -13,7 +13,7 @@ struct DigestRow: CustomTestStringConvertible, Sendable {
     var body: [UInt8]? = []
     var clientNonce = ""
     let response: String
-    /// Parameters that must be there beside those every response has.
+    /// Expected parameters in addition to those of every response.
     var more: [String: String] = [:]
 
     var testDescription: String { name }
@@ -49,7 +49,7 @@ let rfcDigestRows = [
         password: "Circle of Life", target: "/dir/index.html", clientNonce: rfcClientNonce,
         response: "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1",
         more: ["qop": "auth", "nc": "00000001", "cnonce": rfcClientNonce, "algorithm": "SHA-256"]),
-    // The values printed in section 3.9.2 are those of no digest that the text names.
+    // The values printed in section 3.9.2 don't match any digest that the text names.
     DigestRow(
         name: "RFC 7616, section 3.9.2, with the digest it names", challenge: jasonChallenge + ", userhash=true",
         user: "Jäsøn Doe", password: "Secret, or not?", target: "/doe.json",
@@ -77,7 +77,7 @@ let rfcDigestRows = [
         response: "6629fae49393a05397450978507c4ef1"),
 ]
 
-/// The URLs, methods and answers of curl's tests; bodies do not enter.
+/// The URLs, methods and answers of curl's tests. Bodies aren't included.
 let curlDigestRows = [
     DigestRow(
         name: "curl 64", challenge: #"realm="testrealm", nonce="1053604145""#, user: "testuser", password: "testpass",

@@ -4,7 +4,8 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// The responses of curl's tests 2058 to 2069, whose challenges are refused for want of a quality; the hashing holds.
+/// The responses of curl's tests 2058 to 2069. Their challenges are rejected for lack of a qop, but the hashes are
+/// valid.
 private struct ProofRow: CustomTestStringConvertible, Sendable {
     let test: Int
     let algorithm: String
@@ -58,7 +59,8 @@ private let proofRows = [
 
 @Suite struct DigestTests {
     @Test(
-        "The responses of the RFCs, curl and Chromium", arguments: rfcDigestRows + curlDigestRows + chromiumDigestRows)
+        "The responses are those of the RFCs, curl and Chromium",
+        arguments: rfcDigestRows + curlDigestRows + chromiumDigestRows)
     private func responses(row: DigestRow) throws {
         let challenge = try #require(row.digestChallenge)
         let made = try DigestSession(
@@ -78,7 +80,7 @@ private let proofRows = [
         #expect((parsed.parameters["cnonce"] != nil) == (challenge.quality != nil))
     }
 
-    @Test("SHA hashes as in curl's tests", arguments: proofRows)
+    @Test("The SHA responses are those of curl's tests", arguments: proofRows)
     private func proofs(row: ProofRow) throws {
         let algorithm = try #require(DigestAlgorithm(row.algorithm))
         let secret = try #require(algorithm.hex(row.user, "testrealm", row.password))
@@ -89,8 +91,8 @@ private let proofRows = [
         #expect(proof.response(method: row.method, body: nil) == row.response)
     }
 
-    /// One request of a session whose client nonces are `first` and `second`, by the words of RFC 7616.
-    @Test("Every algorithm and quality is the RFC's formula", arguments: ["MD5", "SHA-256", "SHA-512-256"])
+    /// One request of a session whose client nonces are `first` and `second`, computed by the text of RFC 7616.
+    @Test("Every algorithm and qop follows the RFC's formula", arguments: ["MD5", "SHA-256", "SHA-512-256"])
     func formula(name: String) throws {
         for (suffix, quality) in [("", "auth"), ("", "auth-int"), ("-sess", "auth"), ("-sess", "auth-int")] {
             let algorithm = try #require(DigestAlgorithm(name + suffix))
@@ -128,7 +130,7 @@ private let proofRows = [
         }
     }
 
-    @Test("auth-int needs the body, and says nothing without")
+    @Test("auth-int needs the body, and gives no answer without it")
     func integrityWithoutBody() throws {
         let row = DigestRow(
             name: "", challenge: #"nonce="n", qop="auth-int""#, user: "u", password: "p", target: "/", response: "")
@@ -140,7 +142,7 @@ private let proofRows = [
         #expect(answer?.proof.verdict(on: ["rspauth": "x"]) == .needsBody)
     }
 
-    @Test("A server's proof holds for its own request and no other (HA9)")
+    @Test("A server's proof is valid only for its own request (HA9)")
     func serverProof() throws {
         let row = rfcDigestRows[1]
         let challenge = try #require(row.digestChallenge)
@@ -149,7 +151,7 @@ private let proofRows = [
         let answer = session.authorization(
             method: "GET", target: row.target, body: [], count: 1, clientNonce: rfcClientNonce)
         let proof = try #require(answer).proof
-        // By Python's hashlib, for the request of RFC 7616, section 3.9.1.
+        // Computed with Python's hashlib for the request of RFC 7616, section 3.9.1.
         let rspauth = "86d3b25618d41854ca5039a5d7e53ff6355d5134a9b1fb088a78ac3c462195a0"
         #expect(proof.verdict(on: [:]) == nil)
         #expect(proof.verdict(on: ["rspauth": rspauth]) == .valid)
@@ -164,7 +166,7 @@ private let proofRows = [
         #expect(later?.proof.verdict(on: ["rspauth": rspauth]) == .forged)
     }
 
-    @Test("Quotes and backslashes of a server and a user come back as they were (HA9)")
+    @Test("Quotes and backslashes from a server and a user are returned unchanged (HA9)")
     func quoting() throws {
         let hostile = #"a"b\c, realm="x"#
         let challenge = try #require(
@@ -183,7 +185,7 @@ private let proofRows = [
         #expect(parameters["opaque"] == hostile + "\"\u{301}")
     }
 
-    @Test("Bytes of a server's realm, nonce and opaque come back as they came, in whatever characters (HA9)")
+    @Test("Bytes of a server's realm, nonce and opaque are returned unchanged, in any encoding (HA9)")
     func bytes() throws {
         let texts: [[UInt8]] = [
             Array("caf\u{E9}".utf8), Array("cafe\u{301}".utf8), [0x63, 0x61, 0x66, 0xE9], [0xFF, 0xFE, 0x80],
@@ -213,7 +215,7 @@ private let proofRows = [
             #expect(sent.values["nonce"] == text + [0x31])
             #expect(sent.values["opaque"] == text + [0x32])
             #expect(sent.values["username"] == Array("J\u{E4}s\u{F8}n".utf8))
-            // And they are what is hashed.
+            // The same bytes are hashed.
             let hash = try #require(DigestAlgorithm(nil))
             let secret = try #require(hash.hex("J\u{E4}s\u{F8}n".utf8, text, "p".utf8))
             let request = try #require(hash.hex("GET:/".utf8))
@@ -224,12 +226,12 @@ private let proofRows = [
         }
     }
 
-    @Test("Client nonces hold 128 random bits (HA9)")
+    @Test("Client nonces have 128 random bits (HA9)")
     func clientNonces() {
         let nonces = (0..<1_000).map { _ in DigestSession.makeClientNonce() }
         #expect(Set(nonces).count == 1_000)
         #expect(nonces.allSatisfy { $0.count == 32 && $0.allSatisfy(\.isHexDigit) })
-        // Each of the 128 bits is seen as 0 and as 1.
+        // Each of the 128 bits occurs as 0 and as 1.
         let bits = nonces.map { nonce in Array(nonce).map { Int(String($0), radix: 16) ?? 0 } }
         for place in 0..<32 {
             #expect(bits.reduce(0) { $0 | $1[place] } == 15)
@@ -237,7 +239,7 @@ private let proofRows = [
         }
     }
 
-    @Test("A user name with a control character is refused (HA16)", arguments: ["a\nb", "a\u{0}", "\u{7F}", "\u{85}"])
+    @Test("A user name with a control character is rejected (HA16)", arguments: ["a\nb", "a\u{0}", "\u{7F}", "\u{85}"])
     func controlCharacters(user: String) throws {
         let challenge = try #require(rfcDigestRows[0].digestChallenge)
         #expect(throws: CredentialProblem.controlCharacter) {

@@ -49,7 +49,7 @@ private let soundRows = [
         ]),
     ChallengeRow(#"Basic realm="""#, is: [challenge("basic", ["realm": ""])]),
     ChallengeRow(#"Basic realm="café""#, is: [challenge("basic", ["realm": "café"])]),
-    // Values as servers write them without quotes.
+    // Values that servers write without quotes.
     ChallengeRow("Digest nonce=ab==, qop=auth", is: [challenge("digest", ["nonce": "ab==", "qop": "auth"])]),
     // curl's tests 76 and 1204.
     ChallengeRow(
@@ -70,14 +70,14 @@ private let soundRows = [
         #"Digest algorithm=md5, realm="Oblivion", qop=auth-int"#,
         is: [challenge("digest", ["algorithm": "md5", "realm": "Oblivion", "qop": "auth-int"])]),
     ChallengeRow("NTLM", is: [challenge("ntlm")]),
-    // Chromium takes away one of the equals signs, and takes this for a name without a value.
+    // Chromium removes one of the equals signs, and reads this as a name without a value.
     ChallengeRow("NTLM  SGVsbG8sIFdvcmxkCg===", is: [challenge("ntlm", token: "SGVsbG8sIFdvcmxkCg===")]),
     ChallengeRow("Digest qop=", is: [challenge("digest", token: "qop=")]),
 ]
 
-/// HA10: what is malformed is left out, and what can be told from it is kept.
+/// HA10: malformed parts are omitted, and what can be recognized is kept.
 private let unsoundRows = [
-    // Chromium's tokenizer takes these; a quote that does not end hides what comes behind it.
+    // Chromium's tokenizer accepts these. A quote without an end hides everything after it.
     ChallengeRow(#"Basic realm="foobar@baz.com"#, is: []),
     ChallengeRow(#"Basic realm=""#, is: []),
     ChallengeRow(#"Digest qop=auth-int, algorithm=md5, realm="foo"#, is: []),
@@ -97,7 +97,7 @@ private let unsoundRows = [
     ChallengeRow(#"(x), Basic realm="simple""#, is: [basic]),
     ChallengeRow(#"realm="none's", Basic realm="simple""#, is: [basic]),
     ChallengeRow(#"NTLM abc==, realm="x", Basic realm="simple""#, is: [basic]),
-    // A realm that is named twice names none.
+    // A challenge with two realms is omitted.
     ChallengeRow(#"Digest realm="a", nonce=x, realm="a", Basic realm="simple""#, is: [basic]),
     ChallengeRow(#"Digest realm="a", REALM="b", Basic realm="simple""#, is: [basic]),
     ChallengeRow("Basic realm=\"a\u{0}b\"", #"Basic realm="simple""#, is: [basic]),
@@ -126,22 +126,22 @@ private func list(_ count: Int, _ element: (Int) -> String) -> String {
 }
 
 @Suite struct HTTPChallengeTests {
-    @Test("All challenges of a response are read in order", arguments: soundRows)
+    @Test("All challenges of a response are parsed in order", arguments: soundRows)
     private func sound(row: ChallengeRow) {
         #expect(HTTPChallenge.parse(row.values) == row.expected)
     }
 
-    @Test("What is malformed does not hide what stands beside it (HA10)", arguments: unsoundRows)
+    @Test("A malformed challenge doesn't hide the ones next to it (HA10)", arguments: unsoundRows)
     private func unsound(row: ChallengeRow) {
         #expect(HTTPChallenge.parse(row.values) == row.expected)
     }
 
-    @Test("Past a limit every challenge is refused (HA10)", arguments: limitRows)
+    @Test("Beyond a limit all challenges are rejected (HA10)", arguments: limitRows)
     private func limits(row: ChallengeRow) {
         #expect(HTTPChallenge.parse(row.values) == row.expected)
     }
 
-    @Test("Every cut of a field is read without harm (HA10)", arguments: soundRows + unsoundRows)
+    @Test("A field that is cut at any position is parsed safely (HA10)", arguments: soundRows + unsoundRows)
     private func cuts(row: ChallengeRow) {
         for value in row.values.map({ Array($0.utf8) }) {
             for end in value.indices {
@@ -151,7 +151,7 @@ private func list(_ count: Int, _ element: (Int) -> String) -> String {
         }
     }
 
-    @Test("A field of parameters alone is read whole or not at all")
+    @Test("A field of only parameters is parsed completely or not at all")
     func parameters() {
         #expect(
             HTTPChallenge.parameters(of: [#"nextnonce="n", qop=auth"#, "nc=1"])

@@ -3,7 +3,7 @@ import HTTPMessages
 
 @testable import PinnedNetworking
 
-/// A session and a task of it without a network: requests go to a closure, questions to another.
+/// A session and one of its tasks without a network: requests go to one closure, challenges to another.
 struct TaskScript {
     enum End: Equatable {
         case delivered(Int)
@@ -14,7 +14,7 @@ struct TaskScript {
     let storage: URLCredentialStorage
     private(set) var exchange: AuthenticationExchange
     private(set) var questions: [AuthenticationQuestion] = []
-    /// The credential fields of all requests, nil for none.
+    /// The credential fields of all requests, nil if there is none.
     private(set) var sent: [String?] = []
     private(set) var outcome = AuthenticationOutcome.plain
 
@@ -83,7 +83,7 @@ extension AuthenticationRequest {
             method: "CONNECT", target: "example.org:443")
     }
 
-    /// The space of a realm at the request's place.
+    /// The space of a realm at the request's origin or proxy.
     func space(_ realm: String?, _ method: String = NSURLAuthenticationMethodHTTPBasic) -> URLProtectionSpace {
         place.space(realm: realm, method: method)
     }
@@ -110,7 +110,7 @@ func basic(_ user: String, password: String = "p") throws -> String {
 }
 
 extension HTTPChallenge {
-    /// One with these parameters, whose values are UTF-8.
+    /// A challenge with these parameters, whose values are UTF-8.
     init(scheme: String, parameters: [String: String]) {
         self.init(scheme: scheme, values: parameters.mapValues { Array($0.utf8) })
     }
@@ -118,7 +118,7 @@ extension HTTPChallenge {
     /// The challenges of fields whose values are UTF-8.
     static func parse(_ values: [String]) -> [HTTPChallenge] { parse(values.map { Array($0.utf8) }) }
 
-    /// The parameters of fields that hold nothing else, and are UTF-8.
+    /// The parameters of fields that contain nothing else and are UTF-8.
     static func parameters(of values: [String]) -> [String: String]? {
         information(in: values.map { Array($0.utf8) })?.parameters
     }

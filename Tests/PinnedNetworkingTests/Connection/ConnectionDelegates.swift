@@ -5,14 +5,14 @@ import TestPKI
 
 typealias ChallengeReceiver = @Sendable (URLAuthenticationChallenge) -> Void
 
-/// What a delegate has heard of its connection or download.
+/// The events that a delegate received from its connection or download.
 final class Heard: Sendable {
     let events = Collected<String>()
     let challenges = Collected<URLAuthenticationChallenge>()
     private let text = Locked("")
     private let ending = OnceOnlyAnswer<String>()
 
-    /// Status and body, or the error's code; asked for once.
+    /// Status and body, or the error's code; read once.
     var end: String {
         get async { await ending.value ?? "nothing" }
     }
@@ -33,7 +33,7 @@ extension URLProtectionSpace {
     var shortMethod: String { String(authenticationMethod.dropFirst("NSURLAuthenticationMethod".count)) }
 }
 
-/// A delegate that takes the response and the end; which methods about challenges it has is the class's affair.
+/// A delegate that records the response and the end. Each class decides which challenge methods it implements.
 protocol RecordingDelegate: NSURLConnectionDataDelegate {
     var heard: Heard { get }
 }
@@ -56,12 +56,12 @@ extension RecordingDelegate {
     }
 }
 
-/// Has no method about challenges.
+/// Implements no challenge method.
 final class SilentConnectionDelegate: RecordingDelegate {
     let heard = Heard()
 }
 
-/// Has `didReceive` alone.
+/// Implements only `didReceive`.
 final class ReceivingDelegate: RecordingDelegate {
     let heard = Heard()
     private let receive: ChallengeReceiver
@@ -74,7 +74,7 @@ final class ReceivingDelegate: RecordingDelegate {
     }
 }
 
-/// Has both older methods.
+/// Implements both older methods.
 final class ChoosingDelegate: RecordingDelegate {
     let heard = Heard()
     private let answers: Bool
@@ -98,7 +98,7 @@ final class ChoosingDelegate: RecordingDelegate {
     }
 }
 
-/// Has the later method, and the older ones, which it takes the place of.
+/// Implements the later method and the older ones, which the later one replaces.
 final class LaterDelegate: RecordingDelegate {
     let heard = Heard()
     private let receive: ChallengeReceiver
@@ -122,7 +122,7 @@ final class LaterDelegate: RecordingDelegate {
     }
 }
 
-/// Wants no storage.
+/// Declines the credential storage.
 final class StoragelessDelegate: RecordingDelegate {
     let heard = Heard()
     private let receive: ChallengeReceiver

@@ -9,7 +9,7 @@ private let unwritable = "error \(URLError.Code.cannotWriteToFile.rawValue)"
 private let userCancelled = "error \(URLError.Code.userCancelledAuthentication.rawValue)"
 private let untrusted = "error \(URLError.Code.serverCertificateUntrusted.rawValue)"
 
-/// Saves under the suggested name in a folder, or under no name.
+/// Saves under the suggested name in a directory, or under no name.
 private final class SavingDelegate: NSURLDownloadDelegate {
     let heard = Heard()
     private let folder: String?
@@ -71,7 +71,7 @@ private final class RefusingDelegate: NSURLDownloadDelegate {
     func download(_ download: NSURLDownload, didFailWithError error: any Error) { heard.end(error) }
 }
 
-/// Cancels when the file is there, and hears nothing more.
+/// Cancels as soon as the file is created, and expects no more events.
 private final class CancellingDelegate: NSURLDownloadDelegate {
     let heard = Heard()
 
@@ -113,7 +113,9 @@ struct ConnectionDownloadTests {
         return NSURLDownload(request: URLRequest(url: url), delegate: delegate, configuration: configuration)
     }
 
-    @Test("A download asks where to go, and the file is there when it has finished", arguments: ["hello", ""])
+    @Test(
+        "A download asks for its destination, and the file exists when the download has finished",
+        arguments: ["hello", ""])
     func saves(body: String) async throws {
         try await LoopbackServer(chain: site.chain, .respond(.init(body: body))).run { server in
             let delegate = SavingDelegate(in: folder.path)
@@ -127,7 +129,7 @@ struct ConnectionDownloadTests {
         }
     }
 
-    @Test("A file that is there is replaced only when that is allowed, and then by a whole one")
+    @Test("An existing file is replaced only if overwriting is allowed, and only by a complete one")
     func overwriting() async throws {
         _ = try folder.add("old", name: "file.txt")
         try await LoopbackServer(plain: .respond(.init(body: "new"))).run { server in
@@ -157,7 +159,7 @@ struct ConnectionDownloadTests {
         }
     }
 
-    @Test("No destination, one in no folder, and one that is no file end a download")
+    @Test("A download fails without a destination, with one in a missing directory and with one that is a directory")
     func destinations() async throws {
         try FileManager.default.createDirectory(
             atPath: "\(folder.path)/file.txt", withIntermediateDirectories: false)
@@ -172,7 +174,7 @@ struct ConnectionDownloadTests {
         #expect(try names == ["file.txt"])
     }
 
-    @Test("A cancelled download leaves nothing, and its delegate hears nothing more")
+    @Test("A cancelled download leaves no file, and its delegate receives no more events")
     func cancelled() async throws {
         var endless = LoopbackServer.Response.headOnly("200 OK", fields: ["Content-Length: 1000000000"])
         endless.endless = Array(repeating: 65, count: 1024)
@@ -187,7 +189,7 @@ struct ConnectionDownloadTests {
         }
     }
 
-    @Test("A login is asked for; cancelling is told, and then the failure")
+    @Test("A login is requested, and a cancelled one is reported before the failure")
     func logins() async throws {
         let right = "Basic " + Data("me:secret".utf8).base64EncodedString()
         let server: LoopbackServer.Script = .answer { request in
@@ -211,7 +213,7 @@ struct ConnectionDownloadTests {
         }
     }
 
-    @Test("A server without its pins is refused, whatever the delegate would say, and nothing is written")
+    @Test("A server that doesn't match its pins is rejected, whatever the delegate answers, and nothing is written")
     func pins() async throws {
         let policy = try PinningPolicy.pinning(strangePin)
         try await LoopbackServer(chain: site.chain).run { server in

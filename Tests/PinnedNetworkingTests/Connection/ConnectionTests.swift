@@ -45,14 +45,14 @@ struct ConnectionTests {
 
     private func plainServer() throws -> LoopbackServer { try LoopbackServer(plain: .answer(askForLogin)) }
 
-    /// Asks for a client certificate, which need not be, and a login.
+    /// Requests a client certificate, which is optional, and a login.
     private func secureServer() throws -> LoopbackServer {
         try LoopbackServer(chain: site.chain, .answer(askForLogin)) {
             $0.clientAuthentication = LoopbackServer.ClientAuthentication(issuers: [site.root])
         }
     }
 
-    /// Loads a page, which is to end like this.
+    /// Loads a page and expects this end.
     private func expect(
         _ end: String, _ url: String = page, from server: LoopbackServer, _ delegate: any RecordingDelegate,
         policy: PinningPolicy? = nil, sourceLocation: SourceLocation = #_sourceLocation,
@@ -71,9 +71,9 @@ struct ConnectionTests {
         server.records.flatMap(\.requests).map { $0.values(of: "Authorization").joined() }
     }
 
-    // MARK: Who is asked
+    // MARK: Which challenges the delegate receives
 
-    @Test("Without canAuthenticate, server trust and client certificates are not the delegate's, and logins are")
+    @Test("Without canAuthenticate, the delegate receives logins, but not server trust and client certificates")
     func defaults() async throws {
         try await secureServer().run { server in
             let delegate = ReceivingDelegate(agree)
@@ -89,7 +89,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A yes asks about every challenge, and can accept a server that has no pins, and no other")
+    @Test("After a yes, the delegate receives every challenge, and can accept only a server without pins")
     func yes() async throws {
         let unpinned = try PinningPolicy.pinning(strangePin, host: "elsewhere.test")
         for policy in [nil, unpinned] {
@@ -110,7 +110,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("After a no default handling decides: nobody is asked, no server accepted that is not, the stored login used")
+    @Test("After a no, default handling decides: it accepts only trusted servers and uses a stored login")
     func refused() async throws {
         for (store, policy, end) in [
             (nil, nil, "401 denied"), (TrustStore(certificates: []), nil, unknownRoot),
@@ -130,7 +130,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The later method is asked about every challenge, and the older two about none")
+    @Test("The later method receives every challenge, and the older two receive none")
     func later() async throws {
         try await secureServer().run { server in
             let delegate = LaterDelegate(agree)
@@ -140,9 +140,9 @@ struct ConnectionTests {
         }
     }
 
-    // MARK: Credentials that are there
+    // MARK: Available credentials
 
-    @Test("A credential of the URL, or else of the storage, is used and nobody asked")
+    @Test("A credential of the URL, or else of the storage, is used without asking the delegate")
     func available() async throws {
         try await plainServer().run { server in
             let delegate = ReceivingDelegate(agree)
@@ -157,7 +157,7 @@ struct ConnectionTests {
                 #expect(delegate.heard.methods == [] && sent(server) == ["", right])
             }
         }
-        // The URL's is refused, the storage's is not.
+        // The URL's credential is rejected, the storage's isn't.
         try await plainServer().run { server in
             let delegate = ReceivingDelegate(agree)
             try await expect("200 hello", "http://me:wrong@pinned.test/a/1", from: server, delegate)
@@ -165,7 +165,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("When what is there was refused, the delegate is asked, and told so")
+    @Test("If the available credential is rejected, the delegate receives a challenge that reports the failure")
     func unavailable() async throws {
         keep(login("wrong", .forSession))
         try await plainServer().run { server in
@@ -177,7 +177,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A stored identity is shown to who asks for one")
+    @Test("A stored identity is sent to a server that requests a client certificate")
     func storedIdentity() async throws {
         let identity = try site.root.issue(.client("alice")).identity
         storage.setDefaultCredential(
@@ -191,7 +191,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A delegate that wants no storage is not helped by it, and nothing is put there")
+    @Test("A delegate that declines the storage gets no stored credential, and nothing is stored")
     func withoutStorage() async throws {
         keep(login("secret", .forSession))
         let other = URLCredentialStorage()
@@ -205,7 +205,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A credential for the session is for the program's next connection too; one for nothing is not")
+    @Test("A credential for the session is also used by the program's next connection; one of persistence none is not")
     func persistence() async throws {
         for (persistence, count) in [(URLCredential.Persistence.none, 2), (.forSession, 1)] {
             let asked = Collected<Void>()
@@ -224,7 +224,7 @@ struct ConnectionTests {
 
     // MARK: Answers
 
-    @Test("Cancelling a challenge is told, and then the failure")
+    @Test("Cancelling a challenge is reported before the failure")
     func cancelledChallenge() async throws {
         let cancel: ChallengeReceiver = { $0.sender?.cancel($0) }
         try await plainServer().run { server in
@@ -241,7 +241,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Going on without a credential takes the 401, and refuses a server that is to be trusted")
+    @Test("Continuing without a credential accepts the 401, and rejects a server that needs trust")
     func without() async throws {
         let goOn: ChallengeReceiver = { $0.sender?.continueWithoutCredential(for: $0) }
         try await plainServer().run { server in
@@ -253,7 +253,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Without didReceive the request goes on without a credential, when none is stored")
+    @Test("Without didReceive the request continues without a credential, unless one is stored")
     func nobody() async throws {
         for (password, end) in [
             (nil, "401 denied"), ("wrong", "401 denied"), ("secret", "200 hello"),
@@ -268,7 +268,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Of two answers the first counts")
+    @Test("The first of two answers counts")
     func twice() async throws {
         try await plainServer().run { server in
             let delegate = ReceivingDelegate { challenge in
@@ -281,7 +281,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A cancelled connection's delegate hears nothing more, though it has never answered")
+    @Test("A cancelled connection's delegate receives no more events, even if it never answered")
     func cancelled() async throws {
         try await plainServer().run { server in
             let asked = OnceOnlyAnswer<URLAuthenticationChallenge>()
@@ -300,9 +300,9 @@ struct ConnectionTests {
         }
     }
 
-    // MARK: Life
+    // MARK: Lifetime
 
-    @Test("A connection begins when it is told to, once, and calls its delegate on the queue it was given")
+    @Test("A connection starts once, when it is told to, and calls its delegate on the given queue")
     func start() async throws {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
@@ -334,7 +334,7 @@ struct ConnectionTests {
         #expect(connection.currentRequest == request && unbegun.heard.events.values == [])
     }
 
-    @Test("A connection lets go of its delegate when it has ended")
+    @Test("A connection releases its delegate when it ends")
     func release() async throws {
         weak var released: ReceivingDelegate?
         try await plainServer().run { server in

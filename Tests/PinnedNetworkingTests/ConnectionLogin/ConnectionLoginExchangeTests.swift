@@ -3,7 +3,7 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// Logins of connections in the machine of a task, without one.
+/// Connection logins in the state machine of a task, without a connection.
 @Suite struct ConnectionLoginExchangeTests {
     private static let both = ["Negotiate", "NTLM", "Basic realm=\"r\""].map {
         HTTPField(name: "WWW-Authenticate", value: $0)
@@ -13,7 +13,7 @@ import Testing
         if case .ask(let question) = step { question.space.authenticationMethod } else { nil }
     }
 
-    @Test("Without a library or a ticket the next scheme of the response is asked about, and Negotiate not again")
+    @Test("Without a library or a ticket the next scheme is tried, and Negotiate isn't tried again")
     func fallThrough() throws {
         let request = try AuthenticationRequest.get("/")
         var exchange = TaskScript().exchange
@@ -32,7 +32,7 @@ import Testing
         #expect(asked(exchange.received(statusCode: 401, fields: Self.both)) == NSURLAuthenticationMethodNTLM)
     }
 
-    @Test("An empty user stands for tickets, and is no user of NTLM or Basic")
+    @Test("An empty user means Kerberos tickets, and isn't a user for NTLM or Basic")
     func tickets() throws {
         let request = try AuthenticationRequest.get("/")
         var exchange = TaskScript().exchange
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("A server that goes on for ever is left after 20 messages")
+    @Test("A server that never finishes is given up on after 20 messages")
     func endless() throws {
         let request = try AuthenticationRequest.get("/")
         var exchange = TaskScript().exchange
@@ -72,7 +72,7 @@ import Testing
                 == NSURLAuthenticationMethodNegotiate)
     }
 
-    @Test("HA11: where the connection is a proxy's, or a redirect named the host, the offers are not there")
+    @Test("HA11: On a proxy's connection, or after a redirect to the host, connection logins aren't offered")
     func notPermitted() throws {
         for permission in [ConnectionLogins.stored, .refused] {
             var request = try AuthenticationRequest.get("/")

@@ -3,7 +3,8 @@ import TestPKI
 
 @testable import PinnedNetworking
 
-/// A server's side of NTLM: it takes connections for the user who logged in on them, and answers with the name.
+/// The server side of NTLM, which assigns a connection to the user who logged in on it, and answers with the user's
+/// name.
 final class NTLMAcceptor: Sendable {
     private enum State {
         case challenged([UInt8])
@@ -16,7 +17,7 @@ final class NTLMAcceptor: Sendable {
     private let states = Locked<[Int: State]>([:])
     private let answers = Locked<[NTLMAnswer]>([])
 
-    /// What clients answered, in order.
+    /// The clients' answers, in order.
     var received: [NTLMAnswer] { answers.withLock { $0 } }
 
     init(_ passwords: [String: String] = ["me": "word", "you": "other"], isProxy: Bool = false) {
@@ -27,7 +28,7 @@ final class NTLMAcceptor: Sendable {
         status = isProxy ? "407 Proxy Authentication Required" : "401 Unauthorized"
     }
 
-    /// The answer to a request of somebody who is not logged in; nil for others.
+    /// The answer to a request on a connection without a login; nil for other requests.
     func refusal(_ request: LoopbackServer.Request) -> LoopbackServer.Response? {
         states.withLock { states in
             let text = request.values(of: field.credential).first ?? ""
@@ -58,7 +59,7 @@ final class NTLMAcceptor: Sendable {
         }
     }
 
-    /// For whom a request's connection is taken.
+    /// The user of a request's connection.
     func user(of request: LoopbackServer.Request) -> String {
         states.withLock { if case .loggedIn(let user) = $0[request.connection] { user } else { "nobody" } }
     }
@@ -103,7 +104,7 @@ struct NTLMAnswer: Sendable {
     let sessionKey: [UInt8]
     let flags: NTLMMessage.Flags
     let mic: [UInt8]
-    /// What is proven of the target.
+    /// The attributes of the target that the proof covers.
     let attributes: [NTLMAttribute]
 
     init?(_ message: [UInt8]) {

@@ -4,21 +4,21 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// One of curl's tests of NTLM: what a server or proxy says to which request, and what is to be asked in which order.
-/// curl is told to begin by NTLM; here the first request is always one without a login.
+/// One of curl's tests of NTLM: the replies of a server or proxy to each request, and the expected order of requests.
+/// curl is told to start with NTLM; here the first request never has a login.
 private struct FlowRow: CustomTestStringConvertible, Sendable {
     /// The number in curl's `tests/data`.
     let number: Int
     var isProxied = false
     var hasLogin = true
     var body = ""
-    /// By the request, as ``NTLMFlowTests/word(_:)`` has it.
+    /// By the request, in the form of ``NTLMFlowTests/word(_:)``.
     let replies: [String: LoopbackServer.Response]
-    /// In their order.
+    /// The requests in order.
     let requests: [String]
     var connections = 1
     let end: Int
-    /// What curl does instead, and why not here.
+    /// curl's different behavior, and the reason for the difference.
     var deviation: String?
 
     var testDescription: String { "curl's test \(number)" }
@@ -83,14 +83,14 @@ private let rows = [
         deviation: "sends the first message without the body; here bodies that are this short go along"),
 ]
 
-/// The words of NTLM with scripted servers, as curl's tests have them. Only NTLM of version 2 is spoken, with a proof
-/// of the messages before (MIC), so the bytes are others than curl's.
+/// NTLM with scripted servers from curl's tests. Only NTLM version 2 is used, with a proof of the earlier messages
+/// (MIC), so the bytes differ from curl's.
 @Suite(.timeLimit(.minutes(2)))
 struct NTLMFlowTests {
     private static let user = "testuser"
     private static let password = "testpass"
 
-    /// Method, length of the body if there is one, and the login: its scheme, or the number of NTLM's message.
+    /// Method, length of the body if there is one, and the login: its scheme, or the number of the NTLM message.
     private static func word(_ request: LoopbackServer.Request) -> String {
         let login = ["Proxy-Authorization", "Authorization"].flatMap { request.values(of: $0) }.first
         let parts = login?.split(separator: " ").map { String($0) } ?? []
@@ -102,7 +102,7 @@ struct NTLMFlowTests {
         return words.compactMap(\.self).joined(separator: " ")
     }
 
-    @Test("Servers and proxies are answered as they ask", arguments: rows)
+    @Test("Servers and proxies get the requests that curl's tests expect", arguments: rows)
     private func flow(row: FlowRow) async throws {
         let site = try TestSite.shared.get()
         let script = LoopbackServer.Script.answer { row.replies[Self.word($0)] ?? .init("500 Unexpected") }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// HA11: NTLM of the whole client. It belongs to a connection, so what matters is who gets which.
+/// HA11: NTLM with the whole client. A login belongs to a connection, so the tests check which requests share one.
 @Suite(.timeLimit(.minutes(2)))
 struct NTLMLoginTests {
-    /// Counts the server's questions by method, and answers them with users in turn.
+    /// Records the server's challenges by method, and answers them with each user in turn.
     private final class Users: URLSessionTaskDelegate {
         private let state: Locked<(credentials: [URLCredential?], seen: [URLAuthenticationChallenge])>
 
@@ -49,7 +49,7 @@ struct NTLMLoginTests {
     }
 
     @Test(
-        "One question, three messages on one connection, and the requests behind them need none",
+        "A login takes one challenge and three messages on one connection, and later requests need none",
         arguments: [false, true])
     func login(isPlain: Bool) async throws {
         let acceptor = NTLMAcceptor()
@@ -70,7 +70,7 @@ struct NTLMLoginTests {
         #expect(answer.lmResponse == [UInt8](repeating: 0, count: 24))
     }
 
-    @Test("Over TLS the answer is bound to the server's certificate; in the clear there is nothing to bind it to")
+    @Test("Over TLS the answer is bound to the server's certificate; without TLS the channel bindings are zero")
     func binding() async throws {
         let site = try TestSite.shared.get()
         let digest = try #require(try X509Certificate(derBytes: site.leaf.derBytes).serverEndPoint)
@@ -86,7 +86,7 @@ struct NTLMLoginTests {
         }
     }
 
-    @Test("A wrong password is asked for again, and a second time on a connection that nobody used")
+    @Test("A wrong password is requested again, and the second login succeeds")
     func again() async throws {
         let users = Users(URLCredential(user: "me", password: "wrong", persistence: .forSession), Self.me())
         try await withServer(delegate: users) { (_, session) async throws in
@@ -96,7 +96,7 @@ struct NTLMLoginTests {
         #expect(users.logins[1].proposedCredential?.user == "me")
     }
 
-    @Test("Who gives no login gets the 401, with its body")
+    @Test("Without a login the 401 is the response, with its body")
     func nobody() async throws {
         for delegate in [nil, Users(nil)] {
             try await withServer(delegate: delegate) { (_, session) async throws in
@@ -108,7 +108,7 @@ struct NTLMLoginTests {
     }
 
     @Test(
-        "HA11: another user's request never goes over a connection somebody logged in on (CVE-2014-0015, CVE-2015-3143)"
+        "HA11: A request never uses a connection on which another user logged in (CVE-2014-0015, CVE-2015-3143)"
     )
     func otherUser() async throws {
         try await withServer { (server, session) async throws in
@@ -121,13 +121,13 @@ struct NTLMLoginTests {
         }
     }
 
-    @Test("HA11: a request without a login never goes over a connection somebody logged in on (CVE-2015-3148)")
+    @Test("HA11: A request without a login never uses a connection with one (CVE-2015-3148)")
     func withoutLogin() async throws {
         try await withServer { (server, session) async throws in
             #expect(try await session.get(delegate: Users(Self.me(.none))).body == "me ")
             let (body, response) = try await session.get()
             #expect((body, response.statusCode) == ("log in", 401))
-            // A login that the caller writes himself is another one too.
+            // A login that the caller sets is a different login too.
             var request = URLRequest(url: try #require(URL(string: "https://pinned.test/")))
             request.setValue("Basic eDp5", forHTTPHeaderField: "Authorization")
             let (_, other) = try await session.data(for: request)
@@ -138,7 +138,7 @@ struct NTLMLoginTests {
         }
     }
 
-    @Test("HA11: many users at once each get answers for themselves", arguments: [1, 2])
+    @Test("HA11: Many concurrent users each get their own responses", arguments: [1, 2])
     func crowd(connections: Int) async throws {
         let names = (0..<12).map { "user\($0)" }
         let acceptor = NTLMAcceptor(Dictionary(uniqueKeysWithValues: names.map { ($0, $0 + "-word") }))
@@ -162,7 +162,7 @@ struct NTLMLoginTests {
         }
     }
 
-    @Test("A body goes with the login, a long one when the login stands", arguments: [3, 70_000])
+    @Test("A short body is sent with each login message, a long one only after the login", arguments: [3, 70_000])
     func body(count: Int) async throws {
         try await withServer(delegate: Users(Self.me())) { (server, session) async throws in
             var request = URLRequest(url: try #require(URL(string: "https://pinned.test/")))
@@ -176,7 +176,7 @@ struct NTLMLoginTests {
         }
     }
 
-    @Test("A server that closes in the middle of a login ends it; nothing goes round in circles")
+    @Test("A server that closes during a login ends it, without an endless loop")
     func closing() async throws {
         let acceptor = NTLMAcceptor()
         let site = try TestSite.shared.get()
@@ -194,7 +194,7 @@ struct NTLMLoginTests {
         }
     }
 
-    @Test("HA11: garbage for a challenge ends the login, and the next scheme is asked about")
+    @Test("HA11: A malformed NTLM challenge ends the login, and the next scheme is used")
     func garbage() async throws {
         let site = try TestSite.shared.get()
         let script = LoopbackServer.Script.answer { request in
@@ -213,7 +213,7 @@ struct NTLMLoginTests {
     }
 
     @Test(
-        "HA11: a host that only a redirect named gets no login, but one that is stored for it",
+        "HA11: A host reached only by a redirect gets no login, except one stored for it",
         arguments: [false, true])
     func redirect(isStored: Bool) async throws {
         let acceptor = NTLMAcceptor()
@@ -240,7 +240,7 @@ struct NTLMLoginTests {
         }
     }
 
-    @Test("A proxy is logged into on the connection that becomes the tunnel, and the origin sees nothing of it")
+    @Test("A proxy login happens on the connection that becomes the tunnel, and the origin sees none of it")
     func tunnel() async throws {
         let acceptor = NTLMAcceptor(isProxy: true)
         let site = try TestSite.shared.get()
@@ -268,7 +268,7 @@ struct NTLMLoginTests {
     }
 
     @Test(
-        "A proxy that takes http requests is logged into on its connection; the origin behind it never by NTLM (HA11)")
+        "A forwarding proxy gets an NTLM login on its connection, and the origin behind it never does (HA11)")
     func forwarding() async throws {
         let (atProxy, atOrigin) = (NTLMAcceptor(isProxy: true), NTLMAcceptor())
         let site = try TestSite.shared.get()

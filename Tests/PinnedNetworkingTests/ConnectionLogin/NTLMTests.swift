@@ -4,11 +4,11 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// The messages of NTLM without a network.
+/// NTLM messages without a network.
 @Suite struct NTLMTests {
     // RFC 1320, appendix A.5.
     @Test(
-        "MD4 is what its document says",
+        "MD4 gives the values of RFC 1320",
         arguments: [
             ("", "31d6cfe0d16ae931b73c59d7e0c089c0"), ("a", "bde52cb31de33e46245e05fbdbd6fb24"),
             ("abc", "a448017aaf21d8525fc10ae87aa6729d"), ("message digest", "d9130a8164549fe818874806e1c7014b"),
@@ -25,14 +25,14 @@ import Testing
         #expect(hex(md4(Array(row.text.utf8))) == row.digest)
     }
 
-    @Test("HMAC-MD5 is what RFC 2202 says, section 2")
+    @Test("HMAC-MD5 gives the value of RFC 2202, section 2")
     func hmac() {
         let key = Array("Jefe".utf8)
         let digest = MessageDigest.md5.hmac(Array("what do ya want for nothing?".utf8), key: key)
         #expect(digest.map(hex) == "750c783e6ab0b503eaa86e310a5db738")
     }
 
-    // MS-NLMP, section 4.2.4: the values that NTLMv2 has for the inputs of section 4.2.1.
+    // MS-NLMP, section 4.2.4: the NTLMv2 values for the inputs of section 4.2.1.
     private static let user = NTLMUser(domain: "Domain", name: "User")
     private static let challenge =
         "4e544c4d53535000020000000c000c0038000000338a8ae20123456789abcdef00000000000000002400240044000000060070170000000f"
@@ -43,7 +43,7 @@ import Testing
         NTLMAuthentication(user: user, password: password, targetName: "HTTP/server", serverEndPoint: nil)
     }
 
-    @Test("A password's key, the proof and the session's key are those of MS-NLMP, section 4.2.4")
+    @Test("A password's key, the proof and the session key are those of MS-NLMP, section 4.2.4")
     func vectors() throws {
         #expect(hex(md4(NTLMAuthentication.utf16("Password"))) == "a4f49c406510bdcab6824ee7c30fd852")
         let key = try Self.login().responseKey()
@@ -62,7 +62,7 @@ import Testing
         #expect(hex(try NTLMAuthentication.hmac(proof, key: key)) == "8de40ccadbc14a82f15cb0ad0de95ca3")
     }
 
-    @Test("The name counts in capitals, character by character, and the domain as it is written")
+    @Test("The user name is converted to capitals, character by character, and the domain is used as written")
     func capitals() throws {
         func key(_ domain: String, _ name: String) throws -> [UInt8] {
             try Self.login(NTLMUser(domain: domain, name: name)).responseKey()
@@ -71,7 +71,7 @@ import Testing
         #expect(try key("d", "u") != key("D", "u"))
     }
 
-    @Test("No answer has an LM or NTLMv1 response, a session key, or a flag that was not asked for")
+    @Test("An answer has no LM or NTLMv1 response, no session key and no unrequested flag")
     func noOldResponses() throws {
         let message = try Self.login().message(
             answering: NTLMChallenge(bytes(Self.challenge)), clientChallenge: Self.clientChallenge, time: 0)
@@ -81,12 +81,12 @@ import Testing
         #expect(read.sessionKey.isEmpty)
         #expect((read.user, read.domain) == ("User", "Domain"))
         #expect(read.flags.isSubset(of: [.client, .targetInfo]))
-        // No timestamp in the challenge, no MIC.
+        // Without a timestamp in the challenge there is no MIC.
         #expect(read.mic == [UInt8](repeating: 0, count: 16))
         #expect(!read.attributes.contains { $0.kind == .flags })
     }
 
-    @Test("A challenge with a time gets it back, and a MIC over all three messages, which says so among what is proven")
+    @Test("A challenge with a time is answered with that time and a MIC over all three messages")
     func mic() throws {
         let time: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
         let challenge = NTLMAcceptor.challenge([NTLMAttribute(kind: .timestamp, value: time)])
@@ -103,7 +103,7 @@ import Testing
                 == NTLMAuthentication.hmac(NTLMMessage.negotiate + challenge + unsigned, key: sessionKey))
     }
 
-    @Test("A server cannot say on the client's behalf what binds the login, nor that there is no MIC")
+    @Test("A server can't set the client's channel bindings, or the flag that there is a MIC")
     func serversAttributes() throws {
         let lies = [NTLMAttribute.Kind.flags, .channelBindings, .targetName].map {
             NTLMAttribute(kind: $0, value: [9, 9, 9, 9])
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(
-        "A user may be written with a domain in front or behind",
+        "A user can be written with a domain before or after the name",
         arguments: [
             ("DOM\\me", NTLMUser(domain: "DOM", name: "me")), ("me", NTLMUser(domain: "", name: "me")),
             ("me@dom.test", NTLMUser(domain: "", name: "me@dom.test")), ("\\me", NTLMUser(domain: "", name: "me")),
@@ -130,7 +130,7 @@ import Testing
         #expect(NTLMUser(row.text) == row.user)
     }
 
-    @Test("A name that is longer than its field is refused, not cut")
+    @Test("A name that is too long for its field is rejected, not truncated")
     func long() throws {
         let user = NTLMUser(domain: "", name: String(repeating: "x", count: 40_000))
         #expect(throws: NTLMError.tooLong) {
@@ -140,13 +140,13 @@ import Testing
     }
 
     @Test(
-        "HA11: a challenge that reaches outside of itself is refused (CVE-2018-16890, CVE-2019-3822)",
+        "HA11: A challenge with offsets outside of itself is rejected (CVE-2018-16890, CVE-2019-3822)",
         arguments: [
             // The target's length, its offset, and both together over 32 bits.
             (40, [0xFF, 0xFF]), (44, [0xFF, 0xFF, 0xFF, 0xFF]), (44, [0x69, 0, 0, 0]), (42, [0xFF, 0xFF, 0xFF]),
-            // No end, or one behind the end.
+            // A list without an end, or with one beyond the end.
             (100, [1, 0, 4, 0]), (70, [0xFF, 0xFF]),
-            // Not a challenge, neither Unicode nor any other characters.
+            // Not a challenge, and neither Unicode nor OEM characters.
             (8, [1]), (0, [0]), (20, [0, 0x82, 0x01, 0]),
         ])
     func outside(row: (at: Int, bytes: [UInt8])) throws {
@@ -155,7 +155,7 @@ import Testing
         #expect(throws: NTLMError.self) { try NTLMChallenge(challenge) }
     }
 
-    @Test("A challenge that is cut anywhere is refused, and one with any byte changed ends well or in an error")
+    @Test("A challenge cut at any position is rejected, and one with any byte changed gives a valid answer or an error")
     func everyByte() throws {
         let challenge = bytes(Self.challenge)
         for count in 0..<challenge.count {
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(
-        "A server without Unicode, as in curl's test 67, is answered in ASCII or not at all, and with NTLMv2 all the same"
+        "A server without Unicode, as in curl's test 67, gets NTLMv2 in ASCII, or an error for other characters"
     )
     func oem() throws {
         let old = Base64.decodeCanonical(

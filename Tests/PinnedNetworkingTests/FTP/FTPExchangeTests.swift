@@ -4,9 +4,9 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// The words of FTP without a network.
+/// The FTP state machine without a network.
 @Suite struct FTPExchangeTests {
-    /// What the machine says to these replies, one line each.
+    /// The commands and actions of the state machine for these replies, one line each.
     private func run(
         _ replies: [String], isProtected: Bool = false, isGreeted: Bool = false, path: String = "a/b"
     ) throws -> [String] {
@@ -45,7 +45,7 @@ import Testing
         return try #require(try reader.next(&input))
     }
 
-    @Test("A download in the clear")
+    @Test("A download without TLS uses the expected commands")
     func plain() throws {
         let replies = [
             "220 hello", "331 password", "230 in", "200 binary", "213 12", "229 go (|||4321|)", "150 coming",
@@ -58,7 +58,7 @@ import Testing
             ])
     }
 
-    @Test("A download over TLS protects the file's connection before anything else")
+    @Test("A download over TLS protects the data connection before anything else")
     func protected() throws {
         let replies = [
             "230 in", "200 zero", "200 private", "200 binary", "500 what", "500 what", "227 ok (10,0,0,9,4,1)",
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "A server that will not protect the file's connection is refused",
+        "A server that doesn't protect the data connection is rejected",
         arguments: [["536 no"], ["200 ok", "534 no"]])
     func unprotected(replies: [String]) {
         #expect(throws: FTPError.unprotectedData(replies.last ?? "")) {
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "A login that is refused is asked for again, on the same connection",
+        "A rejected login is requested again on the same connection",
         arguments: [["530 no"], ["331 and", "530 no"]])
     func refusedLogin(replies: [String]) throws {
         #expect(try run(["220 hello"] + replies).last == "LOGIN")
@@ -90,7 +90,7 @@ import Testing
     private static let inside = ["220 hello", "230 in", "200 binary"]
 
     @Test(
-        "Each refusal has its error",
+        "Each error reply gives its own error",
         arguments: [
             (["421 goodbye"], FTPError.unexpectedReply("421 goodbye")),
             (["530 not now"], .unexpectedReply("530 not now")),
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(
-        "HA18: an address and a port are read from replies of the right shape alone (CVE-2020-8284)",
+        "HA18: An address and a port are read only from well-formed replies (CVE-2020-8284)",
         arguments: [
             ("227 Entering Passive Mode (127,0,0,1,4,1)", "127.0.0.1:1025"),
             ("227 ok 10,009,8,7,255,255", "10.9.8.7:65535"),
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(
-        "A port is read from an extended reply of the right shape alone (RFC 2428)",
+        "A port is read only from a well-formed extended reply (RFC 2428)",
         arguments: [
             ("229 go (|||6446|)", 6446), ("229 (!!!1!)", 1), ("229 (|||65536|)", nil), ("229 (|||0|)", nil),
             ("229 (|||6446)", nil), ("229 |||6446|", nil), ("229 (|1|127.0.0.1|6446|)", nil), ("229 (||||)", nil),
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(
-        "A URL names a file, or is refused before anything is sent (HA18: no line break in a path)",
+        "A URL names a file, or is rejected before anything is sent (HA18: no line break in a path)",
         arguments: [
             ("ftp://h/a/b", "a/b", 21), ("ftp://h/%2Fetc/motd", "/etc/motd", 21), ("ftps://h/a%20b", "a b", 990),
             ("ftpes://h:2121/a;type=i", "a", 2121), ("ftp://h/a%0D%0ADELE%20b", nil, 0), ("ftp://h/a%00", nil, 0),
@@ -148,7 +148,7 @@ import Testing
         #expect((target.path, target.port) == (path, row.port))
     }
 
-    @Test("What has a body, or is no GET, is not FTP's")
+    @Test("A request with another method isn't supported over FTP")
     func otherMethods() throws {
         var request = URLRequest(url: try #require(URL(string: "ftp://h/a")))
         request.httpMethod = "PUT"

@@ -3,10 +3,10 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// FTP of the whole client, against scripts.
+/// FTP with the whole client, against scripted servers.
 @Suite(.timeLimit(.minutes(2)))
 struct FTPTests {
-    /// Answers commands from a table by their first word, and what it has no answer for with 200.
+    /// Answers commands from a table by their first word, and any other command with 200.
     private static func script(
         _ replies: [String: String], greeting: String = "220 hello\r\n", log: Collected<String> = Collected()
     ) -> LoopbackServer.Script {
@@ -31,7 +31,7 @@ struct FTPTests {
         .handle { try $0.write(Array(text.utf8)) }
     }
 
-    /// Runs a download; `isSecure` is implicit TLS on both connections.
+    /// Runs a download; `isSecure` means implicit TLS on both connections.
     private func fetch(
         _ url: String = "ftp://pinned.test/a", file text: String = "hello", isSecure: Bool = false,
         replies: [String: String] = [:], greeting: String = "220 hello\r\n", policy: PinningPolicy? = nil,
@@ -78,7 +78,7 @@ struct FTPTests {
 
     private struct NoFailure: Error {}
 
-    @Test("A file comes, as nobody in particular, and its size with it")
+    @Test("A file is downloaded anonymously, with its size")
     func anonymous() async throws {
         let log = Collected<String>()
         let (body, response) = try await fetch(log: log)
@@ -91,7 +91,7 @@ struct FTPTests {
             ])
     }
 
-    @Test("The URL's login is used, and never shown in the response")
+    @Test("The URL's login is used, and doesn't appear in the response")
     func ownLogin() async throws {
         let log = Collected<String>()
         let (_, response) = try await fetch("ftp://me:word@pinned.test/a", log: log)
@@ -99,7 +99,7 @@ struct FTPTests {
         #expect(response.url?.absoluteString == "ftp://pinned.test/a")
     }
 
-    @Test("A server that wants a login asks by the method Default, and again when it was wrong")
+    @Test("A server that requires a login gives a challenge of the method Default, and another after a wrong one")
     func challenge() async throws {
         let seen = Collected<URLAuthenticationChallenge>()
         let delegate = TaskHandlerDelegate { challenge in
@@ -117,7 +117,7 @@ struct FTPTests {
         #expect(seen.values.last?.proposedCredential?.user == "me")
     }
 
-    @Test("Over TLS the spaces of the login, of the server's trust and of a client certificate have the protocol ftps")
+    @Test("Over TLS the protection spaces of login, server trust and client certificate have the protocol ftps")
     func secureSpaces() async throws {
         let seen = Collected<URLProtectionSpace>()
         let delegate = TaskHandlerDelegate { challenge in
@@ -141,7 +141,7 @@ struct FTPTests {
         }
     }
 
-    @Test("A password that is kept for FTP over TLS is not sent in the clear, on the same port")
+    @Test("A password stored for FTP over TLS isn't sent without TLS, even on the same port")
     func storedForTLS() async throws {
         for (isSecure, user) in [(true, "me"), (false, "anonymous")] {
             let storage = URLCredentialStorage()
@@ -182,7 +182,7 @@ struct FTPTests {
         #expect(one.countOfRequestHeaderBytesSent > 40)
     }
 
-    @Test("A refused login without an answer is an error, and so is a cancelled one")
+    @Test("A rejected login without another answer is an error, and so is a cancelled one")
     func refusedLogin() async throws {
         let replies = ["PASS": "530 no"]
         #expect(try await failure { try await fetch(replies: replies) }.code == .userAuthenticationRequired)
@@ -197,7 +197,7 @@ struct FTPTests {
     }
 
     @Test(
-        "Each refusal of a server is an error of its own",
+        "Each error reply of a server gives the matching URLError",
         arguments: [
             (["SIZE": "550 none"], URLError.Code.fileDoesNotExist), (["RETR": "550 none"], .fileDoesNotExist),
             (["RETR": "150 coming\r\n426 broke"], .networkConnectionLost), (["SIZE": "213 6"], .networkConnectionLost),
@@ -211,7 +211,7 @@ struct FTPTests {
     }
 
     @Test(
-        "HA18: the file comes from the server that was asked; one that names another host is refused (CVE-2020-8284)",
+        "HA18: The file comes from the same server; a reply that names another host is rejected (CVE-2020-8284)",
         arguments: [("127,0,0,1", true), ("192,0,2,7", false), ("127,0,0,2", false), ("0,0,0,0", false)])
     func otherAddress(address: String, isItsOwn: Bool) async throws {
         let site = try TestSite.shared.get()
@@ -238,7 +238,7 @@ struct FTPTests {
         }
     }
 
-    @Test("Over TLS both connections are judged, and pins hold")
+    @Test("Over TLS both connections are verified, and pins apply")
     func secure() async throws {
         let site = try TestSite.shared.get()
         let log = Collected<String>()
@@ -255,7 +255,7 @@ struct FTPTests {
     }
 
     @Test(
-        "TC16: a file over TLS that ends without close_notify is whole only when it has the size that SIZE said",
+        "TC16: Over TLS a file without close_notify is complete only if it has the size from SIZE",
         arguments: [
             (true, "213 5", true), (true, "500 what", true), (true, "213 6", false), (true, "213 4", false),
             (false, "213 5", true), (false, "500 what", false), (false, "213 6", false), (false, "213 4", false),
@@ -272,7 +272,7 @@ struct FTPTests {
         }
     }
 
-    @Test("A file's connection with another certificate is judged anew: by the pins, and by its name")
+    @Test("A data connection with another certificate is verified again, including pins and hostname")
     func otherFileServer() async throws {
         let site = try TestSite.shared.get()
         let same = [try site.intermediate.server([.dns("pinned.test")]), site.intermediate]
@@ -287,7 +287,7 @@ struct FTPTests {
         #expect(name.code == .serverCertificateUntrusted)
     }
 
-    @Test("A server that leaves the file's connection open to readers gets no RETR")
+    @Test("A server that doesn't encrypt the data connection gets no RETR")
     func unprotected() async throws {
         let log = Collected<String>()
         let error = try await failure {
@@ -298,7 +298,7 @@ struct FTPTests {
     }
 
     @Test(
-        "HA18: AUTH TLS that is stripped, or that brings words along, is a refusal (CVE-2021-22946, CVE-2021-22947)",
+        "HA18: A stripped AUTH TLS, or one with injected replies, is rejected (CVE-2021-22946, CVE-2021-22947)",
         arguments: ["500 what", "234 go\r\n230 you are in", "200 fine"])
     func stripped(answer: String) async throws {
         let log = Collected<String>()
@@ -309,7 +309,7 @@ struct FTPTests {
         #expect(!log.values.contains { $0.hasPrefix("USER") || $0.hasPrefix("PASS") })
     }
 
-    @Test("Plain ftp to a host with enforced pins is refused before anybody is spoken to, as http is")
+    @Test("Plain ftp to a host with enforced pins is rejected before anything is sent, as with http")
     func pinnedCleartext() async throws {
         let site = try TestSite.shared.get()
         let log = Collected<String>()
@@ -319,7 +319,7 @@ struct FTPTests {
         #expect(log.values.isEmpty)
     }
 
-    @Test("HA18: a line break in a path is refused before anybody is spoken to")
+    @Test("HA18: A line break in a path is rejected before anything is sent")
     func lineBreak() async throws {
         let log = Collected<String>()
         let error = try await failure { try await fetch("ftp://pinned.test/a%0D%0ADELE%20a", log: log) }
@@ -327,7 +327,7 @@ struct FTPTests {
         #expect(log.values.isEmpty)
     }
 
-    @Test("Through an HTTP proxy a file is a GET with the whole URL; other ways through proxies are refused")
+    @Test("Through an HTTP proxy a file is a GET with the whole URL, and other proxies are rejected")
     func proxies() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(plain: .answer { .init(body: $0.line) }).run { proxy in
@@ -349,7 +349,7 @@ struct FTPTests {
         }
     }
 
-    @Test("A redirect does not lead from HTTP to FTP")
+    @Test("A redirect from HTTP to FTP isn't followed")
     func redirect() async throws {
         let site = try TestSite.shared.get()
         let script = LoopbackServer.Script.respond(.init("302 Found", fields: ["Location: ftp://pinned.test/a"]))

@@ -2,8 +2,8 @@ import Foundation
 import TestPKI
 import Testing
 
-/// A program of another package, as far as the compiler can tell: built over the modules of the running tests, it has
-/// their public declarations alone.
+/// A program that the compiler treats as part of another package: it is built with the modules of the running tests and
+/// sees only their public declarations.
 struct CompiledProgram {
     private let folder: TestFolder
     private static let modules = [
@@ -11,7 +11,7 @@ struct CompiledProgram {
         "OpenSSLBridge",
     ]
 
-    /// Compiles the files of `Programs/NAME`, and the one that all programs share, with their listings put in.
+    /// Compiles the files of `Programs/NAME` and the shared one, with their listings inserted.
     init(_ name: String, languageMode: Int) async throws {
         folder = try TestFolder()
         let programs = "\(Seeds.root)/Tests/PinnedNetworkingTests/Listings/Programs"
@@ -41,7 +41,7 @@ struct CompiledProgram {
         try #require(result.status == 0, "\(name) does not compile in mode \(languageMode): \(result.text)")
     }
 
-    /// What `swift test --sanitize` adds to an object needs its library.
+    /// The option for the runtime library of an object that was compiled with `swift test --sanitize`.
     private static func sanitizer(of object: String) throws -> [String] {
         let contents = try Data(contentsOf: URL(filePath: object))
         for (name, symbol) in [("address", "__asan_"), ("thread", "__tsan_")]
@@ -56,7 +56,7 @@ struct CompiledProgram {
     /// Adds a file to the program's bundle.
     func addResource(_ text: String, name: String) throws { _ = try folder.add(text, name: name) }
 
-    /// The lines that the program prints. `roots` are the system's trust store to it.
+    /// The lines that the program prints. It uses `roots` as the operating system's trust store.
     func output(_ arguments: [String], roots: [TestCertificate], limit: Int = 120) async throws -> [String] {
         let store = try folder.add(roots.map(\.pemText).joined())
         let result = try await Self.run(
@@ -65,7 +65,7 @@ struct CompiledProgram {
         return String(decoding: result.output, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// On a thread that is not one of the few of Swift's tasks.
+    /// Runs a command on a thread outside the small pool of Swift's tasks.
     static func run(_ command: [String], environment: [String] = []) async throws -> TestCommand.Result {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {

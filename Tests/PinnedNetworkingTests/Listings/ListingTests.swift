@@ -2,15 +2,15 @@ import Foundation
 import TestPKI
 import Testing
 
-/// A program's command against a server that asks for a login, and what becomes of it.
+/// A program's command against a server that requires a login, and the expected result.
 private struct LoginRow {
     let arguments: [String]
     var isPlain = true
-    /// The fields of a 401; the right login is `me` and `secret`.
+    /// The fields of a 401. The correct login is `me` and `secret`.
     var challenges = ["WWW-Authenticate: Basic realm=\"r\""]
     var right = basic("me", "secret")
     let output: [String]
-    /// The Authorization of each request, empty for none.
+    /// The Authorization of each request, empty if there is none.
     let sent: [String]
 
     static func basic(_ user: String, _ password: String) -> String {
@@ -44,7 +44,7 @@ private let cancelled = "error -999"
 
 private let listingRows = [
     LoginRow(arguments: ["login", "me", "secret"], output: ["asked 0 nobody", "200 hello"], sent: ["", me]),
-    // Default handling of Digest, for which there is no credential, moves on to Basic.
+    // Default handling of Digest, which has no credential, moves on to Basic.
     LoginRow(
         arguments: ["login", "me", "secret"], challenges: [digest, "WWW-Authenticate: Basic realm=\"r\""],
         output: ["asked 0 nobody", "asked 0 nobody", "200 hello"], sent: ["", me]),
@@ -52,7 +52,7 @@ private let listingRows = [
         arguments: ["login", "me", "secret"], challenges: [digest], output: ["asked 0 nobody", "401 denied"],
         sent: [""]),
     LoginRow(arguments: ["login", "me", ""], output: ["asked 0 nobody", cancelled], sent: [""]),
-    // Asked again after a refusal, with the refused credential; a session gives up at the fourth.
+    // Challenged again after a rejection, with the rejected credential. A session gives up at the fourth.
     LoginRow(
         arguments: ["login", "me", "wrong"],
         output: ["asked 0 nobody", "asked 1 me", "asked 2 me", "asked 3 me", "401 denied"],
@@ -70,12 +70,12 @@ private let listingRows = [
 
     LoginRow(arguments: ["preferences", "me", "secret"], output: ["200 hello"], sent: ["", me]),
     LoginRow(arguments: ["preferences", "me", "wrong"], output: [cancelled], sent: ["", other]),
-    // It answers the server's trust with a password, which refuses the server.
+    // The delegate answers server trust with a password, which rejects the server.
     LoginRow(arguments: ["preferences", "me", "secret"], isPlain: false, output: ["error -1202"], sent: []),
 
     LoginRow(arguments: ["connection", "me", "secret"], output: ["200 hello"], sent: ["", me]),
     LoginRow(arguments: ["connection", "me", "wrong"], output: ["panel", "error -1012"], sent: ["", other]),
-    // A connection does not ask it about the server's trust.
+    // A connection doesn't ask the delegate about server trust.
     LoginRow(arguments: ["connection", "me", "secret"], isPlain: false, output: ["200 hello"], sent: ["", me]),
 ]
 
@@ -86,21 +86,21 @@ private let translationRows = [
     LoginRow(arguments: ["connection preferences", "me", "wrong"], output: ["panel", cancelled], sent: ["", other]),
 ]
 
-@Suite("Listings of others", .timeLimit(.minutes(5)))
+@Suite("Listings from published articles", .timeLimit(.minutes(5)))
 struct ListingTests {
     let site: TestSite
 
     init() throws { site = try TestSite([.ip([127, 0, 0, 1]), .dns("example.com"), .dns("example.net")]) }
 
     @Test(
-        "The listings of articles about URLSession compile as they stand and do what is said of them",
+        "Listings from articles about URLSession compile unchanged and work as described",
         .enabled(if: Seeds.areThere, "there are no articles in \(Seeds.folder)"), arguments: [5, 6])
     func listings(languageMode: Int) async throws {
         let program = try await CompiledProgram("Listings", languageMode: languageMode)
         for row in listingRows { try await row.check(program, site) }
     }
 
-    @Test("Translations of listings in Objective-C do the same", arguments: [5, 6])
+    @Test("Swift translations of Objective-C listings work as described", arguments: [5, 6])
     func translations(languageMode: Int) async throws {
         let program = try await CompiledProgram("Translations", languageMode: languageMode)
         for row in translationRows { try await row.check(program, site) }
@@ -108,7 +108,8 @@ struct ListingTests {
         try await manualTrust(program)
     }
 
-    /// Delegates that are objects, actors, bound to the main actor or forward to an actor, in both spellings.
+    /// Delegates that are objects, actors, bound to the main actor or forward to an actor, with completion handler and
+    /// async.
     private func delegates(_ program: CompiledProgram) async throws {
         let row = LoginRow(arguments: [], output: [], sent: [])
         try await LoopbackServer(chain: site.chain, .answer(row.answer)).run { server in
@@ -119,8 +120,8 @@ struct ListingTests {
         }
     }
 
-    /// A server's key against the one in the bundle: the right one is accepted without a trusted root, another one
-    /// refused with it, and other hosts are left to default handling.
+    /// A server's key compared with the one in the bundle: the correct one is accepted without a trusted root, another
+    /// one is rejected even with one, and other hosts are left to default handling.
     private func manualTrust(_ program: CompiledProgram) async throws {
         let other = try TestSite([.dns("example.com"), .dns("example.net")])
         try program.addResource(site.leaf.pin, name: "example.com.pin")

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Articles of others whose listings have to work as they stand; read when the tests run, and no part of the project.
+/// Published articles whose listings have to work unchanged. They are read when the tests run and aren't part of the
+/// project.
 enum Seeds {
     static let folder = Self.root + "/../shared/seeds"
     static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").path
@@ -10,9 +11,9 @@ enum Seeds {
     private static let files =
         (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { $0.hasSuffix(".txt") } ?? []
 
-    /// A program with its listings: the line `// 001: from "let url" through "let request"` stands for those lines of the
-    /// article 001, from the first one that begins so; `// 001 in Swift: from` for their translation. Articles indent no
-    /// listing.
+    /// A program with its listings inserted. The line `// 001: from "let url" through "let request"` stands for those
+    /// lines of article 001, starting at the first line that begins with the text; `// 001 in Swift: from` stands for
+    /// their translation. Articles don't indent their listings.
     static func complete(_ program: String) throws -> String {
         try program.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             guard let place = line.wholeMatch(of: /\s*\/\/ (\d+)( in Swift)?: from "(.*)" through "(.*)"/) else {
@@ -34,8 +35,8 @@ enum Seeds {
         return lines[start...end].joined(separator: "\n")
     }
 
-    /// Objective-C as its interfaces are imported into Swift: patterns in turn, for methods, messages and types of
-    /// challenges. What they do not know does not compile.
+    /// Objective-C translated the way its interfaces are imported into Swift: patterns applied in order, for methods,
+    /// messages and types of challenges. Anything the patterns don't cover fails to compile.
     private static func inSwift(_ objectiveC: String) -> String {
         let spellings = [
             (

@@ -5,10 +5,10 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// EL1: a lock, a full disk or a slow file system keeps one task waiting, and no other.
+/// EL1: a lock, a full disk or a slow file system blocks one task, and no other.
 ///
-/// What waits is let go by the test itself, and nothing here runs into a time limit of its own: a test that hangs has
-/// failed.
+/// The test itself unblocks everything that waits, and nothing here reaches a time limit of its own: a test that hangs
+/// has failed.
 @Suite(.timeLimit(.minutes(2)))
 struct BlockedWorkTests {
     private let site: TestSite
@@ -21,13 +21,13 @@ struct BlockedWorkTests {
         directory = URL(filePath: folder.path + "/storage")
     }
 
-    /// Asks for a login below `/login`, and greets everybody else.
+    /// Requires a login below `/login`, and answers other requests with a greeting.
     private static let script = LoopbackServer.Script.answer { request in
         request.target.hasPrefix("/login") && request.values(of: "Authorization").isEmpty
             ? .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""]) : .init(body: "hello")
     }
 
-    /// The lock of a private directory, as another process has it until the file is closed.
+    /// Locks a private directory, as another process would, until the file is closed.
     private func lock(_ directory: String) throws -> FileHandle {
         let path = directory + "/.lock"
         if !FileManager.default.fileExists(atPath: path) {
@@ -44,9 +44,9 @@ struct BlockedWorkTests {
             authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
     }
 
-    @Test("EL1: a lock that another process holds on the credentials delays the login that keeps one, and nothing else")
+    @Test("EL1: A lock held by another process on the credentials delays only the login that stores one")
     func lockedStorage() async throws {
-        // Long enough that only the test lets go.
+        // Long enough that only the test releases the lock.
         let storage = try URLCredentialStorage(directory: directory, patience: .seconds(600))
         storage.set(credential("known", .permanent), for: space("start.test"))
         let delegate = TaskAsyncDelegate { challenge in
@@ -63,11 +63,11 @@ struct BlockedWorkTests {
                 defer { isOver.append(()) }
                 return try await session.get("https://pinned.test/login").body
             }
-            // The server has taken the login; what is left is to keep it.
+            // The server has accepted the login, which only remains to be stored.
             while !server.records.flatMap(\.requests).contains(where: { !$0.values(of: "Authorization").isEmpty }) {
                 try await Task.sleep(for: .milliseconds(1))
             }
-            // Another host, another host with a login that is stored, the same host, and who only looks.
+            // Another host, another host with a stored login, the same host, and a read of the storage.
             #expect(try await session.get("https://start.test/").body == "hello")
             #expect(try await session.get("https://start.test/login").body == "hello")
             #expect(try await session.get("https://pinned.test/").body == "hello")
@@ -93,7 +93,7 @@ struct BlockedWorkTests {
                 group.addTask { await storage.keep(credential("\(number)", .permanent), for: space("pinned.test")) }
             }
         }
-        // One after the other they would have taken the suite's time.
+        // One after the other they would have exceeded the suite's time limit.
         #expect(storage.credentials(for: space("pinned.test"))?.count == 20)
         try lock.close()
         storage.set(credential("last", .permanent), for: space("pinned.test"))
@@ -101,7 +101,7 @@ struct BlockedWorkTests {
         #expect(try URLCredentialStorage(directory: directory).credentials(for: space("pinned.test"))?["last"] != nil)
     }
 
-    @Test("An observer of a storage that does not return keeps no other request waiting")
+    @Test("A storage observer that doesn't return blocks no other request")
     func slowObserver() async throws {
         let storage = URLCredentialStorage()
         let gate = DispatchSemaphore(value: 0)
@@ -128,7 +128,7 @@ struct BlockedWorkTests {
         }
     }
 
-    @Test("Work that waits has threads of its own, however much there is of it")
+    @Test("Blocking work has its own threads, whatever its amount")
     func threads() async throws {
         let gate = DispatchSemaphore(value: 0)
         let begun = Collected<Void>()
@@ -146,7 +146,7 @@ struct BlockedWorkTests {
             #expect(await BlockingWork.run { 1 } == 1)
             for _ in 0..<count { gate.signal() }
         }
-        // A task that is cancelled waits no longer.
+        // A cancelled task stops waiting.
         let cancelled = Task {
             await BlockingWork.run {
                 begun.append(())
@@ -160,7 +160,7 @@ struct BlockedWorkTests {
         gate.signal()
     }
 
-    @Test("EL1: streams and files that wait for their bytes keep no other body from being sent")
+    @Test("EL1: Streams and files that wait for data don't block other bodies")
     func slowBodies() async throws {
         let pipe = folder.path + "/pipe"
         #expect(try TestCommand.run(["mkfifo", pipe]).status == 0)
@@ -171,7 +171,7 @@ struct BlockedWorkTests {
                 Task {
                     var request = URLRequest(url: try #require(URL(string: "https://pinned.test/\(number)")))
                     request.httpMethod = "POST"
-                    // Opening it waits for a writer.
+                    // Opening the pipe waits for a writer.
                     request.httpBodyStream = InputStream(fileAtPath: pipe)
                     return try await session.data(for: request).0
                 }
@@ -184,7 +184,7 @@ struct BlockedWorkTests {
             request.httpMethod = "PUT"
             let (data, _) = try await session.upload(for: request, fromFile: URL(filePath: file))
             #expect(String(decoding: data, as: UTF8.self) == "hello")
-            // Whoever opens it for writing lets the readers in, and closing it ends them.
+            // Opening the pipe for writing unblocks the readers, and closing it ends their input.
             let writer = try #require(FileHandle(forUpdatingAtPath: pipe))
             for task in waiting { task.cancel() }
             for task in waiting { _ = try? await task.value }

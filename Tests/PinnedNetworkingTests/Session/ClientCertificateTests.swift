@@ -3,10 +3,10 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// Who the client says it is, to whom, and to nobody else.
+/// The client certificates that are sent, and the servers and tasks for which they aren't.
 @Suite(.timeLimit(.minutes(2)))
 struct ClientCertificateTests {
-    /// A server that asks for a certificate, and two clients of which it knows one.
+    /// A server that requests a certificate, and two clients, of which it knows one.
     private struct Scene {
         let site: TestSite
         let issuer: TestCertificate
@@ -31,7 +31,7 @@ struct ClientCertificateTests {
         }
     }
 
-    /// Says `answer` to client certificate challenges, and nothing to others.
+    /// Answers client certificate challenges with `answer`, and leaves others to default handling.
     private static func delegate(_ answer: @escaping Responder) -> Responder {
         { challenge in
             let method = challenge.protectionSpace.authenticationMethod
@@ -75,7 +75,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("A server that asks gets what was chosen for it, or nothing", arguments: Row.pairwise)
+    @Test("A server that requests a certificate gets the chosen one or none", arguments: Row.pairwise)
     func chosen(row: Row) async throws {
         let scene = try Scene()
         let respond: Responder =
@@ -115,7 +115,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("The challenge says who asks and whom it knows")
+    @Test("A client certificate challenge contains the server and its accepted CA names")
     func challenge() async throws {
         let scene = try Scene()
         let spaces = Collected<URLProtectionSpace>()
@@ -137,7 +137,7 @@ struct ClientCertificateTests {
         #expect(!scene.stranger.matches(issuers: names.map { [UInt8]($0) }))
     }
 
-    @Test("TC12: a certificate for one host is not shown to another, nor behind a redirect", arguments: [true, false])
+    @Test("TC12: A certificate for one host is not sent to another, even after a redirect", arguments: [true, false])
     func otherHost(isStored: Bool) async throws {
         let scene = try Scene()
         let script = LoopbackServer.Script.answer { request in
@@ -168,7 +168,7 @@ struct ClientCertificateTests {
         #expect(proposals.values == [["start.test", isStored ? "alice" : nil], ["pinned.test", nil]])
     }
 
-    @Test("Whom one task's delegate said the client is, another task does not speak for", arguments: [true, false])
+    @Test("An identity chosen by one task's delegate isn't used for another task", arguments: [true, false])
     func otherTask(isSessions: Bool) async throws {
         let scene = try Scene()
         try await scene.server().run { server in
@@ -187,7 +187,7 @@ struct ClientCertificateTests {
     enum Later: CaseIterable { case other, nothing, reject, cancel, same, byDefault, unasked }
 
     @Test(
-        "ID1: a connection that shows a stored identity carries no request of a task whose delegate chooses otherwise",
+        "ID1: A connection with a stored identity isn't used for a task whose delegate chooses otherwise",
         arguments: Later.allCases)
     func askedAgain(later: Later) async throws {
         let scene = try Scene()
@@ -233,12 +233,12 @@ struct ClientCertificateTests {
                 #expect(records.map(\.requests.count) == [1, 1])
             }
         }
-        // The question is the server's own, the issuers included.
+        // The challenge is the server's own, including the issuers.
         #expect(spaces.values.allSatisfy { $0.distinguishedNames?.count == 1 })
         #expect(spaces.values.isEmpty == (later == .unasked))
     }
 
-    @Test("ID1: an identity that one task's delegate chose speaks for no task that would show the stored one")
+    @Test("ID1: An identity chosen by one task's delegate isn't used for a task that would send the stored one")
     func storedAfterChosen() async throws {
         let scene = try Scene()
         let bob = try scene.issuer.issue(.client("bob")).identity
@@ -256,8 +256,8 @@ struct ClientCertificateTests {
         }
     }
 
-    // The client does not announce that it could (RFC 8446, section 4.2.6).
-    @Test("TC12: a server that asks behind the handshake gets no certificate")
+    // The client doesn't announce support for it (RFC 8446, section 4.2.6).
+    @Test("TC12: A server that requests a certificate after the handshake gets none")
     func behindTheHandshake() async throws {
         let scene = try Scene()
         let script = LoopbackServer.Script.handle { connection in

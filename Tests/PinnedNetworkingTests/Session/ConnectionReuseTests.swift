@@ -3,12 +3,12 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// Connections that are kept, TLS sessions that are resumed, and what is decided about them each time.
+/// Reused connections, resumed TLS sessions, and the decision about each of them.
 @Suite(.timeLimit(.minutes(2)))
 struct ConnectionReuseTests {
     private static let closing = LoopbackServer.Response(fields: ["Connection: close"], body: "hello", closes: true)
 
-    @Test("Requests one after the other go over one connection")
+    @Test("Consecutive requests use one connection")
     func keepAlive() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain, .respond(.chunked(["hel", "lo"]))).run { server in
@@ -19,7 +19,7 @@ struct ConnectionReuseTests {
         }
     }
 
-    @Test("Requests beside each other share as many connections as the configuration allows", arguments: [1, 3])
+    @Test("Concurrent requests share at most as many connections as the configuration allows", arguments: [1, 3])
     func connectionsPerHost(limit: Int) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -36,7 +36,7 @@ struct ConnectionReuseTests {
         }
     }
 
-    /// What the observer saw of a decision.
+    /// The parts of a decision that the observer saw.
     private struct Seen: Hashable {
         let connection: ServerTrustDecision.Connection
         let isAccepted: Bool
@@ -49,7 +49,7 @@ struct ConnectionReuseTests {
         }
     }
 
-    @Test("A task's delegate is asked about a server once for each connection, not again for a login or a redirect")
+    @Test("A task's delegate is asked about a server once per connection, not again for a login or a redirect")
     func askedOnce() async throws {
         let site = try TestSite.shared.get()
         let script = LoopbackServer.Script.answer { request in
@@ -81,7 +81,7 @@ struct ConnectionReuseTests {
     }
 
     @Test(
-        "The observer sees every decision: about new connections, reused and resumed ones",
+        "The observer sees every decision about new, reused and resumed connections",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13],
         [LoopbackServer.Resumption.tickets, .identifiers, .refused, .none])
     func observed(version: LoopbackServer.TLSVersion, resumption: LoopbackServer.Resumption) async throws {
@@ -102,7 +102,7 @@ struct ConnectionReuseTests {
             await session.flush()
             let isResumed = resumption == .tickets || resumption == .identifiers
             let records = await server.ended(server.records.count)
-            // The session of the last one was accepted under another policy, and is not taken up.
+            // The TLS session of the last one was accepted under another policy, and isn't resumed.
             #expect(records.map(\.sessionResumed) == [false, isResumed, false])
             #expect(records.map(\.requests.count) == [2, 1, 0])
             #expect(records.allSatisfy { !$0.offeredEarlyData })
@@ -116,7 +116,7 @@ struct ConnectionReuseTests {
         }
     }
 
-    @Test("Flushing forgets connections and sessions; a request on its way goes on")
+    @Test("Flushing closes connections and forgets TLS sessions, but a running request continues")
     func flush() async throws {
         let site = try TestSite.shared.get()
         let asked = Collected<Void>()
@@ -143,7 +143,7 @@ struct ConnectionReuseTests {
         }
     }
 
-    @Test("A session that nobody holds any longer closes its connections")
+    @Test("A session without references closes its connections")
     func dropped() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -153,20 +153,20 @@ struct ConnectionReuseTests {
         }
     }
 
-    /// When a server sends what nobody asked for.
+    /// When a server sends unrequested bytes.
     enum Surplus: CaseIterable, Sendable {
         /// In one write with the response, which is then an error.
         case atOnce
         /// In the next write.
         case rightAfter
-        /// When the client has the response.
+        /// After the client has the response.
         case late
-        /// Beginning with part of a record, or of a response.
+        /// Starting with part of a record, or of a response.
         case inParts
     }
 
     @Test(
-        "Bytes behind a response are no request's response, and no request follows them (HA12, DS1)",
+        "Bytes after a response never answer a request, and no request follows them (HA12, DS1)",
         arguments: [true, false],
         Surplus.allCases)
     func surplus(isPlain: Bool, surplus: Surplus) async throws {
@@ -199,7 +199,7 @@ struct ConnectionReuseTests {
                 let first = try? await session.get("\(origin)/s\(round)").body
                 switch surplus {
                 case .atOnce: #expect(first == nil)
-                // They may have come before the response was read.
+                // They may have arrived before the response was read.
                 case .rightAfter: #expect(first == "/s\(round)" || first == nil)
                 case .late, .inParts: #expect(first == "/s\(round)")
                 }
@@ -208,13 +208,13 @@ struct ConnectionReuseTests {
                 #expect(try await session.get("\(origin)/next").body == "/next")
             }
             await session.flush()
-            // Every "next" begins another connection, and what has surplus bytes ends its own.
+            // Every "next" starts another connection, and surplus bytes end their own connection.
             let targets = await server.ended(server.records.count).map { $0.requests.map(\.target) }
             #expect(targets == [["/s1"]] + (1..<20).map { ["/next", "/s\($0 + 1)"] } + [["/next"]])
         }
     }
 
-    @Test("Bytes that come while a delegate judges a kept connection again are no request's response (DS1)")
+    @Test("Bytes that arrive while a delegate evaluates a reused connection never answer a request (DS1)")
     func surplusBeforeUse() async throws {
         let site = try TestSite.shared.get()
         let evil = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
@@ -253,7 +253,7 @@ struct ConnectionReuseTests {
     }
 
     @Test(
-        "Session tickets and key updates behind every response leave the connection to the next request",
+        "Session tickets and key updates after every response don't prevent reuse of the connection",
         arguments: [false, true])
     func unaskedTickets(isProxied: Bool) async throws {
         let site = try TestSite.shared.get()
@@ -289,11 +289,11 @@ struct ConnectionReuseTests {
     }
 
     @Test(
-        "TC20: a request that a closed connection swallowed is sent again where that changes nothing",
+        "TC20: A request lost on a closed connection is retried only if it is idempotent",
         arguments: ["GET", "PUT", "DELETE", "POST", "PATCH"])
     func repetition(method: String) async throws {
         let site = try TestSite.shared.get()
-        // The second request on a connection is taken and not answered.
+        // The second request on a connection is read but not answered.
         let script = LoopbackServer.Script.handle { connection in
             guard try connection.readRequest() != nil else { return }
             try connection.write(LoopbackServer.Response(body: "hello"))

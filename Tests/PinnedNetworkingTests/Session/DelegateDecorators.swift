@@ -1,7 +1,7 @@
 import PinnedNetworking
 import TestPKI
 
-/// A question that a delegate can answer with a refusal.
+/// A question that a delegate can answer with a rejection.
 enum RefusableQuestion: CaseIterable {
     case sessionChallenge, taskChallenge, redirection, bodyStream, response
 }
@@ -10,14 +10,14 @@ enum Spelling: CaseIterable {
     case handler, async
 }
 
-/// Implements nothing.
+/// Implements no method with an effect.
 final class SilentDataDelegate: URLSessionDataDelegate, URLSessionDownloadDelegate {
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {}
 }
 
-/// Forwards every question to another delegate by completion handlers, and then refuses one of them.
+/// Forwards every question to another delegate through completion handlers, and then rejects one of them.
 final class HandlerDecorator: URLSessionDataDelegate {
     private let inner: any URLSessionDataDelegate
     private let refused: RefusableQuestion?
@@ -76,7 +76,7 @@ final class HandlerDecorator: URLSessionDataDelegate {
     }
 }
 
-/// Forwards every question to another delegate by `async` methods, and then refuses one of them.
+/// Forwards every question to another delegate through `async` methods, and then rejects one of them.
 final class AsyncDecorator: URLSessionDataDelegate {
     private let inner: any URLSessionDataDelegate
     private let refused: RefusableQuestion?
@@ -120,7 +120,7 @@ final class AsyncDecorator: URLSessionDataDelegate {
     }
 }
 
-/// Forwards every notice to a delegate that implements none of them.
+/// Forwards every notification to a delegate that implements none of them.
 final class NoticeDecorator: URLSessionDataDelegate, URLSessionDownloadDelegate {
     let notices = Collected<String>()
     private let inner = SilentDataDelegate()

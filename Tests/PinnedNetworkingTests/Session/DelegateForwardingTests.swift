@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// Hands every challenge on to another delegate.
+/// Forwards every challenge to another delegate.
 private final class ForwardingDelegate: URLSessionDelegate {
     private let inner: any URLSessionDelegate
     init(_ inner: any URLSessionDelegate) { self.inner = inner }
@@ -12,7 +12,7 @@ private final class ForwardingDelegate: URLSessionDelegate {
     }
 }
 
-/// Implements one spelling by the other one, which it doesn't implement, from a task of its own.
+/// Implements one form of a method by calling the other, which it doesn't implement, from a separate task.
 private final class CircularDelegate: NSObject, URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
@@ -28,7 +28,7 @@ private final class CircularDelegate: NSObject, URLSessionTaskDelegate {
 
 @Suite(.timeLimit(.minutes(2)))
 struct DelegateForwardingTests {
-    @Test("A delegate that asks itself in a circle ends with a refusal")
+    @Test("A delegate that calls itself in a circle gets a rejection")
     func circle() async throws {
         let site = try TestSite()
         let script = LoopbackServer.Script.respond(.init("302 Found", fields: ["Location: /there"]))
@@ -39,7 +39,7 @@ struct DelegateForwardingTests {
         }
     }
 
-    @Test("A delegate that hands challenges on is asked, though another of its type handed them on to nobody")
+    @Test("A delegate that forwards challenges is asked, even if another of its type forwarded them to nothing")
     func asksForwardingDelegate() async throws {
         let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in

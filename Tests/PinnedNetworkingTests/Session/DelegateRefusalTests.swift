@@ -2,8 +2,8 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// Agrees to everything: accepts servers, follows redirects, gives streams. As a session's delegate it is the one that
-/// is asked when a task's own delegate has no method.
+/// Accepts everything: servers, redirects, streams. As a session's delegate it is asked when the task's own delegate
+/// lacks a method.
 private final class Permissive: URLSessionDataDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
@@ -23,7 +23,7 @@ private final class Permissive: URLSessionDataDelegate {
     }
 }
 
-/// Refuses one question, in one spelling, and implements nothing else.
+/// Rejects with completion handlers, and implements nothing else.
 private final class HandlerRefusal: URLSessionDataDelegate {
     func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
@@ -51,7 +51,7 @@ private final class AsyncRefusal: URLSessionDataDelegate {
     ) async -> URLRequest? { nil }
 }
 
-/// Gives streams, in one spelling.
+/// Provides streams with a completion handler.
 private final class HandlerStreams: URLSessionDataDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask,
@@ -65,7 +65,7 @@ private final class AsyncStreams: URLSessionDataDelegate {
     }
 }
 
-/// Keeps the question about a redirect open.
+/// Leaves the question about a redirect unanswered.
 private final class Undecided: URLSessionTaskDelegate {
     let handlers = Collected<@Sendable (URLRequest?) -> Void>()
 
@@ -75,12 +75,12 @@ private final class Undecided: URLSessionTaskDelegate {
     ) { handlers.append(completionHandler) }
 }
 
-/// DG1, DG2: what a delegate answers counts, whatever other delegates it has forwarded the question to.
+/// DG1, DG2: a delegate's answer counts, whatever other delegates it has forwarded the question to.
 @Suite(.timeLimit(.minutes(2)))
 struct DelegateRefusalTests {
     enum Position: CaseIterable { case session, task }
 
-    /// `/start` and its like lead on to `/next`.
+    /// `/start` redirects to `/next`.
     private static let script = LoopbackServer.Script.answer { request in
         switch request.target {
         case "/start": .init("307 Temporary Redirect", fields: ["Location: /next"], body: "moved")
@@ -124,7 +124,7 @@ struct DelegateRefusalTests {
     }
 
     @Test(
-        "DG1: a delegate that forwards a question to one without the method and then refuses is obeyed",
+        "DG1: A rejection counts even if the delegate first forwarded the question to one without the method",
         arguments: Row.all)
     func refusal(row: Row) async throws {
         let site = try TestSite.shared.get()
@@ -151,7 +151,7 @@ struct DelegateRefusalTests {
         }
     }
 
-    @Test("A delegate that forwards everything and refuses nothing lets the request through", arguments: Row.all)
+    @Test("A delegate that forwards everything and rejects nothing lets the request through", arguments: Row.all)
     func acceptance(row: Row) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain, Self.script).run { server in
@@ -165,7 +165,7 @@ struct DelegateRefusalTests {
         }
     }
 
-    @Test("DG1: a delegate that forwards a response and then cancels ends the task", arguments: Spelling.allCases)
+    @Test("DG1: A delegate that forwards a response and then cancels ends the task", arguments: Spelling.allCases)
     func response(spelling: Spelling) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -178,7 +178,7 @@ struct DelegateRefusalTests {
         }
     }
 
-    @Test("DG2: default implementations that run while a redirect is decided do not undo the delegate's refusal")
+    @Test("DG2: Default implementations that run during a redirect decision don't undo the delegate's rejection")
     func defaultsMeanwhile() async throws {
         final class Meddling: URLSessionTaskDelegate {
             func urlSession(
@@ -204,7 +204,7 @@ struct DelegateRefusalTests {
     }
 
     @Test(
-        "A delegate that forwards in one spelling is answered by a method in the other",
+        "A delegate that forwards with one form of a method gets the answer of the other form",
         arguments: Spelling.allCases, Spelling.allCases)
     func otherSpelling(outer: Spelling, inner: Spelling) async throws {
         let site = try TestSite.shared.get()
@@ -224,7 +224,7 @@ struct DelegateRefusalTests {
         }
     }
 
-    @Test("Notices go to a task's own delegate alone when it implements them, whomever it forwards them to")
+    @Test("Notifications go only to a task's own delegate if it implements them, even if it forwards them")
     func notices() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain, Self.script).run { server in
@@ -241,14 +241,14 @@ struct DelegateRefusalTests {
             #expect(witness.sent.values.isEmpty)
             #expect(witness.metrics.values.isEmpty)
             #expect(witness.written.values.isEmpty)
-            // One that implements none of them leaves them to the session's.
+            // If it implements none of them, they go to the session's delegate.
             _ = try await session.upload(for: request, from: Data("hello".utf8), delegate: SilentDataDelegate())
             #expect(!witness.sent.values.isEmpty)
             #expect(witness.metrics.values.count == 1)
         }
     }
 
-    @Test("DG2: progress of the body, told while a redirect is decided, does not undo the delegate's refusal")
+    @Test("DG2: Progress reported during a redirect decision doesn't undo the delegate's rejection")
     func progressMeanwhile() async throws {
         let site = try TestSite.shared.get()
         let (undecided, witness) = (Undecided(), Witness())
@@ -263,7 +263,7 @@ struct DelegateRefusalTests {
             while undecided.handlers.values.isEmpty { connection.pause(.milliseconds(2)) }
             var received = 0
             while received < size, let bytes = try connection.read() { received += bytes.count }
-            // Undecided's default implementation has run once the session's delegate is told.
+            // Undecided's default implementation has run once the session's delegate is notified.
             while witness.sent.values.isEmpty { connection.pause(.milliseconds(2)) }
             undecided.handlers.values[0](nil)
             try connection.write(Array("\r\n0\r\n\r\n".utf8))

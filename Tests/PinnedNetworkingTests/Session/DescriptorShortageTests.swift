@@ -2,10 +2,10 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// Processes without a free descriptor: what needs one fails with an error, what needs none works.
+/// Processes without a free descriptor: work that needs one fails with an error, and other work succeeds.
 @Suite(.timeLimit(.minutes(2)))
 struct DescriptorShortageTests {
-    @Test("Without descriptors a new connection is an error, and a kept one carries an upload that waits for a 100")
+    @Test("Without descriptors a new connection fails, and a reused one carries an upload that waits for a 100")
     func running() async {
         await #expect(processExitsWith: .success) {
             let site = try TestSite.shared.get()
@@ -29,7 +29,7 @@ struct DescriptorShortageTests {
         }
     }
 
-    @Test("Without descriptors for the event loop a request is an error, and the next one works when there are some")
+    @Test("Without descriptors for the event loop a request fails, and the next one succeeds once there are some")
     func starting() async {
         await #expect(processExitsWith: .success) {
             let site = try TestSite.shared.get()

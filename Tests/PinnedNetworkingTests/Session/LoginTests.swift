@@ -3,15 +3,15 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// Basic and Digest of the whole client, and redirects that must not take a login along.
+/// Basic and Digest with the whole client, and redirects that must not carry a login along.
 @Suite(.timeLimit(.minutes(2)))
 struct LoginTests {
-    /// Takes one login, by Basic or by Digest with SHA-256, and counts.
+    /// Accepts one login, by Basic or by Digest with SHA-256, and counts.
     private final class Gate: Sendable {
         private let challenge: String
         private let counts = Locked<[String]>([])
 
-        /// The nonce counts of all right answers.
+        /// The nonce counts of all correct answers.
         var nonceCounts: [String] { counts.withLock { $0 } }
 
         init(isDigest: Bool) {
@@ -59,7 +59,8 @@ struct LoginTests {
     }
 
     @Test(
-        "A login is asked for once, and then sent along by whoever asks for pages beside it", arguments: [false, true])
+        "A login is requested once, and then sent preemptively with requests in the same directory",
+        arguments: [false, true])
     func once(isDigest: Bool) async throws {
         let site = try TestSite.shared.get()
         let gate = Gate(isDigest: isDigest)
@@ -88,7 +89,7 @@ struct LoginTests {
         }
     }
 
-    @Test("Logins come from the URL and from the storage without asking anybody", arguments: [false, true])
+    @Test("Logins come from the URL and from the storage without asking the delegate", arguments: [false, true])
     func withoutAsking(isStored: Bool) async throws {
         let site = try TestSite.shared.get()
         let storage = URLCredentialStorage()
@@ -107,7 +108,7 @@ struct LoginTests {
         }
     }
 
-    @Test("HA7: a login that is never right is given up, and the 401 arrives with its body", arguments: [false, true])
+    @Test("HA7: A login that is always wrong is given up, and the 401 arrives with its body", arguments: [false, true])
     func never(isDigest: Bool) async throws {
         let site = try TestSite.shared.get()
         let gate = Gate(isDigest: isDigest)
@@ -129,7 +130,7 @@ struct LoginTests {
     }
 
     @Test(
-        "Without an answer the 401 is the response; a cancelled challenge ends the request",
+        "Without an answer the 401 is the response, and a cancelled challenge ends the request",
         arguments: [
             URLSession.AuthChallengeDisposition.performDefaultHandling, .rejectProtectionSpace, .useCredential,
             .cancelAuthenticationChallenge,
@@ -154,7 +155,7 @@ struct LoginTests {
 
     // The logins of swift-corelibs-foundation's TestURLSession.
     @Test(
-        "A 401 is answered with a login, or is the response; one that asks for none asks nobody",
+        "A 401 is answered with a login or is the response, and without a challenge no delegate is asked",
         arguments: [
             (#"Basic realm="Fake Realm""#, true, 200, 1), (#"Basic realm="Fake Realm""#, false, 401, 0),
             (nil, true, 401, 0), (nil, false, 401, 0),
@@ -176,7 +177,7 @@ struct LoginTests {
         }
     }
 
-    @Test("A body is sent again behind a 401 that came before it was read, and one that came behind it")
+    @Test("A body is sent again after a 401, whether the 401 came before or after the body")
     func bodies() async throws {
         let site = try TestSite.shared.get()
         for size in [1_000, 3_000_000] {
@@ -198,7 +199,7 @@ struct LoginTests {
         }
     }
 
-    @Test("HA2: a login and an own Authorization stay with their host, also behind a return to it")
+    @Test("HA2: A login and the caller's Authorization stay with their host, even after a redirect back to it")
     func otherHost() async throws {
         let site = try TestSite.shared.get()
         let gate = Gate(isDigest: false)
@@ -227,13 +228,14 @@ struct LoginTests {
             #expect(elsewhere.count == 2)
             #expect(elsewhere.allSatisfy { $0.values(of: "Authorization") + $0.values(of: "Cookie") == [] })
             let back = requests.filter { $0.target == "/back" }
-            // What the session knows for its own host it may send; what the caller set is gone for good.
+            // The session may send the login it knows for its own host, but fields set by the caller are dropped for
+            // good.
             #expect(back.allSatisfy { !$0.values(of: "Authorization").contains("Bearer token") })
             #expect(back.allSatisfy { $0.values(of: "Cookie") == [] })
         }
     }
 
-    @Test("HA1, HA3: redirects into the clear, in circles and to other schemes end the request")
+    @Test("HA1, HA3: Redirects to cleartext, in a loop and to other schemes end the request")
     func hostileRedirects() async throws {
         let site = try TestSite.shared.get()
         let locations: [(String, URLError.Code)] = [
@@ -254,7 +256,7 @@ struct LoginTests {
         }
     }
 
-    @Test("A delegate sees a redirect with its response, and goes on, elsewhere or not at all")
+    @Test("A delegate sees a redirect with its response, and can follow it, change it or stop it")
     func delegateRedirects() async throws {
         final class Guide: URLSessionTaskDelegate {
             let choose: @Sendable (URLRequest) -> URLRequest?

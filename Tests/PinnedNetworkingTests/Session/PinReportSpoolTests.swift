@@ -3,7 +3,7 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// RP1 to RP4: reports of pin failures, and that nothing comes of them but a report.
+/// RP1 to RP4: reports of pin failures, and that they cause nothing but a report.
 @Suite(.timeLimit(.minutes(3)))
 struct PinReportSpoolTests {
     private let site: TestSite
@@ -27,7 +27,7 @@ struct PinReportSpoolTests {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.route = (try ServerName(collector.address), collector.port)
         configuration.trustStore = site.store
-        // Would refuse the collector, and log into it, if they counted.
+        // These settings would reject the collector, or log in to it, if they applied.
         configuration.pinning = try .pinning(strangePin, host: "collector.test")
         configuration.httpAdditionalHeaders = ["Authorization": "Bearer canary"]
         return try PinReportSpool(
@@ -46,7 +46,7 @@ struct PinReportSpoolTests {
             presented: try PresentedChain(derCertificates: site.chain.map(\.derBytes)),
             name: try ServerName("pinned.test"),
             store: site.store)
-        // A presented chain of its own beside the verified one, so that reports differ.
+        // A different presented chain next to the verified one, so that reports differ.
         let served = site.chain.map(\.derBytes) + [Array(host.utf8)]
         let error = #expect(throws: PinningError.self) {
             try policy(collector).evaluate(trust, port: 443, at: Date())
@@ -56,7 +56,7 @@ struct PinReportSpoolTests {
     }
 
     @Test(
-        "RP2: a failure is reported once a day, over verified TLS, with nothing of the request",
+        "RP2: A failure is reported once a day over verified TLS, without anything of the request",
         arguments: [false, true])
     func once(isForgiven: Bool) async throws {
         let collector = try LoopbackServer(chain: site.chain)
@@ -79,7 +79,7 @@ struct PinReportSpoolTests {
                 #expect(body.contains("\"hostname\":\"pinned.test\""))
                 #expect(body.contains("BEGIN CERTIFICATE"))
                 #expect(!(requests[0].head + body).contains("canary"))
-                // Nor again by a spool of the next run.
+                // A spool of the next run doesn't report it again either.
                 let later = try self.spool(collector)
                 later.take(try report("", collector: "https://collector.test/"))
                 try await Task.sleep(for: .milliseconds(200))
@@ -88,7 +88,7 @@ struct PinReportSpoolTests {
         }
     }
 
-    @Test("RP2: a collector whose chain does not verify gets nothing, and the report waits for the next run")
+    @Test("RP2: A collector with an untrusted chain gets nothing, and the report waits for the next run")
     func untrusted() async throws {
         let stranger = try TestSite([.dns("collector.test")])
         let report = try report(collector: "https://collector.test/")
@@ -106,7 +106,7 @@ struct PinReportSpoolTests {
     }
 
     @Test(
-        "RP1: reports go to https and a name of the internet alone, and never to the host that failed",
+        "RP1: Reports go only to https and a public hostname, and never to the host that failed",
         arguments: [
             ("https://collector.test/", true), ("https://collector.test:8443/a?b", true),
             ("http://collector.test/", false), ("file:///etc/passwd", false), ("https://169.254.169.254/", false),
@@ -123,7 +123,7 @@ struct PinReportSpoolTests {
     }
 
     @Test(
-        "RP1, RP3: a collector that redirects, fails, hangs or never ends costs a request nothing",
+        "RP1, RP3: A collector that redirects, fails, hangs or never ends doesn't affect requests",
         arguments: ["302", "500", "hangs", "endless"])
     func badCollectors(kind: String) async throws {
         let script: LoopbackServer.Script
@@ -154,14 +154,14 @@ struct PinReportSpoolTests {
                     while folder.waiting(limit: 9).filter({ $0.attempts == 1 }).count != waits
                         || collector.records.flatMap(\.requests).isEmpty
                     { try await Task.sleep(for: .milliseconds(5)) }
-                    // Nothing came to where the redirect leads.
+                    // Nothing was sent to the target of the redirect.
                     #expect(server.records.flatMap(\.requests).allSatisfy { $0.target == "/" })
                 }
             }
         }
     }
 
-    @Test("RP4: of 1,000 failures of one host, chain and day there is one report, and of others 100 at the most")
+    @Test("RP4: 1,000 equal failures of a host, chain and day give one report, and different ones at most 100")
     func flood() async throws {
         try await LoopbackServer(chain: site.chain).run { collector in
             let spool = try spool(collector)
@@ -173,13 +173,13 @@ struct PinReportSpoolTests {
             try await Task.sleep(for: .milliseconds(300))
             let folder = try ReportFolder(self.folder.path + "/spool")
             #expect(folder.names.count <= 1 + 10 * PinReportSpool.limit)
-            // One look: more of them arrive meanwhile.
+            // Read once, because more of them arrive meanwhile.
             let bodies = collector.records.flatMap(\.requests).map(\.body)
             #expect(Set(bodies).count == bodies.count)
         }
     }
 
-    @Test("A report that fails is tried five times over a day, and no more")
+    @Test("A failed report is tried at most five times over a day")
     func attempts() throws {
         let start = Date(timeIntervalSince1970: 0)
         var report = QueuedReport(
@@ -193,7 +193,7 @@ struct PinReportSpoolTests {
     }
 
     @Test(
-        "RP1: a rule that includes subdomains reports to none of them, and to a name that only ends like its host",
+        "RP1: A rule with subdomains reports to none of them, but to a hostname that only ends with the same text",
         arguments: [
             ("https://collector.pinned.test/", false), ("https://a.b.PINNED.test/", false),
             ("https://notpinned.test/", true), ("https://pinned.test.example/", true),
@@ -211,7 +211,7 @@ struct PinReportSpoolTests {
     }
 
     @Test(
-        "RP1: a report that is read back is checked like a new one, and removed when it may not be sent",
+        "RP1: A report that is read back is checked like a new one, and removed if it must not be sent",
         arguments: [
             ("https://collector.test/", nil, true), ("https://notpinned.test/", nil, true),
             ("http://collector.test/", nil, false), ("https://127.0.0.1/", nil, false),
@@ -238,14 +238,14 @@ struct PinReportSpoolTests {
         let report = QueuedReport(
             name: "2026-11-20-" + String(repeating: "a", count: 64),
             collector: try #require(URL(string: collector)), body: Array((body ?? own).utf8), due: Date())
-        // As a new one it is written whatever it is.
+        // A new report is written without this check.
         folder.add([report], limit: 9, today: "2026-11-20")
         #expect(folder.names == [report.name])
         #expect(folder.waiting(limit: 9).map(\.collector) == (isKept ? [report.collector] : []))
         #expect(folder.names == (isKept ? [report.name] : []))
     }
 
-    @Test("What is in the directory and is no report is removed or passed over, and a directory of others refused")
+    @Test("Invalid reports are removed, other files are ignored, and a directory open to other users is rejected")
     func strangers() throws {
         let path = folder.path + "/spool"
         let folder = try ReportFolder(path)

@@ -4,10 +4,12 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// What a session does when its policy ends, is replaced, or denies a key.
+/// The behavior of a session whose policy expires, is replaced, or denies a key.
 @Suite(.timeLimit(.minutes(2)))
 struct PolicyChangeTests {
-    @Test("PE9: a kept connection does not outlive the rule that accepted it", arguments: PinningExpiry.Action.allCases)
+    @Test(
+        "PE9: A connection isn't reused after the rule that accepted it has expired",
+        arguments: PinningExpiry.Action.allCases)
     func expiry(action: PinningExpiry.Action) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -23,7 +25,7 @@ struct PolicyChangeTests {
                     }
                 }
                 let first = try? await session.get()
-                // A machine that was too slow for the first request gets more time.
+                // If the machine was too slow for the first request, it gets more time.
                 guard first != nil, Date() < end else {
                     patience *= 4
                     continue
@@ -49,7 +51,7 @@ struct PolicyChangeTests {
         }
     }
 
-    @Test("A kept connection does not outlive the certificate of its server")
+    @Test("A connection isn't reused after its server's certificate has expired")
     func expiredLeaf() async throws {
         let site = try TestSite.shared.get()
         var patience: Int64 = 2
@@ -59,7 +61,7 @@ struct PolicyChangeTests {
             let isDone = try await LoopbackServer(chain: [leaf, site.intermediate]).run { server in
                 let session = try site.session(server)
                 let first = try? await session.get()
-                // A machine that was too slow for the first request gets more time.
+                // If the machine was too slow for the first request, it gets more time.
                 guard first?.body == "hello", Date().timeIntervalSince1970 < Double(end) else { return false }
                 // The last second is part of the validity.
                 while Date().timeIntervalSince1970 < Double(end + 1) { try await Task.sleep(for: .milliseconds(50)) }
@@ -74,7 +76,7 @@ struct PolicyChangeTests {
     }
 
     @Test(
-        "PE21: the last message of a login is not sent under a policy that does not accept the server",
+        "PE21: The last message of a login is not sent under a policy that doesn't accept the server",
         arguments: [true, false])
     func replacedDuringLogin(isAccepted: Bool) async throws {
         let site = try TestSite.shared.get()
@@ -83,7 +85,8 @@ struct PolicyChangeTests {
         let current = Locked<URLSession?>(nil)
         let script = LoopbackServer.Script.answer { request in
             let response = acceptor.answer(request)
-            // Between the server's message and the client's last one, which goes over the connection that was held.
+            // Between the server's message and the client's last one, which uses the connection that is reserved for
+            // the login.
             let isChallenged = String(decoding: response.bytes, as: UTF8.self).contains("go on")
             if isChallenged { current.withLock { $0?.pinning = next } }
             return response
@@ -105,14 +108,14 @@ struct PolicyChangeTests {
             }
             await session.flush()
             let records = await server.ended(2)
-            // Without a login, and with its first message.
+            // A request without a login, and one with its first message.
             #expect(records[0].requests.map { $0.values(of: "Authorization").count } == [0, 1])
             #expect(acceptor.received.count == (isAccepted ? 1 : 0))
             #expect(records[1].requests.isEmpty == !isAccepted)
         }
     }
 
-    @Test("PE21: a session that follows a store sends its next request under the next policy")
+    @Test("PE21: A session that observes a policy store uses the new policy for its next request")
     func store() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -139,7 +142,8 @@ struct PolicyChangeTests {
     }
 
     @Test(
-        "A denied key is refused for every host, and no delegate lets it in, trusted or not", arguments: [true, false])
+        "A denied key is rejected for every host, trusted or not, and no delegate can accept it",
+        arguments: [true, false])
     func denied(isTrusted: Bool) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -165,7 +169,7 @@ struct PolicyChangeTests {
         }
     }
 
-    /// Answers with a policy of its own.
+    /// Answers with its own policy.
     private final class Responder: NSObject, URLSessionDelegate {
         let policy: PinningPolicy
         init(_ policy: PinningPolicy) { self.policy = policy }
@@ -178,7 +182,7 @@ struct PolicyChangeTests {
     }
 
     @Test(
-        "The answer of a policy to a challenge refuses a denied key of a host without a rule, and leaves others alone")
+        "A policy's answer to a challenge rejects a denied key of a host without a rule, and only that")
     func respond() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in

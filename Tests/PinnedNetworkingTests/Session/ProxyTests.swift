@@ -4,13 +4,13 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// HA5 and HA6 of the whole client, and the trust that a proxy has to earn itself.
+/// HA5 and HA6 with the whole client, and the trust evaluation of the proxy itself.
 @Suite(.timeLimit(.minutes(2)))
 struct ProxyTests {
     private static let login = "Proxy-Authenticate: Basic realm=\"way out\""
     private static let sesame = "Basic b3BlbjpzZXNhbWU="
 
-    /// A server behind a proxy that does with requests what `answer` says.
+    /// Runs a server behind a proxy that handles requests as `answer` returns.
     private func withProxy(
         usesTLS: Bool = false, server script: LoopbackServer.Script = .respond(.init(body: "hello")),
         _ answer: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.ProxyAnswer = { _ in .serve },
@@ -29,7 +29,7 @@ struct ProxyTests {
                 var way = try proxy.configuration(usesTLS: usesTLS)
                 let session = try site.session(server, delegate: delegate) {
                     $0.urlCredentialStorage = URLCredentialStorage()
-                    // A tunnel that never opens ends with this message, not with the suite's time limit.
+                    // A tunnel that never opens ends with this error, not with the suite's time limit.
                     $0.timeoutIntervalForRequest = 30
                     adjust($0, &way)
                     $0.proxyConfigurations = [way]
@@ -42,7 +42,7 @@ struct ProxyTests {
     private static let closed = LoopbackServer.ProxyAnswer.respond(
         .init("407 Proxy Authentication Required", fields: [login], body: "<h1>log in</h1>"))
 
-    @Test("HA6: a redirect that leads through another proxy leaves the first one's login behind")
+    @Test("HA6: A redirect through another proxy doesn't carry the first proxy's login")
     func otherProxy() async throws {
         let site = try TestSite.shared.get()
         let redirect = LoopbackServer.Script.answer { request in
@@ -77,7 +77,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "An entry of a proxy's domains means that domain and the names below it, and no name that only ends like it",
+        "An entry in a proxy's domains matches that domain and its subdomains, but not other suffixes",
         arguments: [
             ("example.com", "example.com", true), ("example.com", "a.b.example.com", true),
             (".example.com", "example.com", true), ("*.Example.com.", "a.example.com", true),
@@ -99,7 +99,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "A proxy with an entry of its domains that isn't valid fails every request, which goes neither directly nor to it",
+        "A proxy with an invalid domain entry fails every request, which isn't sent directly or to the proxy",
         arguments: [
             "", "*", ".", "*.*.example.com", "10.0.0.0/8", "https://example.com", "example.com:443", "b\u{FC}cher.test",
             "a b", "127.1", "*.192.0.2.1", "<local>",
@@ -109,7 +109,7 @@ struct ProxyTests {
         try await LoopbackServer(chain: site.chain).run { server in
             try await LoopbackServer(plain: .closeAfterAccept).run { proxy in
                 var way = try proxy.configuration()
-                // A valid entry before it changes nothing.
+                // A valid entry before it makes no difference.
                 if isExclusion {
                     way.excludedDomains = ["other.test", entry]
                 } else {
@@ -129,7 +129,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("HA5: the proxy's login goes to the proxy, the origin's to the origin", arguments: [false, true])
+    @Test("HA5: The proxy's login goes to the proxy, the origin's to the origin", arguments: [false, true])
     func logins(usesTLS: Bool) async throws {
         let origin = LoopbackServer.Script.answer { request in
             request.values(of: "Authorization").isEmpty
@@ -164,7 +164,7 @@ struct ProxyTests {
                 == [usesTLS ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy, nil])
     }
 
-    @Test("HA5: a 407 of the origin, in the tunnel, is a response and gets no login of the proxy")
+    @Test("HA5: A 407 from the origin inside the tunnel is a response, and gets no proxy login")
     func refusalInTheTunnel() async throws {
         let refusal = LoopbackServer.Script.respond(
             .init("407 Proxy Authentication Required", fields: [Self.login], body: "give"))
@@ -183,7 +183,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("The configuration's login opens the proxy, once for each tunnel, and nobody is asked")
+    @Test("The configured login is sent to the proxy once per tunnel, without asking the delegate")
     func configuredLogin() async throws {
         try await withProxy {
             $0.values(of: "Proxy-Authorization") == [Self.sesame] ? .serve : Self.closed
@@ -193,18 +193,18 @@ struct ProxyTests {
             await session.flush()
             #expect(await server.ended(server.records.count).flatMap(\.requests).count == 4)
             let asked = await proxy.ended(2).flatMap(\.requests)
-            // The first time the proxy is asked whether it wants a login at all.
+            // The first request finds out whether the proxy requires a login.
             #expect(asked.map(\.target) == ["pinned.test:443", "pinned.test:443", "start.test:443"])
         } adjust: { _, way in
             way.applyCredential(username: "open", password: "sesame")
         }
     }
 
-    @Test("HA6: a tunnel that one login opened carries nothing for another")
+    @Test("HA6: A tunnel opened with one login isn't used for another")
     func otherLogin() async throws {
         let first = "Basic Zmlyc3Q6c2VjcmV0"
         let second = "Basic c2Vjb25kOnNlY3JldA=="
-        // For start.test the first login is not good enough.
+        // For start.test the first login is rejected.
         try await withProxy {
             let logins = $0.values(of: "Proxy-Authorization")
             return logins == [second] || logins == [first] && $0.target == "pinned.test:443" ? .serve : Self.closed
@@ -228,7 +228,7 @@ struct ProxyTests {
         }
     }
 
-    /// What a proxy says to CONNECT in place of a tunnel.
+    /// A proxy's answer to CONNECT that doesn't open a tunnel.
     struct Refusal: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let answer: LoopbackServer.ProxyAnswer
@@ -273,7 +273,7 @@ struct ProxyTests {
         ]
     }
 
-    @Test("HA5: what a proxy says in place of a tunnel is never the origin's response", arguments: Refusal.all)
+    @Test("HA5: A proxy's answer that doesn't open a tunnel is never the origin's response", arguments: Refusal.all)
     func refusal(row: Refusal) async throws {
         try await withProxy { _ in
             row.answer
@@ -286,7 +286,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "A tunnel is open behind any 2xx and behind no other status (RFC 9110, section 9.3.6)",
+        "A tunnel is open after any 2xx and after no other status (RFC 9110, section 9.3.6)",
         arguments: [
             ("200 Fine", true), ("204 No Content", true), ("299 Fine", true), ("300 Choose", false),
             ("304 Not Modified", false), ("404 Not Found", false), ("599 No", false),
@@ -304,7 +304,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("HA5: bytes behind a 407 do not answer the next CONNECT, which goes over another connection (DS1)")
+    @Test("HA5: Bytes after a 407 don't answer the next CONNECT, which uses another connection (DS1)")
     func surplusBehindRefusal() async throws {
         let (isAsked, isSent) = (Locked(false), Locked(false))
         try await withProxy {
@@ -333,10 +333,10 @@ struct ProxyTests {
         }
     }
 
-    @Test("A proxy with TLS proves its own name, under its own pins", arguments: ["https", "http"])
+    @Test("A proxy with TLS is verified by its own hostname and its own pins", arguments: ["https", "http"])
     func ownPins(scheme: String) async throws {
         let site = try TestSite.shared.get()
-        // The origin's pin is no pin of the proxy, nor the other way round.
+        // The origin's pin isn't a pin of the proxy, and the reverse.
         let policy = try PinningPolicy.pinning(site.leaf.pin, host: "localhost")
         try await withProxy(usesTLS: true) { _ in
             .serve
@@ -351,17 +351,17 @@ struct ProxyTests {
         }
     }
 
-    /// What changes behind a first request that a TLS proxy was accepted for.
+    /// The change after a first request for which a TLS proxy was accepted.
     enum Change: CaseIterable {
         case policy, roots, accepter, rejecter
     }
 
     @Test(
-        "A proxy with TLS that is not accepted for a request does not get it over an earlier one's connection",
+        "A TLS proxy that isn't accepted for a request doesn't get it over an earlier request's connection",
         arguments: Change.allCases, ["https", "http"])
     func acceptedForAnother(change: Change, scheme: String) async throws {
         let site = try TestSite.shared.get()
-        // The origin's anchors are its rule's own, so that only the proxy's change.
+        // The origin has its rule's own anchors, so that only the proxy's anchors change.
         let origin = PinningRule(
             host: try ServerName("start.test"), pins: [try Pin(site.leaf.pin, role: .leaf)], anchors: site.store)
         let strange = PinningRule(host: try ServerName("localhost"), pins: [try Pin(strangePin, role: .leaf)])

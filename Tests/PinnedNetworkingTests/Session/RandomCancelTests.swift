@@ -3,7 +3,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// TC18: whenever a request is cancelled, it completes once and leaves nothing behind.
+/// TC18: a request that is cancelled at any time completes once and leaves nothing behind.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct RandomCancelTests {
     /// How a request is ended.
@@ -25,9 +25,9 @@ struct RandomCancelTests {
         }
     }
 
-    /// The sockets of this machine that are connected to a port and belong to somebody, and this process's threads.
+    /// The sockets of this machine that are connected to a port and owned by a process, and this process's threads.
     ///
-    /// Not the files of this process: other tests may run beside this one.
+    /// It doesn't count this process's files, because other tests may run concurrently.
     private static func resources(_ port: UInt16) throws -> (sockets: Int, threads: Int) {
         let digits = String(port, radix: 16, uppercase: true)
         let suffix = ":" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -39,15 +39,16 @@ struct RandomCancelTests {
     }
 
     @Test(
-        "TC18: of 1,000 requests that are cancelled at random each completes once, and nothing is left", arguments: [1])
+        "TC18: 1,000 requests that are cancelled at random each complete once, and leave nothing behind", arguments: [1]
+    )
     func cancels(seed: UInt64) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain, Self.script).run { server in
             _ = try await Self.run(20, seed: 99, site, server)
             let before = try await Self.settled(server.port, threads: .max)
-            // Of those that were not done by then.
+            // The number of requests that were still running.
             #expect(try await Self.run(1_000, seed: seed, site, server) > 10)
-            // The pool's threads come and go: what must not happen is one for each request.
+            // The number of pool threads varies, but there must not be one for each request.
             let threadLimit = before.threads + 64
             let after = try await Self.settled(server.port, threads: threadLimit)
             #expect(before.sockets == 0)
@@ -56,7 +57,7 @@ struct RandomCancelTests {
         }
     }
 
-    /// The resources once there are no sockets and no more threads than that, or after half a minute.
+    /// The resources once there are no sockets and no more than this many threads, or after half a minute.
     private static func settled(_ port: UInt16, threads: Int) async throws -> (sockets: Int, threads: Int) {
         for _ in 0..<600 {
             let now = try resources(port)
@@ -73,7 +74,7 @@ struct RandomCancelTests {
         var remaining = count
         var cancelledCount = 0
         while remaining > 0 {
-            // A session for some requests, which go beside each other and after each other.
+            // A session for some requests, both concurrent and consecutive.
             let session = try site.session(server, policy: .pinning(site.leaf.pin)) {
                 $0.httpMaximumConnectionsPerHost = 4
                 $0.urlCredentialStorage = nil
@@ -94,13 +95,13 @@ struct RandomCancelTests {
             let errors = ends.values.compactMap(\.error)
             #expect(errors.allSatisfy { $0.code == .cancelled })
             cancelledCount += errors.count
-            // The others are dropped with connections that are still open.
+            // The other sessions are released with connections that are still open.
             if random.next(below: 2) == 0 { await session.flush() }
         }
         return cancelledCount
     }
 
-    /// Sends a request and ends it after a while; calls `end` each time it completes, with the error if there is one.
+    /// Sends a request and ends it after a while. Calls `end` each time it completes, with the error if there is one.
     private static func cancel(
         _ path: String, _ way: Way, after pause: Duration, _ session: URLSession,
         _ end: @escaping @Sendable (URLError?) -> Void
@@ -140,7 +141,7 @@ struct RandomCancelTests {
             sending.cancel()
             await sending.value
         } else {
-            // The bytes, and with them the request, are dropped somewhere in the middle.
+            // The bytes, and with them the request, are released somewhere in the middle.
             let part = Int(pause.components.attoseconds / 1_000_000_000_000) % 8
             defer { end(nil) }
             guard let (bytes, _) = try? await session.bytes(for: request, delegate: delegate) else { return }

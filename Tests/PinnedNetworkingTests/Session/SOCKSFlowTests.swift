@@ -3,14 +3,14 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// One of curl's tests of SOCKS: what is asked of the proxy, what it says, and how that ends.
+/// One of curl's tests of SOCKS: the bytes sent to the proxy, its replies, and the result.
 private struct FlowRow: CustomTestStringConvertible, Sendable {
     enum Proxy: Sendable {
-        /// Leads to the server, with this login if any.
+        /// Connects to the server, with this login if any.
         case relays(user: String? = nil, password: String = "")
-        /// Says this, one after the other.
+        /// Sends these replies in order.
         case replies([[UInt8]])
-        /// Nobody is there.
+        /// No proxy is listening.
         case dead
     }
 
@@ -21,11 +21,11 @@ private struct FlowRow: CustomTestStringConvertible, Sendable {
     var user: String?
     var password = ""
     var proxy = Proxy.relays()
-    /// What the proxy is sent before the request; nil where there is no proxy.
+    /// The bytes that the proxy gets before the request; nil if there is no proxy.
     var asked: [UInt8]?
-    /// Nil when the page comes.
+    /// Nil if the page is delivered.
     var error: URLError.Code?
-    /// What curl does instead, and why not here.
+    /// curl's different behavior, and the reason for the difference.
     var deviation: String?
 
     var testDescription: String { "curl's test \(number)" }
@@ -69,8 +69,8 @@ private let rows = [
         asked: noLogin + connect + [3, 19] + "this.is.a.host.name".utf8 + http),
 ]
 
-/// The words of SOCKS with scripted proxies, as curl's tests have them. Those that differ in where curl finds the proxy
-/// (708, 709, 710, 712) are no rows: here its configuration alone names one, and no variable of the environment.
+/// SOCKS with scripted proxies from curl's tests. Tests about how curl finds the proxy (708, 709, 710, 712) have no
+/// rows: here only the configuration names a proxy, and environment variables don't.
 @Suite(.timeLimit(.minutes(2)))
 struct SOCKSFlowTests {
     private func end(_ row: FlowRow, _ port: UInt16) async throws -> (body: String?, error: URLError.Code?) {
@@ -92,7 +92,7 @@ struct SOCKSFlowTests {
         }
     }
 
-    @Test("A proxy is asked in these bytes, and does or refuses", arguments: rows)
+    @Test("A SOCKS proxy gets the expected bytes, and its reply gives the expected result", arguments: rows)
     private func flow(row: FlowRow) async throws {
         try await LoopbackServer(plain: .respond(.init(body: "page"))).run { server in
             let script: LoopbackServer.Script

@@ -3,7 +3,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// SOCKS proxies of the whole client.
+/// SOCKS proxies with the whole client.
 @Suite(.timeLimit(.minutes(2)))
 struct SOCKSProxyTests {
     enum Kind: Sendable, CaseIterable {
@@ -33,7 +33,7 @@ struct SOCKSProxyTests {
     }
 
     @Test(
-        "A host is reached by its name, which the proxy resolves, and judged as ever; its connection is used again",
+        "The proxy resolves the hostname, the server is verified as usual, and its connection is reused",
         arguments: Kind.allCases)
     func https(kind: Kind) async throws {
         let site = try TestSite.shared.get()
@@ -50,7 +50,7 @@ struct SOCKSProxyTests {
         }
     }
 
-    @Test("Pins that do not match refuse a server behind the proxy too, and nothing of the request is sent")
+    @Test("A pin mismatch rejects a server behind the proxy too, and nothing of the request is sent")
     func mismatch() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -62,7 +62,9 @@ struct SOCKSProxyTests {
         }
     }
 
-    @Test("http goes through the proxy as to the server, not as to an HTTP proxy", arguments: Kind.allCases)
+    @Test(
+        "Requests for http URLs go through the SOCKS proxy as to the server, not as to an HTTP proxy",
+        arguments: Kind.allCases)
     func http(kind: Kind) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(plain: .answer { .init(body: $0.line) }).run { server in
@@ -73,7 +75,7 @@ struct SOCKSProxyTests {
         }
     }
 
-    @Test("The proxy's login is its own: the origin never sees it", arguments: Kind.allCases)
+    @Test("The proxy's login is not sent to the origin", arguments: Kind.allCases)
     func login(kind: Kind) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -88,7 +90,7 @@ struct SOCKSProxyTests {
         }
     }
 
-    @Test("A login that is missing or wrong is an error that says so", arguments: [nil, "wrong"])
+    @Test("A missing or wrong login is an error that names the SOCKS proxy", arguments: [nil, "wrong"])
     func refusal(password: String?) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(plain: .socks(version: 5, to: 1, login: ("open", "sesame"))).run { proxy in
@@ -101,7 +103,7 @@ struct SOCKSProxyTests {
     }
 
     @Test(
-        "HA19: a proxy that speaks otherwise or breaks off connects nobody",
+        "HA19: A proxy with a malformed or incomplete reply ends the request",
         arguments: [[5], [72, 84, 84, 80], [5, 2]])
     func garbage(reply: [UInt8]) async throws {
         let site = try TestSite.shared.get()
@@ -115,7 +117,7 @@ struct SOCKSProxyTests {
         }
     }
 
-    @Test("A proxy that says nothing ends with the request's timeout")
+    @Test("A proxy that doesn't reply ends the request at its timeout")
     func silence() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(plain: .stall).run { proxy in

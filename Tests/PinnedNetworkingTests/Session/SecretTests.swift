@@ -3,14 +3,14 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// CS2: what is secret is in no text that a program might print.
+/// CS2: secrets don't appear in any text that a program might print.
 @Suite(.timeLimit(.minutes(2)))
 struct SecretTests {
     private static let secret = "xyzzy-canary"
     /// `me:xyzzy-canary` in Base64, and the middle of it.
     private static let encoded = Data("me:\(secret)".utf8).base64EncodedString()
 
-    /// Everything that printing, interpolating, dumping and reflecting a value shows.
+    /// The results of printing, interpolating, dumping and reflecting a value.
     private static func texts(of value: Any) -> [String] {
         var dumped = ""
         dump(value, to: &dumped)
@@ -43,7 +43,7 @@ struct SecretTests {
         }
     }
 
-    @Test("CS2: passwords and Authorization are in no text of a session's values")
+    @Test("CS2: Passwords and Authorization don't appear in any text of a session's values")
     func values() async throws {
         let url = try #require(URL(string: "https://me:\(Self.secret)@pinned.test/"))
         var request = URLRequest(url: url)
@@ -68,7 +68,7 @@ struct SecretTests {
         task.cancel()
     }
 
-    @Test("CS2: nor in the challenge, the response and the errors of requests")
+    @Test("CS2: Passwords don't appear in the challenge, the response and the errors of requests")
     func exchanges() async throws {
         let site = try TestSite.shared.get()
         let seen = Collected<URLAuthenticationChallenge>()
@@ -103,7 +103,7 @@ struct SecretTests {
         }
     }
 
-    @Test("CS2: a private key is in no text of an identity, its credential or its challenge")
+    @Test("CS2: A private key doesn't appear in any text of an identity and its credential")
     func keys() throws {
         let client = try TestCertificate.root("Client Root").issue(.client("alice"))
         let identity = try client.identity

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// HA9: what a server or proxy says in `Authentication-Info` or `Proxy-Authentication-Info` proves that it knows the
-/// password (RFC 7616, section 3.5), or the request fails.
+/// HA9: `Authentication-Info` or `Proxy-Authentication-Info` must prove that the server or proxy knows the password
+/// (RFC 7616, section 3.5), or the request fails.
 @Suite(.timeLimit(.minutes(2)))
 struct ServerProofTests {
-    /// Who proves, and what the proof is over.
+    /// The password and the body of a proof.
     struct Row: CustomTestStringConvertible, Sendable {
         var quality = "auth"
         var password = "p"
@@ -41,7 +41,7 @@ struct ServerProofTests {
         return "\(name): rspauth=\"\(proof)\", qop=\(row.quality), nc=\(count), cnonce=\"\(clientNonce)\""
     }
 
-    /// Answers each request that has a credential with a proof, and asks the others for one.
+    /// Answers each request with a credential with a proof, and requests a credential from the others.
     private static func answer(
         _ request: LoopbackServer.Request, _ row: Row, isProxy: Bool
     ) -> LoopbackServer.Response {
@@ -78,7 +78,7 @@ struct ServerProofTests {
         #expect(error.localizedDescription.contains("the response of \(host) does not prove"))
     }
 
-    @Test("A server's proof that another password or another body made ends the request", arguments: rows)
+    @Test("A server's proof from another password or another body ends the request", arguments: rows)
     func origin(row: Row) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain, .answer { Self.answer($0, row, isProxy: false) }).run { server in
@@ -87,7 +87,7 @@ struct ServerProofTests {
         }
     }
 
-    @Test("A proxy's proof that another password or another body made ends the request it passed on", arguments: rows)
+    @Test("A forwarding proxy's proof from another password or another body ends the request", arguments: rows)
     func forwardingProxy(row: Row) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(plain: .answer { Self.answer($0, row, isProxy: true) }).run { proxy in
@@ -97,7 +97,7 @@ struct ServerProofTests {
     }
 
     @Test(
-        "A proxy's wrong proof counts beside the right one of the server behind it, and the reverse",
+        "A wrong proof from either the proxy or the server ends the request, even if the other is correct",
         arguments: [(true, true), (true, false), (false, true)])
     func both(isProxyRight: Bool, isServerRight: Bool) async throws {
         let site = try TestSite.shared.get()
@@ -126,7 +126,7 @@ struct ServerProofTests {
         }
     }
 
-    @Test("A proxy's wrong proof with a tunnel ends the request before anything goes through", arguments: rows)
+    @Test("A proxy's wrong proof for a tunnel ends the request before anything is sent through it", arguments: rows)
     func tunnel(row: Row) async throws {
         let site = try TestSite.shared.get()
         // A tunnel has no body.

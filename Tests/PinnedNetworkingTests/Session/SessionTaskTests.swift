@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// Collects what a data delegate is told, in order.
+/// Records the calls to a data delegate in order.
 private final class Recorder: URLSessionDataDelegate {
     let events = Collected<String>()
     let ends = Collected<URLError?>()
@@ -36,17 +36,17 @@ private final class Recorder: URLSessionDataDelegate {
     }
 }
 
-/// Tasks, uploads and bytes, as the session's interface promises them.
+/// Tasks, uploads and bytes, as the session's API documents them.
 @Suite(.timeLimit(.minutes(2)))
 struct SessionTaskTests {
     private static let url = URL(string: "https://pinned.test/")
 
-    /// Echoes the body.
+    /// Returns the size and the start of the request body.
     private static let echo = LoopbackServer.Script.answer { request in
         .init(fields: ["X-Count: \(request.body.count)"], body: String(decoding: request.body.prefix(9), as: UTF8.self))
     }
 
-    @Test("A data task begins with resume, and tells its handler once")
+    @Test("A data task starts with resume, and calls its handler once")
     func dataTask() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -74,7 +74,7 @@ struct SessionTaskTests {
         }
     }
 
-    @Test("A task that is cancelled before it begins completes, and sends nothing")
+    @Test("A task that is cancelled before it starts completes, and sends nothing")
     func cancelledBeforeItBegins() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -91,7 +91,7 @@ struct SessionTaskTests {
         }
     }
 
-    @Test("A data delegate is told of the response, of the body in order, and of the end")
+    @Test("A data delegate receives the response, the body in order, and the end")
     func dataDelegate() async throws {
         let site = try TestSite.shared.get()
         let text = String(repeating: "0123456789", count: 100_000)
@@ -105,7 +105,7 @@ struct SessionTaskTests {
         }
     }
 
-    @Test("A data delegate can stop at the response; failures are told at the end")
+    @Test("A data delegate can stop at the response, and receives failures at the end")
     func dataDelegateStops() async throws {
         let site = try TestSite.shared.get()
         var endless = LoopbackServer.Response.raw(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
@@ -124,7 +124,7 @@ struct SessionTaskTests {
         }
     }
 
-    @Test("Uploads of every size arrive whole", arguments: [0, 1, 65_536, 65_537, 1_048_575, 5_000_000])
+    @Test("Uploads of every size arrive complete", arguments: [0, 1, 65_536, 65_537, 1_048_575, 5_000_000])
     func upload(size: Int) async throws {
         let site = try TestSite.shared.get()
         let body = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) })
@@ -167,7 +167,7 @@ struct SessionTaskTests {
             status: 401, isSent: false),
     ]
 
-    @Test("A long body waits for the server's word, and is not sent behind a refusal", arguments: expectationRows)
+    @Test("A long body waits for the server's 100, and is not sent after a rejection", arguments: expectationRows)
     func expectation(row: ExpectationRow) async throws {
         let site = try TestSite.shared.get()
         let server = try LoopbackServer(chain: site.chain, Self.echo) { $0.expectation = row.expectation }
@@ -185,7 +185,7 @@ struct SessionTaskTests {
     }
 
     // RFC 9110, section 10.1.1: a client that gets 417 sends the request again without the expectation.
-    @Test("A server that fails every expectation gets the body without one")
+    @Test("A server that rejects every expectation gets the body without one")
     func expectationFailed() async throws {
         let site = try TestSite.shared.get()
         let server = try LoopbackServer(chain: site.chain, Self.echo) {
@@ -203,7 +203,7 @@ struct SessionTaskTests {
         }
     }
 
-    @Test("While nobody reads, the server waits; dropping the bytes ends the connection")
+    @Test("Without a reader the server is slowed down, and dropping the bytes ends the connection")
     func backpressure() async throws {
         let site = try TestSite.shared.get()
         var endless = LoopbackServer.Response.raw(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
@@ -219,7 +219,7 @@ struct SessionTaskTests {
                     count += 1
                     if count == 100_000 { break }
                 }
-                // The server goes on until the kernel's buffers are full.
+                // The server continues until the kernel's buffers are full.
                 var written = -1
                 while written != server.records[0].writtenCount {
                     written = server.records[0].writtenCount
@@ -233,7 +233,7 @@ struct SessionTaskTests {
         }
     }
 
-    @Test("Bytes can be read to their end, and an end before it is an error")
+    @Test("Bytes can be read to their end, and an early end is an error")
     func bytes() async throws {
         let site = try TestSite.shared.get()
         let script = LoopbackServer.Script.answer { request in
@@ -254,13 +254,13 @@ struct SessionTaskTests {
         }
     }
 
-    @Test("A decision that is pending delays no other transfer")
+    @Test("A pending trust decision delays no other transfer")
     func pendingDecision() async throws {
         let site = try TestSite.shared.get()
         let handlers = Collected<DeferringDelegate.Handler>()
         let waiting = DeferringDelegate { _, _, handler in handlers.append(handler) }
         try await LoopbackServer(chain: site.chain).run { server in
-            // One session's tasks, and another session to the same server.
+            // Other tasks of the same session, and another session to the same server.
             let session = try site.session(server)
             async let pending = session.get(delegate: waiting).body
             while handlers.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
@@ -274,7 +274,7 @@ struct SessionTaskTests {
         }
     }
 
-    @Test("policy.respond(to:) is a delegate's whole answer", arguments: [true, false])
+    @Test("policy.respond(to:) can be a delegate's whole implementation", arguments: [true, false])
     func respond(isPinned: Bool) async throws {
         let site = try TestSite.shared.get()
         let policy = try PinningPolicy.pinning(isPinned ? site.leaf.pin : strangePin)

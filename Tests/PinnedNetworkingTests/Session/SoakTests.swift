@@ -5,11 +5,11 @@ import Testing
 /// TC18: many requests of every kind leave nothing behind.
 @Suite(.timeLimit(.minutes(15)))
 struct SoakTests {
-    /// How many; `PINNED_SOAK=10000` runs the whole.
+    /// The number of requests; `PINNED_SOAK=10000` runs the full test.
     private static let count = ProcessInfo.processInfo.environment["PINNED_SOAK"].flatMap { Int($0) } ?? 500
 
     @Test(
-        "TC18: requests that succeed, are refused, redirected, cancelled, reset and timed out leave nothing behind",
+        "TC18: Requests that succeed, fail, redirect, are cancelled, reset or time out leave nothing behind",
         .enabled(if: MemoryScan.isPossible, "a sanitizer takes memory of its own"))
     func mixed() async throws {
         let program = try await CompiledProgram("Soak", languageMode: 6)
@@ -36,7 +36,7 @@ struct SoakTests {
                     })
                 print("soak of \(Self.count):", lines.joined(separator: "; "))
                 #expect(values["descriptors"].flatMap { Int($0) } ?? 1 <= 0)
-                // The pool's threads come and go: what must not happen is one for each request.
+                // The number of pool threads varies, but there must not be one for each request.
                 #expect(values["threads"].flatMap { Int($0) } ?? 99 <= 4)
                 #expect(values["memory"].flatMap { Int($0) } ?? .max <= 2 << 20)
                 let ends = values["ends"] ?? ""

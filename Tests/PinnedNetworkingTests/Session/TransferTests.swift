@@ -3,7 +3,7 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// Implements all that a task's delegate can be told, and gives streams.
+/// Implements every notification of a task's delegate, and provides streams.
 final class Witness: URLSessionDataDelegate, URLSessionDownloadDelegate {
     let events = Collected<String>()
     let metrics = Collected<URLSessionTaskMetrics>()
@@ -76,7 +76,7 @@ final class Witness: URLSessionDataDelegate, URLSessionDownloadDelegate {
     }
 }
 
-/// Gives streams in the other spelling.
+/// Provides streams with an `async` method.
 private final class AsyncStreams: URLSessionTaskDelegate {
     func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream? {
         InputStream(data: Data("async".utf8))
@@ -94,7 +94,7 @@ struct UploadTests {
         folder = try TestFolder()
     }
 
-    /// Answers with the size and the last byte of what came; `/login` wants a login, `/on` redirects.
+    /// Answers with the size and the last byte of the body. `/login` requires a login, and `/on` redirects.
     private static let script = LoopbackServer.Script.answer { request in
         switch request.target {
         case "/login" where request.values(of: "Authorization").isEmpty:
@@ -115,7 +115,7 @@ struct UploadTests {
         return request
     }
 
-    @Test("A file arrives whole, whatever its size", arguments: [0, 1, 65_536, 65_537, 3_000_000])
+    @Test("A file arrives complete, whatever its size", arguments: [0, 1, 65_536, 65_537, 3_000_000])
     func files(size: Int) async throws {
         let file = URL(filePath: try folder.add([UInt8](repeating: 7, count: size)))
         try await LoopbackServer(chain: site.chain, Self.script).run { server in
@@ -132,7 +132,7 @@ struct UploadTests {
         }
     }
 
-    @Test("A file that is not there, is a folder or a pipe sends nothing")
+    @Test("A missing file, a directory or a pipe sends nothing")
     func noFile() async throws {
         #expect(try TestCommand.run(["mkfifo", folder.path + "/pipe"]).status == 0)
         try await LoopbackServer(chain: site.chain, Self.script).run { server in
@@ -151,7 +151,7 @@ struct UploadTests {
     }
 
     @Test(
-        "A stream is sent in chunks, and asked for again behind a challenge and a redirect",
+        "A stream is sent in chunks, and requested again after a challenge and a redirect",
         arguments: [
             ("/", "POST", ["stream", "metrics", "end"]),
             ("/login", "POST", ["stream", "stream", "metrics", "end"]),
@@ -175,7 +175,7 @@ struct UploadTests {
         }
     }
 
-    @Test("A request's own stream is sent first, and the delegate's behind a challenge; without one the task ends")
+    @Test("A request's own stream is sent once, and the delegate provides another one or the task fails")
     func ownStream() async throws {
         try await LoopbackServer(chain: site.chain, Self.script).run { server in
             var request = try Self.request("/")
@@ -184,7 +184,7 @@ struct UploadTests {
             let session = try site.session(server)
             let (data, _) = try await session.data(for: request)
             #expect(String(decoding: data, as: UTF8.self) == "POST 3 110 chunked")
-            // It has been read.
+            // The stream has been read.
             let again = request
             let used = await #expect(throws: URLError.self) { try await session.data(for: again) }
             #expect(used?.code == .requestBodyStreamExhausted)
@@ -193,7 +193,7 @@ struct UploadTests {
         }
     }
 
-    @Test("A stream is not sent to another server than the one it was meant for")
+    @Test("A stream is not sent to another origin after a redirect")
     func otherOrigin() async throws {
         try await LoopbackServer(chain: site.chain, Self.script).run { server in
             var request = try Self.request("/away")
@@ -206,7 +206,7 @@ struct UploadTests {
     }
 }
 
-/// Bodies that go to files.
+/// Bodies that are saved to files.
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadTests {
     private let site: TestSite
@@ -214,7 +214,7 @@ struct DownloadTests {
 
     private static let text = String((0..<300_000).map { Character(UnicodeScalar(UInt8(97 + $0 % 26))) })
 
-    /// Serves the text, in parts where it is asked for them; cut off in the middle the first time.
+    /// Serves the text, or the part of it that is requested. The first response is cut off in the middle.
     private static func script(
         etag: String? = "\"v1\"", later: String? = "\"v1\"", range: String? = nil,
         status: String = "206 Partial Content"
@@ -234,7 +234,7 @@ struct DownloadTests {
 
     private func url(_ path: String) throws -> URL { try #require(URL(string: "https://me@pinned.test\(path)")) }
 
-    @Test("A download is in a file of the user's alone, which is the caller's")
+    @Test("A download is a file with mode 0600 that belongs to the caller")
     func file() async throws {
         try await LoopbackServer(chain: site.chain, Self.script()).run { server in
             let session = try site.session(server)
@@ -247,7 +247,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("A download task gives its file to the delegate or the handler, and removes it behind")
+    @Test("A download task passes its file to the delegate or the handler, and removes it afterwards")
     func task() async throws {
         let witness = Witness()
         try await LoopbackServer(chain: site.chain, Self.script()).run { server in
@@ -275,7 +275,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("A download that was cut off goes on where it ended, over the same version alone")
+    @Test("An interrupted download continues where it ended, but only with the same version of the file")
     func resumes() async throws {
         let rows: [(LoopbackServer.Script, Int)] = [
             (Self.script(), 1), (Self.script(later: "\"v2\""), 0),
@@ -296,14 +296,14 @@ struct DownloadTests {
                 let last = try #require(server.records.flatMap(\.requests).last)
                 #expect(last.values(of: "If-Range") == ["\"v1\""])
                 #expect(last.values(of: "Range").first?.hasSuffix("-") ?? false)
-                // What was gone on with is gone.
+                // Resume data can be used only once.
                 await #expect(throws: URLError.self) { try await session.download(resumeFrom: data) }
             }
         }
     }
 
     @Test(
-        "A part that is not the missing one is refused, and what was there is removed: nothing goes on with it",
+        "A range other than the missing one is rejected, and the partial file is removed",
         arguments: ["bytes 0-299999/300000", "bytes 1-2/3", "items 5-6/7", "bytes */300000", "nonsense"])
     func otherParts(range: String) async throws {
         try await LoopbackServer(chain: site.chain, Self.script(range: range)).run { server in
@@ -312,7 +312,7 @@ struct DownloadTests {
             let data = try #require(failed?.downloadTaskResumeData)
             let error = await #expect(throws: URLError.self) { try await session.download(resumeFrom: data) }
             #expect(error?.code == .badServerResponse)
-            // Its tag would be the other part's.
+            // Its tag would be that of the other range.
             #expect(error?.downloadTaskResumeData == nil)
             let file = try ResumeData(data)
             #expect(throws: DownloadError.nothingToResume) {
@@ -322,7 +322,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "A part that ends where no file does is refused",
+        "A range that ends beyond any possible file size is rejected",
         arguments: ["*", "6", "9223372036854775807", "-9223372036854775808"])
     func endlessPart(total: String) throws {
         let text = """
@@ -337,7 +337,7 @@ struct DownloadTests {
         #expect(throws: DownloadError.otherPart) { try data.continues(with: response) }
     }
 
-    @Test("A length that leaves no room for what was sent, or is there already, is refused")
+    @Test("A length that overflows together with the bytes sent is rejected")
     func endless() async throws {
         let script = LoopbackServer.Script.answer { _ in
             .headOnly("200 OK", fields: ["Content-Length: 9223372036854775807"]).cut(at: 1_000)
@@ -357,7 +357,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Without a strong validator nothing resumes", arguments: [nil, "W/\"v1\""])
+    @Test("Without a strong validator a download can't be resumed", arguments: [nil, "W/\"v1\""])
     func weak(etag: String?) async throws {
         try await LoopbackServer(chain: site.chain, Self.script(etag: etag)).run { server in
             let session = try site.session(server)
@@ -366,7 +366,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Cancelling a download gives what resumes it, once")
+    @Test("Cancelling a download returns resume data once")
     func cancel() async throws {
         let script = LoopbackServer.Script.answer { _ in
             var response = LoopbackServer.Response.headOnly(
@@ -390,7 +390,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Resume data that is not as it was written is refused")
+    @Test("Resume data that was changed is rejected")
     func malformed() async throws {
         let whole = """
             {"version":1,"url":"https://a.test/x","validator":"\\"v\\"","count":5,\
@@ -415,13 +415,13 @@ struct DownloadTests {
     }
 }
 
-/// What is measured, and how a session ends.
+/// Metrics, and how a session ends.
 @Suite(.timeLimit(.minutes(2)))
 struct SessionLifetimeTests {
     private let site: TestSite
     init() throws { site = try TestSite.shared.get() }
 
-    @Test("Metrics tell of every request: new and reused connections, redirects, TLS and the time that trust took")
+    @Test("Metrics cover every request: new and reused connections, redirects, TLS and the time for trust")
     func metrics() async throws {
         let script = LoopbackServer.Script.answer { request in
             request.target == "/on" ? .init("302 Found", fields: ["Location: /"]) : .init(body: "hello")
@@ -458,7 +458,7 @@ struct SessionLifetimeTests {
         }
     }
 
-    @Test("Metrics of a request that was never sent hold what there was of it")
+    @Test("Metrics of a request that was never sent contain the phases that took place")
     func failedMetrics() async throws {
         try await LoopbackServer(chain: site.chain).run { server in
             let witness = Witness()
@@ -471,7 +471,7 @@ struct SessionLifetimeTests {
         }
     }
 
-    @Test("A session that finishes its tasks takes no more, and tells its delegate at the end")
+    @Test("A session that finishes its tasks accepts no more, and notifies its delegate at the end")
     func finishes() async throws {
         try await LoopbackServer(chain: site.chain).run { server in
             let witness = Witness()
@@ -534,7 +534,7 @@ struct SessionLifetimeTests {
         }
     }
 
-    @Test("Lines end where Apple's do, and empty ones are passed over")
+    @Test("Lines end where they do on Apple's platforms, and empty ones are skipped")
     func lines() async throws {
         let body = "one\ntwo\r\nthree\r\r\rfour\u{2028}five\u{85}six\u{B}\u{C}\n\nsev\u{E9}n"
         try await LoopbackServer(chain: site.chain, .answer { _ in .init(body: body) }).run { server in
@@ -546,7 +546,7 @@ struct SessionLifetimeTests {
         }
     }
 
-    @Test("A priority is kept, and a task's texts show nothing of what it holds")
+    @Test("A priority is kept, and a task's descriptions contain nothing of its request")
     func priority() throws {
         let session = URLSession(configuration: .ephemeral)
         let task = session.dataTask(with: try #require(URL(string: "https://pinned.test/")))

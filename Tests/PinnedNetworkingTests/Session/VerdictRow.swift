@@ -2,9 +2,9 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// One way to a server, one thing that is wrong by the time of the request, and what has to become of it.
+/// A connection to a server, one thing that is wrong by the time of the request, and the expected result.
 struct VerdictRow: Sendable, CustomTestStringConvertible {
-    /// What the request would go over.
+    /// The connection that the request could use.
     enum Connection: CaseIterable {
         case new
         /// Left open by an earlier request.
@@ -21,22 +21,22 @@ struct VerdictRow: Sendable, CustomTestStringConvertible {
         case tlsTunnel
     }
 
-    /// What happens behind the earlier request; of a redirected request, while its first server answers.
+    /// The change after the earlier request. For a redirected request, it happens while the first server answers.
     enum Change: CaseIterable {
         case nothing
         case policy, roots
         /// Another default credential for the server's client certificate challenge.
         case identity
-        /// An earlier task's delegate accepted an untrusted chain; this task has none that does.
+        /// An earlier task's delegate accepted an untrusted chain. This task has no delegate that does.
         case accepter
-        /// The delegate says yes where the pin is another, and where the pin is right and the chain untrusted.
+        /// The delegate accepts a server with a pin mismatch, or with a matching pin and an untrusted chain.
         case yesToMismatch, yesToUntrusted
-        /// The delegate says yes with a trust of its own making.
+        /// The delegate accepts with a trust that it made itself.
         case yesToAnother
         case never, late
         case cancelThenYes, yesThenCancel
 
-        /// Whether it is the session's, and no delegate is there whom it would be put to.
+        /// Whether the change concerns only the session, so that no delegate is asked.
         var isSessions: Bool { [.nothing, .policy, .roots, .identity].contains(self) }
     }
 
@@ -50,7 +50,7 @@ struct VerdictRow: Sendable, CustomTestStringConvertible {
         "\(change): \(version), \(connection), \(way)\(isRedirected ? ", redirected" : "")"
     }
 
-    /// How the request ends; nil when it is served.
+    /// The error that the request ends with; nil if it succeeds.
     var failure: URLError.Code? {
         switch change {
         case .nothing, .identity, .yesThenCancel: nil
@@ -60,7 +60,7 @@ struct VerdictRow: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Rows in which any two values of any two columns meet.
+    /// Rows in which any two values of any two columns occur together.
     static let pairwise: [VerdictRow] = {
         let versions = [LoopbackServer.TLSVersion.tls12, .tls13]
         let columns = [versions.count, Connection.allCases.count, Way.allCases.count, 2, Change.allCases.count]
@@ -72,8 +72,8 @@ struct VerdictRow: Sendable, CustomTestStringConvertible {
     }()
 }
 
-/// Rows of one value for each column, counted from 0 to below its entry in `columns`, until any two values of any two
-/// columns are together in a row.
+/// Rows of one value for each column, from 0 to below its entry in `columns`, until any two values of any two columns
+/// occur together in a row.
 func pairwise(_ columns: [Int]) -> [[Int]] {
     let all = columns.reduce([[]]) { rows, count in rows.flatMap { row in (0..<count).map { row + [$0] } } }
     let pairs = all.map { row in

@@ -3,47 +3,47 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-// Each guard was taken out once, and these tests were seen to fail:
+// Each check was disabled once, and these tests failed:
 //
-// | guard | taken out | what fails |
+// | check | disabled | failing test |
 // |---|---|---|
 // | Judge.holds compares policies | always equal | VerdictTests, policy, reused |
-// | … and roots | always equal | VerdictTests, roots, reused |
-// | … and who accepted | any task | VerdictTests, accepter, reused |
-// | … and the stored identity | always the same | VerdictTests, identity, reused |
-// | … and whose identity it is | any task | ClientCertificateTests, another task |
-// | a reused connection is put to the task's delegate | never | VerdictTests, never and late, reused |
-// | a resumed session is put to the delegates | by default | VerdictTests, yesToAnother, resumed |
-// | a delegate's yes counts for unpinned hosts alone | for all | VerdictTests, yesToUntrusted |
-// | … and for untrusted chains alone | for any error | VerdictTests, yesToMismatch |
-// | … and with the challenge's own trust | any trust | VerdictTests, yesToAnother |
-// | a cancelled identity challenge ends the task | goes on | ClientCertificateTests, cancel |
-// | a task's identity is not the session's | is | ClientCertificateTests, another task |
-// | sessions are resumed under their approval | any | ConnectionReuseTests, observer |
-// | Judges.hold looks at the proxy | at the origin alone | ProxyTests, accepted for another |
-// | a reused proxy is put to the task's delegate | never | ProxyTests, rejecter |
-// | the proxy's login is left out in a tunnel | sent | ProxyTests, logins |
-// | a 407 in a tunnel is the origin's | the proxy's | ProxyTests, refusal in the tunnel |
-// | a tunnel stands with a 2xx | with anything | ProxyTests, by their time limit |
-// | a redirect to another origin loses credentials | keeps | LoginTests, other host |
-// | a redirect from https to http is refused | followed | LoginTests, hostile redirects |
-// | a kept connection with input is closed | used | ConnectionReuseTests, unasked bytes |
-// | only what changes nothing is sent again | all | ConnectionReuseTests, repetition |
-// | flush() outdates connections in use | keeps them | ConnectionReuseTests, flush |
-// | connections to a host are limited | not | ConnectionReuseTests, connections per host |
-// | a handler is called once | twice behind a failure | RandomCancelTests |
+// | Judge.holds compares roots | always equal | VerdictTests, roots, reused |
+// | Judge.holds compares who accepted | any task | VerdictTests, accepter, reused |
+// | Judge.holds compares the stored identity | always the same | VerdictTests, identity, reused |
+// | Judge.holds compares whose identity it is | any task | ClientCertificateTests, another task |
+// | the task's delegate is asked about a reused connection | never | VerdictTests, never and late, reused |
+// | the delegates are asked about a resumed session | default handling | VerdictTests, yesToAnother, resumed |
+// | a delegate can accept only unpinned hosts | all hosts | VerdictTests, yesToUntrusted |
+// | a delegate can accept only untrusted chains | any error | VerdictTests, yesToMismatch |
+// | a delegate can accept only the challenge's own trust | any trust | VerdictTests, yesToAnother |
+// | a cancelled client certificate challenge ends the task | continues | ClientCertificateTests, cancel |
+// | a task's identity isn't the session's | it is | ClientCertificateTests, another task |
+// | sessions are resumed only under their approval | any approval | ConnectionReuseTests, observer |
+// | Judges.hold considers the proxy | only the origin | ProxyTests, accepted for another |
+// | the task's delegate is asked about a reused proxy | never | ProxyTests, rejecter |
+// | the proxy's login isn't sent inside a tunnel | sent | ProxyTests, logins |
+// | a 407 inside a tunnel is the origin's | the proxy's | ProxyTests, refusal in the tunnel |
+// | a tunnel opens with a 2xx | with any status | ProxyTests, by their time limit |
+// | a redirect to another origin drops credentials | keeps them | LoginTests, other host |
+// | a redirect from https to http is rejected | followed | LoginTests, hostile redirects |
+// | a kept connection with input is closed | reused | ConnectionReuseTests, surplus |
+// | only idempotent requests are retried | all | ConnectionReuseTests, repetition |
+// | flush() marks connections in use as outdated | keeps them | ConnectionReuseTests, flush |
+// | connections to a host are limited | unlimited | ConnectionReuseTests, connections per host |
+// | a handler is called once | twice after a failure | RandomCancelTests |
 // | URLSession's mirror is empty | shows its logins | SecretTests |
 
-/// TC1 to TC9 of the whole client: whatever a connection was made under, a request goes over it only if it is accepted
-/// for this request.
+/// TC1 to TC9 with the whole client: a request uses a connection only if the server is accepted for this request,
+/// whatever the connection was made for.
 @Suite(.timeLimit(.minutes(2)))
 struct VerdictTests {
-    @Test("No byte of a request goes to a server that is not accepted for it", arguments: VerdictRow.pairwise)
+    @Test("No byte of a request is sent to a server that isn't accepted for it", arguments: VerdictRow.pairwise)
     func verdict(row: VerdictRow) async throws {
         try await VerdictScene(row).play()
     }
 
-    @Test("Any two values of two columns meet in the pairwise rows")
+    @Test("Any two values of two columns occur together in the pairwise rows")
     func pairs() {
         let columns = [2, 3, 3, 2, 12]
         let rows = pairwise(columns)
@@ -53,7 +53,7 @@ struct VerdictTests {
                 #expect(met.count == columns[left] * columns[right])
             }
         }
-        // The product has 432.
+        // The full product has 432 rows.
         #expect(rows.count < 60)
     }
 }
@@ -65,10 +65,10 @@ private struct VerdictScene {
     let server: LoopbackServer
     let proxy: LoopbackServer?
     let session: URLSession
-    /// What the server does before it redirects.
+    /// Runs on the server before it redirects.
     private let beforeRedirect = Locked<(@Sendable () throws -> Void)?>(nil)
     private let storage = URLCredentialStorage()
-    /// Handlers that were not called.
+    /// Handlers that have not been called.
     private let handlers = Collected<DeferringDelegate.Handler>()
 
     private static let start = "start.test"
@@ -150,7 +150,7 @@ private struct VerdictScene {
         }
     }
 
-    /// Makes what the request could go over.
+    /// Creates the connection that the request could use.
     private func prepare() async throws {
         if row.change == .accepter { session.trustStore = TrustStore(certificates: []) }
         if row.change != .accepter { session.pinning = try .pinning(site.leaf.pin) }
@@ -176,13 +176,13 @@ private struct VerdictScene {
         storage.setDefaultCredential(credential, for: .clientCertificate())
     }
 
-    /// The delegate of the task.
+    /// The answer of the task's delegate.
     private func answer(
         _ challenge: URLAuthenticationChallenge, _ task: URLSessionTask, _ handler: @escaping DeferringDelegate.Handler
     ) {
         let trust = challenge.protectionSpace.serverTrust
         guard let trust, challenge.protectionSpace.host == "pinned.test" else {
-            // Where the way leads over others that are not trusted either.
+            // Servers on the way that aren't trusted either.
             let isTrusted = trust == nil || row.change != .accepter
             return handler(isTrusted ? .performDefaultHandling : .useCredential, acceptServer(challenge).1)
         }
@@ -205,12 +205,12 @@ private struct VerdictScene {
         }
     }
 
-    /// What the server got on all connections but those of the request that it redirects.
+    /// The number of bytes that the server got on all connections except those of the request that it redirects.
     private var protectedBytes: Int {
         server.records.filter { $0.serverName != Self.start }.map(\.applicationBytes.count).reduce(0, +)
     }
 
-    /// The rows that are served went over what they are named after; otherwise the others would prove little.
+    /// Checks that a successful row used the connection it is named after. Otherwise the other rows would prove little.
     private func expectServed(_ records: [LoopbackServer.Record]) throws {
         let last = try #require(records.last { !$0.requests.isEmpty })
         #expect(last.requests.last?.target == "/secret")
