@@ -21,11 +21,11 @@ import Testing
 /// | PE10 useless backups | PinEvaluationAttackTests | backups |
 /// | PE11 malformed pins | PolicyProblemTests | malformedPins |
 /// | PE12 files that pin nothing or cannot be read | PolicyFileReadingTests | pinsNothing, noFile |
-/// | PE13 duplicate, misspelled or mistyped keys | PolicyProblemTests, PolicyFileTests, JSONCReaderTests | values, overlap, types |
+/// | PE13 duplicate, misspelled, mistyped keys | PolicyProblemTests, PolicyFileTests, JSONCReaderTests | values, overlap, types |
 /// | PE14 subdomains, suffixes, look-alikes | RuleChoiceTests, PolicyProblemTests | choice, publicSuffix, subdomains |
 /// | PE15 report mode allows too much | PinDecisionTests | modes |
 /// | PE16 ports and schemes | PinDecisionTests, RuleChoiceTests | ports |
-/// | PE19 files changed after the policy was loaded | PinEvaluationAttackTests, PolicyStoreTests | changedFiles, replace |
+/// | PE19 files changed after loading | PinEvaluationAttackTests, PolicyStoreTests | changedFiles, replace |
 /// | PE23 the hashed bytes are those that were sent | PinEvaluationAttackTests | sameKeysAsGo |
 /// | PE24 100,000 hosts | RuleChoiceTests, tools/bench | manyHosts |
 /// | PE25 wildcards | RuleChoiceTests, PolicyProblemTests | choice, hosts |

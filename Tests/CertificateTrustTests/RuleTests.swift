@@ -25,7 +25,7 @@ struct RuleTests {
     }
 
     @Test(
-        "The default profile applies only base rules, which strict still applies without the rule itself",
+        "The default profile applies only base rules, and strict without a rule still applies its base part",
         arguments: RuleBreach.all
     )
     func profile(_ breach: RuleBreach) throws {
