@@ -5,7 +5,7 @@ package final class DeadPort: Sendable {
     package enum Kind: Sendable {
         /// Connections are refused.
         case refusing
-        /// Connections stay pending forever, because the queue is full and isn't emptied.
+        /// Connections stay pending forever, because the queue is full and nothing accepts from it.
         case silent
     }
 

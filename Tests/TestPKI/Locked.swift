@@ -1,7 +1,7 @@
 import Glibc
 
-/// A value behind a `pthread_mutex_t`, which the thread sanitizer understands. It reports `Mutex` of Synchronization as
-/// a race as soon as two threads meet there, because that library isn't instrumented.
+/// A value behind a `pthread_mutex_t`, which the thread sanitizer understands. The sanitizer reports `Mutex` of
+/// Synchronization as a race as soon as two threads meet there, because that library isn't instrumented.
 ///
 /// `@unchecked Sendable`: the value is accessed only in ``withLock(_:)``.
 @safe final class Locked<Value: Sendable>: @unchecked Sendable {

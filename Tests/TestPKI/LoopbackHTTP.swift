@@ -38,8 +38,8 @@ extension LoopbackServer {
         /// Bytes that are repeated after the response until the client disconnects.
         package var endless: [UInt8] = []
 
-        /// Creates a response with a Content-Length. `status` is such as `200 OK`, and a field is a whole line such as
-        /// `Allow: GET`.
+        /// Creates a response with a Content-Length. An example of `status` is `200 OK`. A field is a whole line, for
+        /// example `Allow: GET`.
         package init(_ status: String = "200 OK", fields: [String] = [], body: String = "", closes: Bool = false) {
             bytes = Self.head(status, ["Content-Length: \(body.utf8.count)"] + fields) + body.utf8
             self.closes = closes

@@ -2,7 +2,7 @@ import COpenSSL
 import Glibc
 
 extension LoopbackServer {
-    /// What one connection has received so far.
+    /// The data and events of one connection so far.
     package struct Record: Sendable {
         /// The name in the server_name extension.
         package internal(set) var serverName: String?
@@ -140,7 +140,7 @@ final class LoopbackLog: Sendable {
         }
     }
 
-    /// This is shorter than a suite's time limit, so that a test reports what it found. Connections end in
-    /// milliseconds.
+    /// The longest wait for connections to end, which takes them milliseconds. It is shorter than a suite's time
+    /// limit, so that a test reports what it found.
     private static let patience = Duration.seconds(30)
 }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A relay in front of a server, for one connection. It passes only a limited number of the server's bytes.
 package final class LoopbackRelay: Sendable {
-    /// What happens when the limit is reached.
+    /// The behaviour when the limit is reached.
     package enum Ending: Sendable, CaseIterable {
         /// Nothing more is passed, and the connection stays open.
         case stall
