@@ -73,7 +73,7 @@ struct PostQuantumTests {
     }
 
     @Test(
-        "An OpenSSL without post-quantum support rejects them, and the reason names the algorithm and version",
+        "Post-quantum chains that OpenSSL cannot verify are rejected, naming the algorithm and OpenSSL version",
         .enabled(if: !canVerify, "this OpenSSL verifies ML-DSA"),
         arguments: [(17, "ML-DSA-44"), (26, "SLH-DSA-SHAKE-128s")])
     func unsupported(arc: Int, name: String) throws {

@@ -102,7 +102,7 @@ struct PublicSuffixWildcardTests {
         #expect(try verdicts(claim(["*.test"], host: "api.test", none)) == ["name-mismatch", "name-mismatch"])
     }
 
-    @Test("A list without sections and custom suffixes count in both profiles")
+    @Test("Suffixes from a list without sections or from a custom source count in both profiles")
     func otherSources() throws {
         for suffixes in [PublicSuffixes(list: Array("co.test".utf8)), PublicSuffixes { $0.description == "co.test" }] {
             #expect(try verdicts(claim(["*.co.test"], host: "api.co.test", suffixes)) == [Self.refused, Self.refused])

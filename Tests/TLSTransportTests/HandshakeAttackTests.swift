@@ -116,7 +116,7 @@ import Testing
 
     // Fails if accept() no longer waits for the rest of the handshake, that is, for the server's Finished.
     @Test(
-        "TC15: a handshake with one byte changed on the path fails",
+        "TC15: a handshake with one byte changed in transit fails",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func changed(version: LoopbackServer.TLSVersion) async throws {
         let site = try Site()

@@ -72,7 +72,7 @@ extension ServerName {
         #expect(called.withLock { $0 } == ["0", "1", "2", "timer"])
     }
 
-    @Test("A connecting socket is handled before sockets with data, whose calls run before the next of them")
+    @Test("Connecting sockets are handled first, and the calls of a socket with data run before the next such socket")
     func turns() async throws {
         let loop = EventLoop()
         try loop.start()
