@@ -3,7 +3,7 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-@Suite("What a policy denies, and what it lets past its pins")
+@Suite("Denied pins and bypassed pins")
 struct DeniedPinTests {
     private let server: TestServer
     private let other: TestServer
@@ -14,7 +14,7 @@ struct DeniedPinTests {
     }
 
     @Test(
-        "A denied key is refused on every place of the path, before pins, in every mode",
+        "A denied key is rejected at every position of the path, before pins are matched, in every mode",
         arguments: PinningMode.allCases)
     func denied(mode: PinningMode) throws {
         for certificate in [server.leaf, server.intermediate, server.root] {
@@ -32,7 +32,7 @@ struct DeniedPinTests {
         #expect(try policy.verdict(server.trust) == (mode == .off ? "accepted: unpinned" : "accepted: matched"))
     }
 
-    @Test("A denied key is refused for hosts without a rule too, and after a rule has ended")
+    @Test("A denied key is rejected for unlisted hosts and after a rule expires")
     func unlisted() throws {
         let rule = PinningRule(host: try ServerName("a.test"), pins: [try other.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], deny: [server.intermediate.pin()])
@@ -48,7 +48,7 @@ struct DeniedPinTests {
     }
 
     @Test(
-        "PE2: of two valid paths the one without the denied key is found, whatever the order sent",
+        "PE2: of two valid paths, the one without the denied key is found, in whatever order they are sent",
         arguments: PinningMode.allCases)
     func anotherPath(mode: PinningMode) throws {
         let crossSigned = try other.root.crossSign(server.root)
@@ -56,7 +56,7 @@ struct DeniedPinTests {
         for issuers in [[server.intermediate, crossSigned], [crossSigned, server.intermediate]] {
             let trust = try TestServer.trust(sent: [server.leaf] + issuers, anchors: [server.root, other.root])
             for (denied, kept) in [(server.root, other.root), (other.root, server.root)] {
-                // The cross-signed certificate has the key of the server's root, so that its path is denied with it.
+                // The cross-signed certificate has the key of the server's root, so its path is denied too.
                 let deny = [Pin(.certificate(try denied.parsed.fingerprint))]
                 let matching = try PinningPolicy(pins: [kept.pin(.root)], mode: mode, deny: deny)
                 #expect(matching.verdict(trust) == (mode == .off ? "accepted: unpinned" : "accepted: matched"))
@@ -72,7 +72,7 @@ struct DeniedPinTests {
         }
     }
 
-    @Test("The text of a denied key says whose it is and which pin it was")
+    @Test("The text for a denied key names its position and its pin")
     func text() throws {
         let pin = try server.root.pin(name: "lost")
         let policy = try PinningPolicy(pins: [server.leaf.pin()], deny: [pin])
@@ -83,7 +83,7 @@ struct DeniedPinTests {
                 """)
     }
 
-    @Test("Pins are bypassed on a path that ends outside of the given anchors, when that was asked for, and loudly")
+    @Test("Pins are bypassed for anchors outside the given store, if configured, with a warning")
     func bypass() throws {
         let system = TrustStore(certificates: [try server.root.parsed])
         let pins = [try server.leaf.pin()]
@@ -95,7 +95,7 @@ struct DeniedPinTests {
         #expect(
             try PinningPolicy(pins: [other.root.pin(.leaf)], pinsBypassedOutside: system).verdict(server.trust)
                 == "refused: mismatch")
-        // An anchor that the client does not trust is not let in either, and a denied one is not.
+        // A bypass doesn't accept an anchor that the client doesn't trust, or a denied one.
         let untrusted = try TestServer.trust(sent: [other.leaf, other.intermediate], anchors: [server.root])
         #expect(policy.verdict(untrusted) == "refused: untrusted")
         #expect(
@@ -106,7 +106,7 @@ struct DeniedPinTests {
         #expect(decision.description.hasPrefix("PINS ARE BYPASSED: the path ends outside of the system's anchors"))
     }
 
-    @Test("A path that holds the pins comes before one that bypasses them")
+    @Test("A path that matches the pins is preferred to one that bypasses them")
     func pinnedFirst() throws {
         let crossSigned = try other.root.crossSign(server.root)
         let trust = try TestServer.trust(

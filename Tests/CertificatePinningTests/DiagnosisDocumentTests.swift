@@ -12,13 +12,13 @@ struct DiagnosisDocumentTests {
 
     private static func article() throws -> String { try text("CertificatePinning.docc/WhenPinsStopMatching.md") }
 
-    @Test("lists every rule as it is, and no other")
+    @Test("The article lists every lint rule exactly, and no others")
     func lintRules() throws {
         let rows = try Self.article().split(separator: "\n").filter { $0.hasPrefix("| P") }.map(String.init)
         #expect(rows == LintRule.allCases.map { "| \($0.rawValue) | \($0.severity.rawValue) | \($0.summary) |" })
     }
 
-    @Test("lists every cause that the source has")
+    @Test("The article lists every cause in the source, and no others")
     func causes() throws {
         let source = try Self.text("Diagnosis/PinFailureCause.swift").split(separator: "\n")
         let start = try #require(source.firstIndex { $0.contains("var identifier: String") })

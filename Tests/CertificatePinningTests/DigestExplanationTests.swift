@@ -3,7 +3,7 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-@Suite("What a digest is")
+@Suite("Digest explanations")
 struct DigestExplanationTests {
     private func explain(_ text: String, _ certificates: TestCertificate...) throws -> [String] {
         let digest = try #require(DigestText(text))
@@ -17,7 +17,7 @@ struct DigestExplanationTests {
         return String(decoding: result.output, as: UTF8.self)
     }
 
-    /// What people type, and what it hashes.
+    /// Commands that people type, and the bytes that they hash.
     static let commands: [(String, String)] = [
         (
             "openssl x509 -in c.pem -pubkey -noout | openssl pkey -pubin -outform DER | BASE64",
@@ -44,7 +44,8 @@ struct DigestExplanationTests {
     ]
 
     @Test(
-        "tells what each of the usual commands hashed", .enabled(if: TestCommand.isPresent("openssl", "version")),
+        "The explanation names the bytes that each usual command hashed",
+        .enabled(if: TestCommand.isPresent("openssl", "version")),
         arguments: commands)
     func usualCommands(command: String, input: String) throws {
         let folder = try TestFolder()
@@ -60,7 +61,7 @@ struct DigestExplanationTests {
         }
     }
 
-    @Test("knows the raw point of a curve, and its BIT STRING")
+    @Test("The raw point of a curve and its BIT STRING are recognized")
     func point() throws {
         let certificate = try TestCertificate.root("Test")
         let key = try certificate.key.publicKeyDER
@@ -77,10 +78,10 @@ struct DigestExplanationTests {
         #expect(try explain("sha256/\(String(repeating: "x", count: 42))0=", certificate).isEmpty)
     }
 
-    @Test("knows the modulus of an RSA key")
+    @Test("The modulus of an RSA key is recognized")
     func modulus() throws {
         let certificate = try TestCertificate.root("Test", key: TestKey.shared(.rsa2048))
-        // A zero, the modulus of 256 bytes, and the exponent with its header close the key.
+        // The key ends with a zero, the modulus of 256 bytes, and the exponent with its header.
         let modulus = Array(try certificate.key.publicKeyDER.suffix(262).dropLast(5))
         for bytes in [modulus, Array(modulus.dropFirst())] {
             let pin = SPKIFingerprint(hashing: bytes.span).description
@@ -89,7 +90,7 @@ struct DigestExplanationTests {
     }
 
     @Test(
-        "reads every way in which digests are written",
+        "Digests are read in every common spelling",
         arguments: [
             "sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M",
             "sha256//C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=;", "C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=",
@@ -105,7 +106,7 @@ struct DigestExplanationTests {
         #expect(DigestText(text)?.bytes.prefix(2) == [0x0B, 0x9F])
     }
 
-    @Test("knows placeholders, and refuses what is no digest")
+    @Test("Placeholders are recognized, and text that isn't a digest is rejected")
     func placeholders() throws {
         for letter in ["A", "B"] {
             let text = "sha256/\(String(repeating: letter, count: 43))="
@@ -116,7 +117,7 @@ struct DigestExplanationTests {
         }
     }
 
-    @Test("Base64 that begins with a slash is no other system's mark")
+    @Test("A leading slash in base64 isn't taken for part of a prefix")
     func leadingSlash() throws {
         let digest = "/ElLZXOPW68F7BH8rpHVUekOgW3UkmsWqbBSPmuQwbg="
         let bytes = try #require(DigestText(digest)).bytes

@@ -7,7 +7,7 @@ struct JSONCReaderTests {
         JSONCReader.read(Array(text.utf8), dialect: dialect)
     }
 
-    /// The text again, without blanks and comments: enough to compare values by.
+    /// Returns the text without whitespace and comments, for comparing values.
     private static func compact(_ value: JSONValue) -> String {
         switch value.kind {
         case .object(let members): "{" + members.map { "\($0.key):\(compact($0.value))" }.joined(separator: ",") + "}"
@@ -20,7 +20,7 @@ struct JSONCReaderTests {
     }
 
     @Test(
-        "Values read as they are written",
+        "Values are read as written in both dialects",
         arguments: [
             ("{}", "{}"), (" [ ] ", "[]"), ("null", "null"), ("true", "true"), ("false", "false"),
             ("[1,-0,0.5,1e3,1E+3,-12.50e-7]", "[1,-0,0.5,1e3,1E+3,-12.50e-7]"),
@@ -38,7 +38,7 @@ struct JSONCReaderTests {
     }
 
     @Test(
-        "Comments and a last comma belong to one dialect",
+        "Comments and trailing commas are allowed in JSONC and rejected in JSON",
         arguments: [
             ("// a\n[1]", 1, 1), ("[1] // a", 1, 5), ("[1 /* a */]", 1, 4), ("/**/[]", 1, 1), ("[/* * // */1]", 1, 2),
             ("[1,]", 1, 3), ("{\"a\":1 , }", 1, 8), ("[1,\n // a\n ]", 2, 2),
@@ -51,7 +51,7 @@ struct JSONCReaderTests {
     }
 
     @Test(
-        "What is not JSON is an error where it stands",
+        "Invalid JSON is an error at its position",
         arguments: [
             ("", 1, 1), ("  \n ", 2, 2), ("// only a comment", 1, 18), ("nul", 1, 1), ("nulls", 1, 1), ("True", 1, 1),
             ("NaN", 1, 1), ("[Infinity]", 1, 2), ("'a'", 1, 1), ("{a:1}", 1, 2), ("{1:1}", 1, 2), ("{\"a\" 1}", 1, 6),
@@ -72,7 +72,7 @@ struct JSONCReaderTests {
     }
 
     @Test(
-        "Bytes that are not UTF-8 are an error in strings and comments",
+        "Bytes that aren't UTF-8 are an error in strings and comments",
         arguments: [
             [0x80], [0xC3], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xE2, 0x82], [0xED, 0xA0, 0x80],
             [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF], [0xE2, 0x28, 0xA1],
@@ -86,7 +86,7 @@ struct JSONCReaderTests {
         }
     }
 
-    @Test("Every duplicate key is told, and reading goes on")
+    @Test("Every duplicate key is reported, and reading continues")
     func duplicateKeys() {
         let document = Self.read(#"{"a":1,"b":{"c":1,"c":2},"a":2,"\u0061":3}"#)
         #expect(
@@ -98,7 +98,7 @@ struct JSONCReaderTests {
         #expect(document.root?["a"]?.integer == 1)
     }
 
-    @Test("A file of nothing but duplicate keys ends after a thousand", arguments: [1000, 1001])
+    @Test("Reading stops after a thousand duplicate keys", arguments: [1000, 1001])
     func manyDuplicates(count: Int) {
         let members = [String](repeating: "\"a\":0", count: count + 1).joined(separator: ",")
         let document = Self.read("{\(members)}")
@@ -120,7 +120,7 @@ struct JSONCReaderTests {
             ])
     }
 
-    @Test("32 levels are read, 33 are not")
+    @Test("A depth of 32 levels is read, and 33 levels are rejected")
     func depth() {
         func nested(_ levels: Int) -> String {
             String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
@@ -131,14 +131,14 @@ struct JSONCReaderTests {
         #expect(Self.read(String(repeating: "{\"a\":", count: 1 << 18)).problems.count == 1)
     }
 
-    @Test("8 MiB are read, a byte more is not")
+    @Test("A file of 8 MiB is read, and one more byte is rejected")
     func size() {
         let limit = JSONCReader.maximumSize
         #expect(Self.read("[]" + String(repeating: " ", count: limit - 2)).root != nil)
         #expect(Self.read("[]" + String(repeating: " ", count: limit - 1)).root == nil)
     }
 
-    @Test("No prefix and no changed byte of a file traps")
+    @Test("No prefix and no changed byte of a file causes a trap")
     func mutations() {
         let text =
             "{ // é\n \"a\\u00e9\\ud83d\\ude00\": [1.5e-3, -0, true, null, \"😀\"], /* x */ \"b\": {\"c\": false,}, }"

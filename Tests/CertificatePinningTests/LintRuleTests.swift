@@ -5,7 +5,7 @@ import PinDialects
 import TestPKI
 import Testing
 
-/// What lint finds in rules that can be read, and cannot be met, or hold nothing.
+/// Tests of lint findings in rules that can be read but can't match or don't pin anything.
 @Suite("Lint: anchors, denied pins, roles, backups")
 struct LintRuleTests {
     private let server: TestServer
@@ -20,7 +20,8 @@ struct LintRuleTests {
 
     private static let other = PolicyFileTests.pinA
 
-    /// The findings for one rule of a policy, each as `P024 error`; P003 and P021 only when they are asked for.
+    /// Returns the findings for one rule of a policy, each in the form `P024 error`. Leaves out P003, P012 and P021
+    /// unless `rules` lists them.
     private func lint(
         _ pins: [String], rule: String = "", top: String = "", only rules: [LintRule]? = nil
     ) throws -> [String] {
@@ -40,23 +41,23 @@ struct LintRuleTests {
 
     private func deny(_ pins: String...) -> String { #""deny": [\#(pins.joined(separator: ", "))],"# }
 
-    @Test("P025: a rule whose pins are all denied refuses every server")
+    @Test("P025: a rule whose pins are all denied is an error")
     func allDenied() throws {
         let pins = [try pin(server.leaf), try pin(server.root)]
         let leaf = #""\#(try server.leaf.key.pin)""#
         let root = #""\#(try server.root.key.pin)""#
         #expect(try lint(pins, top: deny(leaf, root)) == ["P025 error"])
         #expect(try lint(pins, top: deny(#""\#(Self.other)""#)) == [])
-        // Of a required role each pin is denied.
+        // All pins of one required role are denied.
         let roles = [try pin(server.leaf, #""role": "leaf""#), try pin(server.root, #""role": "root""#)]
         #expect(try lint(roles, rule: #""require": ["leaf", "root"],"#, top: deny(root)) == ["P025 error"])
         #expect(try lint(roles, top: deny(root)) == ["P029 warning"])
-        // What is denied at another position of the chain can still match.
+        // A pin that is denied only at another position of the chain can still match.
         let elsewhere = #"{ "pin": \#(root), "role": "leaf" }"#
         #expect(try lint(roles, rule: #""require": ["leaf", "root"],"#, top: deny(elsewhere)) == [])
     }
 
-    @Test("P029: a denied backup is an error, another denied pin a warning")
+    @Test("P029: a denied backup is an error, and another denied pin is a warning")
     func deniedPin() throws {
         let pins = [try pin(server.leaf), try pin(server.root, #""backup": true"#)]
         #expect(try lint(pins, top: deny(#""\#(try server.root.key.pin)""#)) == ["P029 error"])
@@ -64,7 +65,7 @@ struct LintRuleTests {
         #expect(try lint(pins, top: deny(#""\#(Self.other)""#)) == [])
     }
 
-    @Test("P003: each required role has a backup of its own")
+    @Test("P003: each required role needs a backup of its own")
     func backupOfEachRole() throws {
         let required = #""require": ["leaf", "root"],"#
         func found(_ more: String..., rule: String = required) throws -> [String] {
@@ -80,7 +81,7 @@ struct LintRuleTests {
         #expect(try found(leaf, rule: "") == [])
     }
 
-    @Test("P016: anchors that have expired or expire within 180 days, an error when no other is left")
+    @Test("P016: an anchor that expires within 180 days is reported, as an error if no other anchor is left")
     func anchors() throws {
         let now = Int64(TestServer.time.timeIntervalSince1970)
         for (name, days) in [("past", Int64(-1)), ("soon", 179), ("later", 181)] {
@@ -98,7 +99,7 @@ struct LintRuleTests {
         #expect(try found(#"{ "files": ["later.pem"] }"#) == [])
     }
 
-    @Test("P030: a pinned root that is not among the rule's own anchors never matches")
+    @Test("P030: a pinned root that isn't among the rule's own anchors is reported because it never matches")
     func unanchoredRoot() throws {
         let stranger = try TestCertificate.root("Stranger")
         _ = try folder.add(stranger.pemText, name: "stranger.pem")
@@ -120,7 +121,7 @@ struct LintRuleTests {
                 == [])
     }
 
-    @Test("P024: localAnchorsBypassPins with private anchors alone pins nothing")
+    @Test("P024: localAnchorsBypassPins with only private anchors pins nothing")
     func bypass() throws {
         func found(_ rule: String) throws -> [String] { try lint([pin(server.leaf)], rule: rule) }
         let own = #""anchors": { "files": ["root.pem"] },"#
@@ -147,7 +148,7 @@ struct LintRuleTests {
         #expect(try PolicyFileTests.read(text).lint(at: TestServer.time).allSatisfy { $0.rule != .pinsNothing })
     }
 
-    @Test("P031: a pin whose certificate cannot have the pin's role")
+    @Test("P031: a pin whose certificate can't have the pin's role is an error")
     func role() throws {
         func found(_ certificate: TestCertificate, _ role: String) throws -> [String] {
             let file = try folder.add(certificate.pemText)
@@ -163,7 +164,7 @@ struct LintRuleTests {
         #expect(try found(server.leaf, "any") == [])
         #expect(try found(server.root, "leaf") == ["P031 error"])
         #expect(try found(server.intermediate, "leaf") == ["P031 error"])
-        // A server that signed its own certificate with the default settings of OpenSSL, and a root of version 1.
+        // A server that signed its own certificate with OpenSSL's default settings, and a root of version 1.
         var own = TestCertificate.Settings.authority("a.test")
         own.alternativeNames = [.dns("a.test")]
         #expect(try found(TestCertificate.selfSigned(own), "leaf") == [])
@@ -173,7 +174,7 @@ struct LintRuleTests {
     }
 
     @Test(
-        "P011: a certificate that lives 90 or 99 days is short-lived, one of 100 days is not",
+        "P011: a certificate that is valid for less than 100 days is short-lived",
         arguments: [(90, 0, true), (99, 0, true), (100, -1, true), (100, 0, false), (100, 1, false)])
     func shortLived(days: Int64, seconds: Int64, isShort: Bool) throws {
         let start = Int64(TestServer.time.timeIntervalSince1970) - 86_400
@@ -187,7 +188,7 @@ struct LintRuleTests {
         #expect(found == (isShort ? ["P011 error"] : []))
     }
 
-    @Test("P003: rules whose pins count together have a backup together")
+    @Test("P003: rules whose pins are combined can share a backup")
     func united() throws {
         func lint(_ rules: [(String, HostPattern.Scope, [UInt8])], _ combination: RuleCombination) -> [String] {
             let rules = rules.enumerated().map { index, rule in
@@ -200,7 +201,7 @@ struct LintRuleTests {
                 .filter { $0.rule == .noBackup }.map { "\($0.location.line)" }
         }
         let rules: [(String, HostPattern.Scope, [UInt8])] = [("a.test", .exact, [1]), ("a.test", .exactAndBelow, [2])]
-        // For hosts below a.test there is one pin, for a.test there are two.
+        // Hosts below a.test have one pin, and a.test itself has two.
         #expect(lint(rules, .union) == ["2"])
         #expect(lint(rules, .closest) == ["1", "2"])
         #expect(lint([("a.test", .exact, [1]), ("a.test", .exact, [2])], .union) == [])
@@ -209,7 +210,7 @@ struct LintRuleTests {
         #expect(lint([("c.b.a.test", .exact, [1]), ("a.test", .oneLabelBelow, [2, 3])], .union) == ["1"])
     }
 
-    @Test("A file of names alone is valid for lint, and its pins are looked at")
+    @Test("Lint accepts a file that has only named pins, and checks those pins")
     func names() throws {
         func read(_ text: String, allowsNamesAlone: Bool = true) throws -> [String] {
             do throws(PolicyFileError) {

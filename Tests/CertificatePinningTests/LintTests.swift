@@ -18,10 +18,10 @@ struct LintTests {
         _ = try folder.add(server.root.pemText, name: "root.pem")
     }
 
-    /// A pin that is of no key here.
+    /// A pin that doesn't match any key here.
     private static let other = PolicyFileTests.pinA
 
-    /// The findings for one rule, P003 left out.
+    /// Returns the findings for one rule, without P003 by default.
     private func lint(
         _ pins: String..., rule: String = "", host: String = "a.test", at time: Date = TestServer.time,
         settings: [LintRule: LintFinding.Severity?] = [:], more: String = ""
@@ -58,7 +58,7 @@ struct LintTests {
         return made
     }
 
-    @Test("P002: placeholders", arguments: ["A", "E"])
+    @Test("P002: a placeholder pin is reported", arguments: ["A", "E"])
     func placeholder(letter: String) throws {
         let findings = try lint(#""sha256/\#(String(repeating: letter, count: 43))=""#, #""\#(Self.other)""#)
         #expect(findings.map(\.rule) == [.placeholderPin])
@@ -67,7 +67,7 @@ struct LintTests {
             findings[0].message.hasSuffix(" is a placeholder, one character over and over: put the pin of a key there"))
     }
 
-    @Test("P004: a backup that is in the chain of another pin, or is another pin")
+    @Test("P004: a backup that is in the chain of another pin, or that repeats another pin, is reported")
     func servedBackup() throws {
         let inChain = try lint(
             pin(server.leaf, #""from": "chain.pem""#), pin(server.intermediate, #""backup": true"#))
@@ -79,14 +79,14 @@ struct LintTests {
         #expect(try lint(pin(server.leaf, #""from": "chain.pem""#), pin(server.root, #""backup": true"#)) == [])
     }
 
-    @Test("P005: a pin that stands twice")
+    @Test("P005: a duplicate pin is reported")
     func duplicate() throws {
         #expect(try lint(pin(server.leaf), pin(server.leaf)).map(\.rule) == [.duplicate])
         #expect(try lint(pin(server.leaf, #""role": "leaf""#), pin(server.leaf, #""role": "ca""#)) == [])
     }
 
     @Test(
-        "P006, P007: a rule that has ended, ends soon, or ends without a word",
+        "P006, P007: a rule that has expired, expires soon or silently stops pinning is reported",
         arguments: [
             ("2026-12-01", "fail", ["P006"]), ("2027-02-01", "fail", ["P006"]), ("2027-12-01", "fail", []),
             ("2027-12-01", "report", []), ("2027-12-01", "stop-pinning", ["P007"]),
@@ -99,7 +99,7 @@ struct LintTests {
             findings.first { $0.rule == .expiry }?.message.contains(day < "2027" ? " ended on " : " ends on ") != false)
     }
 
-    @Test("P009: a rule that takes a host out of an enforced one, or repeats it")
+    @Test("P009: a rule that excludes a host from an enforced rule, or repeats that rule, is reported")
     func shadowed() throws {
         let pins = try pin(server.leaf)
         func more(_ rest: String) -> String { ",\n{ \"host\": \"b.a.test\", \(rest) }" }
@@ -114,7 +114,7 @@ struct LintTests {
         }
     }
 
-    @Test("P011: servers' keys alone, under a certificate of 45 days")
+    @Test("P011: a rule that pins only keys of short-lived server certificates is an error")
     func shortLived() throws {
         let leaf = try certificate("leaf.pem", days: 60)
         let findings = try lint(pin(leaf, #""from": "leaf.pem""#), pin(server.leaf, #""role": "leaf", "backup": true"#))
@@ -128,7 +128,7 @@ struct LintTests {
         #expect(try lint(pin(longer, #""from": "longer.pem""#)) == [])
     }
 
-    @Test("P012, P021: intermediates alone, roots alone")
+    @Test("P012, P021: a rule that pins only intermediates or only roots is reported")
     func oneLevel() throws {
         for role in [#""role": "intermediate""#, #""from": "intermediate.pem""#] {
             #expect(try lint(pin(server.intermediate, role)).map(\.rule) == [.onlyIntermediates])
@@ -144,7 +144,7 @@ struct LintTests {
         }
     }
 
-    @Test("P013, P014: a pin that its file does not have, or has as something else than a key")
+    @Test("P013, P014: a pin that isn't in its file, or that hashes other bytes than the key, is reported")
     func evidence() throws {
         let missing = try lint(pin(server.leaf, #""from": "none.pem""#))
         #expect(missing.map(\.rule) == [.otherKey])
@@ -165,7 +165,7 @@ struct LintTests {
         }
     }
 
-    @Test("P016: a certificate that is over, and one that ends before clients can be changed")
+    @Test("P016: a certificate that has expired, or expires before clients can be updated, is reported")
     func certificateExpiry() throws {
         let rows: [(Int64, Bool, LintFinding.Severity?)] = [
             (5, false, .error), (30, false, .warning), (120, false, nil), (5, true, .error), (120, true, .error),
@@ -180,7 +180,7 @@ struct LintTests {
         }
     }
 
-    @Test("P017: a weak key")
+    @Test("P017: a weak key is reported")
     func weakKey() throws {
         let weak = try certificate("weak.pem", days: 365, key: TestKey.shared(.rsa(bits: 1024)))
         let findings = try lint(pin(weak, #""from": "weak.pem""#))
@@ -188,7 +188,7 @@ struct LintTests {
         #expect(findings[0].message.contains("RSA 1024"))
     }
 
-    @Test("P019: mode report, for long or since nobody knows when")
+    @Test("P019: report mode is reported if it is old or has no start date")
     func reportMode() throws {
         let rows = [
             ("", true), (#""x-report-since": "2026-01-01","#, true), (#""x-report-since": "2027-01-01","#, false),
@@ -199,12 +199,12 @@ struct LintTests {
         }
     }
 
-    @Test("P022: a pin of a whole certificate")
+    @Test("P022: a pin of a whole certificate is reported")
     func certificatePin() throws {
         #expect(try lint(#""\#(PolicyFileTests.certificatePin)""#).map(\.rule) == [.certificatePin])
     }
 
-    @Test("settings turn a rule off, or change how grave it is")
+    @Test("Settings can disable a rule or change its severity")
     func settings() throws {
         let pins = #""\#(PolicyFileTests.certificatePin)""#
         #expect(try lint(pins, settings: [.certificatePin: .none]) == [])
@@ -213,7 +213,7 @@ struct LintTests {
     }
 
     @Test(
-        "a comment allows what its rules find on its line and the next, if it says why",
+        "A comment with a reason allows findings of its rules on its own line and the next",
         arguments: [
             ("// pinctl-allow P022: the vendor signs with it", []), ("/* pinctl-allow P001, P022: why */", []),
             ("// pinctl-allow P022", ["P022", "P023"]), ("// pinctl-allow P022: ", ["P022", "P023"]),
@@ -229,7 +229,7 @@ struct LintTests {
     }
 
     @Test(
-        "only what is in a comment allows anything",
+        "Only comments can allow findings",
         arguments: [
             ("// pinctl-allow P001: a", 1), ("a \"b\" // pinctl-allow P001: a", 1), ("  /* pinctl-allow P001: a */", 1),
             ("/*\n * pinctl-allow P001: a\n */", 1), ("# pinctl-allow P001: a", 1), ("x ; pinctl-allow P001: a", 1),
@@ -246,7 +246,7 @@ struct LintTests {
         #expect(LintAllowance.all(in: Array(text.utf8)).count == count)
     }
 
-    @Test("a pin that several rules name is told once, where it is written")
+    @Test("A pin that several rules name is reported once, where it is written")
     func namedPin() throws {
         let text = """
             { "version": 1, "pins": { "one": "\(PolicyFileTests.certificatePin)" },
@@ -256,7 +256,7 @@ struct LintTests {
         #expect(findings.map { "\($0.rule.rawValue) \($0.location.line)" } == ["P022 1", "P003 2", "P003 2"])
     }
 
-    @Test("what keeps a file from loading has the same identifiers")
+    @Test("Problems that keep a file from loading have the same identifiers as lint rules")
     func problems() throws {
         let text = """
             { "version": 1, "unlistd": 1, "domains": [
@@ -276,7 +276,7 @@ struct LintTests {
         }
     }
 
-    @Test("lint never traps on what a canonical policy may hold")
+    @Test("Lint reports invalid contents of a canonical policy and never traps on them")
     func otherDialects() throws {
         let location = PolicyLocation(path: "x", line: 1, column: 1)
         func rule(_ host: String, _ pins: [CanonicalPin], _ scope: HostPattern.Scope = .exact) -> CanonicalRule {
@@ -309,7 +309,7 @@ struct LintTests {
         }
     }
 
-    @Test("time grows with the file, not with its square, whatever it repeats")
+    @Test("Lint finishes on large policies, whatever they repeat")
     func hostileFiles() {
         let pins = (0..<5_000).map {
             CanonicalPin(.publicKey, .sha256, [UInt8](repeating: UInt8($0 & 0x7F), count: 31) + [1])
@@ -327,7 +327,7 @@ struct LintTests {
         #expect(findings.filter { $0.rule == .unreasonedAllowance }.count == 1)
     }
 
-    @Test("every rule has an identifier of its own, in order")
+    @Test("Lint rules are numbered consecutively and each has a summary")
     func identifiers() {
         let numbers = LintRule.allCases.map { Int($0.rawValue.dropFirst()) }
         #expect(numbers == Array(1...LintRule.allCases.count))

@@ -5,18 +5,18 @@ import PinDialects
 import TestPKI
 import Testing
 
-/// Rotations that took real apps off the air, rebuilt: what lint says while there is time, that its remedy would have
-/// held, and what the diagnosis says on the day.
-@Suite("Outages, replayed")
+/// Rebuilds key rotations that broke real apps. Each test checks what lint reports while there is still time, that its
+/// remedy would have worked, and what the diagnosis reports on the day of the outage.
+@Suite("Replayed outages")
 struct OutageReplayTests {
-    /// The day on which lint is asked, 2027-01-15, and the day of the outage.
+    /// The day on which lint runs, 2027-01-15, and the day of the outage.
     private let before = TestServer.time
     private let after = TestServer.time + 60 * 86_400
     private let folder: TestFolder
 
     init() throws { folder = try TestFolder() }
 
-    /// A policy of one rule for the test server, in a file beside the certificates.
+    /// Returns a policy with one rule for the test server, in a file next to the certificates.
     private func policy(_ pins: [String], rule: String = "") throws -> PolicyFile {
         let text = """
             { "version": 1, "domains": [
@@ -25,7 +25,7 @@ struct OutageReplayTests {
         return try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
     }
 
-    /// A pin with the file that it is of.
+    /// Returns a pin with the file that has its certificate.
     private func pin(_ certificate: TestCertificate, _ role: String, _ more: String = "") throws -> String {
         let file = try folder.add(certificate.pemText)
         return #"{ "pin": "\#(try certificate.key.pin)", "role": "\#(role)", "from": "\#(file)"\#(more) }"#
@@ -37,19 +37,19 @@ struct OutageReplayTests {
 
     private func errors(_ file: PolicyFile) -> [LintFinding] { file.lint(at: before).filter { $0.severity == .error } }
 
-    /// The causes on the day of the outage, on which the policy refuses the server.
+    /// Returns the causes on the day of the outage, when the policy rejects the server.
     private func causes(_ file: PolicyFile, _ trust: ServerTrust) -> [String] {
         #expect(file.policy.verdict(trust, at: after) == "refused: mismatch")
         return PinDiagnosis(of: trust, port: 443, by: file.policy, at: after).causes.map(\.identifier)
     }
 
-    /// The mended policy has nothing that lint would stop, and takes what is served on the day.
+    /// Checks that the fixed policy has no lint errors and accepts what is served on the day of the outage.
     private func holds(_ file: PolicyFile, _ trust: ServerTrust) {
         #expect(errors(file) == [])
         #expect(file.policy.verdict(trust, at: after) == "accepted: matched")
     }
 
-    @Test("A content network moves from one authority to another: Cloudflare, Let's Encrypt to Google, 2026-07")
+    @Test("Lint and diagnosis catch a CDN's move to another CA: Cloudflare, Let's Encrypt to Google, 2026-07")
     func authorityMoved() throws {
         let old = try TestServer("Encrypt")
         let new = try TestServer("Google")
@@ -58,13 +58,13 @@ struct OutageReplayTests {
         #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
         #expect(errors(pinned)[0].message.hasSuffix("or the key of a backup that you keep"))
         #expect(causes(pinned, try new.trust) == ["intermediate-changed"])
-        // The key outlives the authority: a certificate for it, from whoever.
+        // The key outlives the CA, because any CA can issue a certificate for it.
         let reissued = try TestServer.trust(
             sent: [new.intermediate.leaf(TestServer.name, key: key), new.intermediate], anchors: [new.root])
         holds(try policy([pin(old.intermediate, "intermediate"), backup(key)]), reissued)
     }
 
-    @Test("An intermediate is replaced under the same root: CloudFront, Amazon M01 to M04, 2026-07")
+    @Test("Lint and diagnosis catch a new intermediate under the same root: CloudFront, Amazon M01 to M04, 2026-07")
     func intermediateReplaced() throws {
         let amazon = try TestServer("Amazon")
         let next = try amazon.root.intermediate("Amazon M04")
@@ -76,7 +76,7 @@ struct OutageReplayTests {
         holds(try policy([pin(amazon.intermediate, "intermediate"), pin(amazon.root, "root")]), served)
     }
 
-    @Test("An authority issues from several intermediates at random: Let's Encrypt, since 2024")
+    @Test("Lint and diagnosis catch a CA with several random intermediates: Let's Encrypt, since 2024")
     func randomIntermediate() throws {
         let encrypt = try TestServer("Encrypt")
         let all = [encrypt.intermediate] + (try (11...14).map { try encrypt.root.intermediate("R\($0)") })
@@ -91,7 +91,8 @@ struct OutageReplayTests {
         }
     }
 
-    @Test("A root ends, and its successor was cross-signed by it: DST Root CA X3, 2021-09-30")
+    @Test(
+        "Lint and diagnosis catch a root that expires after it cross-signed its successor: DST Root CA X3, 2021-09-30")
     func rootEnded() throws {
         let dst = try TestCertificate.root("DST Root CA X3") {
             $0.notAfter = Int64(before.timeIntervalSince1970) + 30 * 86_400
@@ -110,7 +111,7 @@ struct OutageReplayTests {
         holds(mended, served)
     }
 
-    @Test("A cross-signed authority becomes a root of its own: AddTrust, 2020-05-30")
+    @Test("Lint and diagnosis catch a cross-signed CA that becomes a root: AddTrust, 2020-05-30")
     func crossSignatureEnded() throws {
         let addTrust = try TestCertificate.root("AddTrust External CA Root")
         let userTrust = try TestServer("USERTrust")
@@ -128,7 +129,7 @@ struct OutageReplayTests {
         holds(mended, served)
     }
 
-    @Test("A leaf is renewed every 45 days, each time with a new key")
+    @Test("Lint and diagnosis catch a leaf that is renewed every 45 days, each time with a new key")
     func leafRekeyed() throws {
         let server = try TestServer()
         let key = try TestKey()
@@ -150,13 +151,13 @@ struct OutageReplayTests {
         )
         let renewed = try leaf(from: after - 86_400)
         #expect(causes(pinned, try trust(renewed)) == ["leaf-rekeyed"])
-        // Either half of the remedy.
+        // Either half of the remedy works.
         #expect(
             pinned.policy.verdict(try trust(leaf(from: after - 86_400, key: key)), at: after) == "accepted: matched")
         holds(try policy([pin(first, "leaf"), pin(server.root, "root")]), try trust(renewed))
     }
 
-    @Test("A backup key was never made, and the only key is lost")
+    @Test("Lint and diagnosis catch a backup key that was never made when the only key is lost")
     func backupNeverMade() throws {
         let server = try TestServer()
         let slot = #""x-backup-slot": "openssl genpkey …","#
@@ -173,7 +174,7 @@ struct OutageReplayTests {
         #expect(told == ["only-backup"])
     }
 
-    @Test("The day of a network security config's pin-set passes, and nobody is told that pinning is off")
+    @Test("Lint and diagnosis catch a network security config whose pin-set expires and silently stops pinning")
     func pinSetEnded() throws {
         let server = try TestServer()
         let stranger = try TestServer("Other")
@@ -200,7 +201,7 @@ struct OutageReplayTests {
         #expect(findings[0].message.contains("its pins refuse nobody then: ship a later end"))
         #expect(try lint("2028-02-01").map(\.rule) == [.silentExpiry])
 
-        // The same rule as a policy of ours: any trusted chain is accepted on the day.
+        // The same rule in this project's policy format: it accepts any trusted chain on the day of the outage.
         let pinned = try policy(
             [pin(server.leaf, "leaf")], rule: #""expires": "2027-02-01", "onExpiry": "stop-pinning","#)
         #expect(pinned.policy.verdict(try stranger.trust, at: before) == "refused: mismatch")

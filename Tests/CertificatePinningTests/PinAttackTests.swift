@@ -4,8 +4,8 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// The attacks on the evaluation of pins, by the numbers that tests name them with, and where each is a test. Those below
-/// the line need a session, and stand in PinnedNetworkingTests.
+/// Lists the attacks on the evaluation of pins by the codes that test names use, and where each of them is tested. The
+/// attacks below the line need a session, and their tests are in PinnedNetworkingTests.
 ///
 /// | attack | suite | test |
 /// |---|---|---|
@@ -13,25 +13,25 @@ import Testing
 /// | PE2 one of two paths is pinned | PinAttackTests, DeniedPinTests | pinnedPathFound, anotherPath |
 /// | PE3 pin in the wrong role | PinDecisionTests | wrongRole, selfSignedLeaf |
 /// | PE4 renewal with the same key | PinDecisionTests | renewal |
-/// | PE5 other digests than of the key | PinEvaluationAttackTests | otherDigests |
+/// | PE5 digests of other bytes than the key | PinEvaluationAttackTests | otherDigests |
 /// | PE6 anchor that is not sent | PinDecisionTests | anchorNotSent |
-/// | PE7 pin matches, chain does not verify | PinAttackTests | pinnedButUntrusted, pinnedButRevoked |
+/// | PE7 pin matches, chain is not valid | PinAttackTests | pinnedButUntrusted, pinnedButRevoked |
 /// | PE8 pinned self-signed server | PinEvaluationAttackTests | selfSigned |
-/// | PE9 rules that end | PinningExpiryTests | all |
-/// | PE10 backups that are none | PinEvaluationAttackTests | backups |
+/// | PE9 rules that expire | PinningExpiryTests | all |
+/// | PE10 useless backups | PinEvaluationAttackTests | backups |
 /// | PE11 malformed pins | PolicyProblemTests | malformedPins |
-/// | PE12 files that pin nothing, or are none | PolicyFileReadingTests | pinsNothing, noFile |
-/// | PE13 keys twice, misspelt, of other types | PolicyProblemTests, PolicyFileTests, JSONCReaderTests | values, overlap, types |
+/// | PE12 files that pin nothing or cannot be read | PolicyFileReadingTests | pinsNothing, noFile |
+/// | PE13 duplicate, misspelled, mistyped keys | PolicyProblemTests, PolicyFileTests, JSONCReaderTests | values, overlap, types |
 /// | PE14 subdomains, suffixes, look-alikes | RuleChoiceTests, PolicyProblemTests | choice, publicSuffix, subdomains |
-/// | PE15 report mode forgives too much | PinDecisionTests | modes |
+/// | PE15 report mode allows too much | PinDecisionTests | modes |
 /// | PE16 ports and schemes | PinDecisionTests, RuleChoiceTests | ports |
-/// | PE19 policy changed behind its back | PinEvaluationAttackTests, PolicyStoreTests | changedFiles, replace |
-/// | PE23 the hashed bytes are those sent | PinEvaluationAttackTests | sameKeysAsGo |
+/// | PE19 files changed after loading | PinEvaluationAttackTests, PolicyStoreTests | changedFiles, replace |
+/// | PE23 the hashed bytes are those that were sent | PinEvaluationAttackTests | sameKeysAsGo |
 /// | PE24 100,000 hosts | RuleChoiceTests, tools/bench | manyHosts |
 /// | PE25 wildcards | RuleChoiceTests, PolicyProblemTests | choice, hosts |
-/// | PE26 answers kept by look | PinEvaluationAttackTests | alike |
+/// | PE26 decisions reused for similar servers | PinEvaluationAttackTests | alike |
 /// | --- | | |
-/// | PE1, PE7 no byte of a request | PinnedRequestTests | unpinnedChain, untrustedButPinned |
+/// | PE1, PE7 no byte of a request is sent | PinnedRequestTests | unpinnedChain, untrustedButPinned |
 /// | PE16 plain http to a pinned host | PinnedRequestTests | portsAndSchemes |
 /// | PE17 redirects | VerdictTests, LoginTests | verdict (isRedirected), hostileRedirects |
 /// | PE18 proxies under their own pins | ProxyTests, VerdictTests | ownPins, verdict (tlsTunnel) |
@@ -42,7 +42,7 @@ import Testing
 struct PinAttackTests {
     /// The server whose keys are pinned.
     private let victim: TestServer
-    /// One with a certificate for the same name from another authority that the client trusts.
+    /// A server with a certificate for the same name from another CA that the client trusts.
     private let attacker: TestServer
 
     init() throws {
@@ -50,7 +50,7 @@ struct PinAttackTests {
         attacker = try TestServer("Attacker")
     }
 
-    @Test("PE1: a pinned certificate that is only sent along, and not on the verified path, counts for nothing")
+    @Test("PE1: a pinned certificate that is sent along but isn't on the verified path doesn't count")
     func appendedCertificates() throws {
         let pinned = [victim.leaf, victim.intermediate, victim.root]
         let chain = [attacker.leaf, attacker.intermediate]
@@ -65,7 +65,7 @@ struct PinAttackTests {
         }
     }
 
-    @Test("PE1: a pinned authority's name is not its key")
+    @Test("PE1: a CA with a pinned CA's name but another key doesn't match")
     func sameNameOtherKey() throws {
         let root = try TestCertificate.root("Victim Root")
         let intermediate = try root.intermediate("Victim Intermediate")
@@ -77,7 +77,7 @@ struct PinAttackTests {
                 == "refused: mismatch")
     }
 
-    @Test("PE1: a path that holds the pin but is not valid is not used")
+    @Test("PE1: a path that matches the pins but isn't valid isn't used")
     func pinnedPathInvalid() throws {
         let valid = try victim.root.crossSign(attacker.intermediate)
         let expired = try victim.root.crossSign(attacker.intermediate) { $0.notAfter = $0.notBefore + 86400 }
@@ -88,7 +88,7 @@ struct PinAttackTests {
         }
     }
 
-    @Test("PE2: of two valid paths the pinned one is found, whatever the order sent")
+    @Test("PE2: of two valid paths, the pinned one is found, in whatever order they are sent")
     func pinnedPathFound() throws {
         let crossSigned = try attacker.root.crossSign(victim.root)
         let chain = [victim.intermediate, crossSigned]
@@ -96,13 +96,13 @@ struct PinAttackTests {
             let trust = try TestServer.trust(sent: [victim.leaf] + issuers, anchors: [victim.root, attacker.root])
             for root in [victim.root, attacker.root] {
                 #expect(try PinningPolicy(pins: [root.pin(.root)]).verdict(trust) == "accepted: matched")
-                // Report mode looks for the pinned path too, before it forgives.
+                // Report mode also looks for the pinned path before it allows a mismatch.
                 #expect(try PinningPolicy(pins: [root.pin(.root)], mode: .report).verdict(trust) == "accepted: matched")
             }
         }
     }
 
-    @Test("PE7: a pin that matches saves no chain that does not verify", arguments: PinningMode.allCases)
+    @Test("PE7: a matching pin doesn't make an invalid chain acceptable", arguments: PinningMode.allCases)
     func pinnedButUntrusted(mode: PinningMode) throws {
         let policy = try PinningPolicy(pins: [victim.leaf.pin(), victim.root.pin()], mode: mode)
         let untrusted: [ServerTrust] = try [
@@ -121,7 +121,7 @@ struct PinAttackTests {
         for trust in untrusted { #expect(policy.verdict(trust) == "refused: untrusted") }
     }
 
-    @Test("PE7: a rule with anchors of its own is held against the lists of revoked certificates too")
+    @Test("PE7: revocation lists also apply to a rule with its own anchors")
     func pinnedButRevoked() throws {
         let store = TrustStore(certificates: [try victim.root.parsed])
         let claim = try victim.trust
@@ -138,7 +138,7 @@ struct PinAttackTests {
         }
     }
 
-    @Test("The text of a mismatch shows keys to paste, who has them, and nothing that moves a cursor")
+    @Test("The text of a mismatch shows the keys and their names, and escapes characters that move the cursor")
     func mismatchText() throws {
         let root = try TestCertificate.root("Evil\u{1B}[2J\u{202E}\nRoot\u{200B}")
         let leaf = try root.leaf(TestServer.name)
@@ -176,7 +176,7 @@ struct PinAttackTests {
         #expect(text == expected)
     }
 
-    @Test("The text of a mismatch names the roles that are missing")
+    @Test("The text of a mismatch names the missing roles")
     func missingRoleText() throws {
         let policy = try PinningPolicy(
             pins: [victim.root.pin(name: "root"), attacker.leaf.pin()], requirement: .eachOf([.leaf, .root]))

@@ -4,7 +4,7 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-@Suite("The decision on a verified path")
+@Suite("Decisions on a verified path")
 struct PinDecisionTests {
     private let server: TestServer
     private let stranger: TestServer
@@ -14,7 +14,7 @@ struct PinDecisionTests {
         stranger = try TestServer("Stranger")
     }
 
-    @Test("A role covers its places on a path", arguments: PinRole.allCases)
+    @Test("A role covers its positions on a path", arguments: PinRole.allCases)
     func roles(role: PinRole) {
         let places: [PinRole: [[Int]]] = [
             .leaf: [[0], [0], [0], [0]], .intermediate: [[], [], [1], [1, 2]], .root: [[], [1], [2], [3]],
@@ -26,7 +26,7 @@ struct PinDecisionTests {
         }
     }
 
-    @Test("PE3: a pin counts in its role alone", arguments: PinRole.allCases)
+    @Test("PE3: a pin counts only in its role", arguments: PinRole.allCases)
     func wrongRole(role: PinRole) throws {
         let path = try server.path
         let accepted: [(TestCertificate, [PinRole])] = [
@@ -41,7 +41,7 @@ struct PinDecisionTests {
         }
     }
 
-    @Test("PE3: a self-signed leaf is no root, though it has the root's name and is trusted itself")
+    @Test("PE3: a self-signed leaf isn't a root, even if it has the root's name and is an anchor")
     func selfSignedLeaf() throws {
         var settings = TestCertificate.Settings.server([TestServer.name])
         settings.subject = server.root.subject
@@ -54,7 +54,7 @@ struct PinDecisionTests {
         #expect(try PinningPolicy(pins: [impostor.pin(.leaf)]).verdict(trust) == "accepted: matched")
     }
 
-    @Test("One match in each required role")
+    @Test("Each required role needs a match")
     func requirement() throws {
         let path = try server.path
         let leaf = try server.leaf.pin(.leaf)
@@ -74,7 +74,7 @@ struct PinDecisionTests {
         }
     }
 
-    @Test("All pins that match are told, leaf first, with the place where they do")
+    @Test("All matching pins are returned, leaf first, with their positions")
     func matches() throws {
         let pins = [try server.root.pin(name: "r"), try stranger.leaf.pin(), try server.leaf.pin(.leaf, name: "l")]
         let matches = try #require(
@@ -84,7 +84,7 @@ struct PinDecisionTests {
         #expect(matches.map(\.role) == [.leaf, .root])
     }
 
-    @Test("PE4, PE5: a renewal keeps the pin of the key and loses that of the certificate")
+    @Test("PE4, PE5: a renewal with the same key matches the pin of the key but not that of the certificate")
     func renewal() throws {
         let renewed = try server.intermediate.leaf(TestServer.name, key: server.leaf.key)
         let trust = try TestServer.trust(sent: [renewed, server.intermediate], anchors: [server.root])
@@ -96,12 +96,12 @@ struct PinDecisionTests {
         #expect(try PinningPolicy(pins: [asKey]).verdict(server.trust) == "refused: mismatch")
     }
 
-    @Test("PE6: the anchor's key counts although the server does not send it")
+    @Test("PE6: the anchor's key counts even if the server doesn't send it")
     func anchorNotSent() throws {
         #expect(try PinningPolicy(pins: [server.root.pin(.root)]).verdict(server.trust) == "accepted: matched")
     }
 
-    @Test("Unlisted hosts are verified or refused, as the policy says", arguments: UnlistedHosts.allCases)
+    @Test("Unlisted hosts are verified or rejected, as the policy specifies", arguments: UnlistedHosts.allCases)
     func unlisted(hosts: UnlistedHosts) throws {
         let rule = PinningRule(host: try ServerName("other.test"), pins: [try stranger.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], unlisted: hosts)
@@ -112,7 +112,7 @@ struct PinDecisionTests {
         #expect(policy.verdict(untrusted) == (hosts == .trust ? "refused: untrusted" : "refused: unlisted"))
     }
 
-    @Test("PE16: a pin for one port says nothing of another")
+    @Test("PE16: a pin for one port doesn't apply to another")
     func ports() throws {
         let rule = PinningRule(host: try ServerName(TestServer.name), ports: [8443], pins: [try stranger.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule])
@@ -120,7 +120,7 @@ struct PinDecisionTests {
         #expect(try policy.verdict(server.trust, port: 443, at: TestServer.time) == "accepted: unpinned")
     }
 
-    @Test("PE15: report forgives a mismatch and nothing else; off looks at no pin and still verifies")
+    @Test("PE15: report mode allows only a mismatch, and mode off ignores pins but still verifies the chain")
     func modes() throws {
         let wrong = [try stranger.leaf.pin()]
         let untrusted = try TestServer.trust(sent: [server.leaf, server.intermediate], anchors: [stranger.root])
@@ -144,7 +144,7 @@ struct PinDecisionTests {
             try PinningPolicy(pins: [server.leaf.pin()], mode: .report).verdict(server.trust) == "accepted: matched")
     }
 
-    @Test("A rule's own anchors stand in place of the caller's")
+    @Test("A rule's own anchors replace the caller's anchors")
     func anchors() throws {
         let own = TrustStore(certificates: [try server.root.parsed])
         let other = TrustStore(certificates: [try stranger.root.parsed])

@@ -4,7 +4,7 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-@Suite("Why pins do not match")
+@Suite("Causes of a pin mismatch")
 struct PinDiagnosisTests {
     private let server: TestServer
     private let stranger: TestServer
@@ -19,7 +19,7 @@ struct PinDiagnosisTests {
         + "served leaf pin)"
     private static let otherwise = "; if not, pin nothing that is served here"
 
-    /// The identifiers of the causes, and their lines.
+    /// Returns the identifiers of the causes, and the text of the diagnosis.
     private func diagnose(
         _ trust: ServerTrust, _ policy: PinningPolicy, port: Int = 443, at time: Date = TestServer.time,
         systemRoots: [TestCertificate]? = nil
@@ -29,13 +29,13 @@ struct PinDiagnosisTests {
         return (diagnosis.causes.map(\.identifier), diagnosis.description)
     }
 
-    @Test("nothing, when the pins match")
+    @Test("No cause is reported when the pins match or aren't checked")
     func nothing() throws {
         #expect(try diagnose(server.trust, PinningPolicy(pins: [server.leaf.pin()])).causes == [])
         #expect(try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()], mode: .off)).causes == [])
     }
 
-    @Test("the authority changed: pinned issuers are gone, and the chain is trusted under another root")
+    @Test("A changed CA is diagnosed when pinned issuers are gone and the chain is trusted under another root")
     func authorityChanged() throws {
         for role in [PinRole.root, .ca] {
             let policy = try PinningPolicy(pins: [stranger.root.pin(role), stranger.intermediate.pin(.intermediate)])
@@ -51,14 +51,14 @@ struct PinDiagnosisTests {
         #expect(try diagnose(server.trust, withLeaf).causes == ["authority-changed", "leaf-rekeyed"])
     }
 
-    @Test("the intermediate changed: no root is pinned")
+    @Test("A changed intermediate is diagnosed when no root is pinned")
     func intermediateChanged() throws {
         let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.intermediate.pin(.intermediate)]))
         #expect(found.causes == ["intermediate-changed"])
         #expect(found.text.hasPrefix("the intermediate changed: CN=Test Intermediate issues now: "))
     }
 
-    @Test("the leaf was re-keyed, from the day its certificate begins")
+    @Test("A re-keyed leaf is diagnosed, with the start date of its certificate")
     func leafRekeyed() throws {
         let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin(.leaf)], mode: .report))
         #expect(found.causes == ["leaf-rekeyed"])
@@ -67,7 +67,7 @@ struct PinDiagnosisTests {
                 == "the server has another key, in a certificate since 2026-01-01: \(Self.condition), serve a pinned "
                 + "key or a backup again, renew with the same key from then on, and ship the pin of the new key with the "
                 + "next version\(Self.otherwise)")
-        // Nobody knows whose key a pin without a role is.
+        // The owner of a pin without a role is unknown.
         let anyRole = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()]))
         #expect(anyRole.causes == ["leaf-rekeyed", "authority-changed"])
         let backup = Pin(.publicKey(try stranger.root.parsed.spkiFingerprint), role: .root, isBackup: true)
@@ -75,14 +75,14 @@ struct PinDiagnosisTests {
         #expect(try diagnose(server.trust, withBackup).causes == ["leaf-rekeyed"])
     }
 
-    @Test("of required roles, only those without a match are explained")
+    @Test("Only the required roles without a match are explained")
     func unmetRoles() throws {
         let pins = [try server.root.pin(.root), try stranger.root.pin(.root), try stranger.leaf.pin(.leaf)]
         let policy = try PinningPolicy(pins: pins, requirement: .eachOf([.leaf, .root]))
         #expect(try diagnose(server.trust, policy).causes == ["leaf-rekeyed"])
     }
 
-    @Test("inspected: the chain ends at an anchor that is none of the system's, or at none")
+    @Test("Interception is diagnosed when the chain doesn't end at an expected root")
     func inspected() throws {
         let policy = try PinningPolicy(pins: [server.root.pin(.root), server.leaf.pin(.leaf)])
         let installed = try diagnose(stranger.trust, policy, systemRoots: [server.root])
@@ -98,13 +98,13 @@ struct PinDiagnosisTests {
         #expect(try diagnose(appended, policy, systemRoots: [server.root]).causes == ["inspected", "off-path"])
         let unknown = try TestServer.trust(sent: [stranger.leaf, stranger.intermediate], anchors: [server.root])
         #expect(try diagnose(unknown, policy).causes == ["inspected"])
-        // Roots of the rule's own are their owner's business.
+        // Anchors that the rule configures itself aren't reported as interception.
         let own = TrustStore(certificates: [try stranger.root.parsed])
         let ownPolicy = try PinningPolicy(pins: [server.root.pin(.root)], anchors: own)
         #expect(try diagnose(stranger.trust, ownPolicy, systemRoots: [server.root]).causes == ["authority-changed"])
     }
 
-    @Test("the issuer's certificate is missing: the server sends its own alone")
+    @Test("A missing intermediate is diagnosed when the server sends only its own certificate")
     func issuerMissing() throws {
         let alone = try TestServer.trust(sent: [server.leaf], anchors: [server.root])
         let pinned = try diagnose(alone, PinningPolicy(pins: [server.leaf.pin()]))
@@ -117,7 +117,7 @@ struct PinDiagnosisTests {
             try diagnose(alone, PinningPolicy(pins: [stranger.leaf.pin()])).causes == ["issuer-missing", "inspected"])
     }
 
-    @Test("a digest of other bytes than the SubjectPublicKeyInfo")
+    @Test("A digest of bytes other than the SubjectPublicKeyInfo is diagnosed")
     func wrongBytes() throws {
         let key = try server.leaf.key.publicKeyDER
         let rows: [(DigestInput, [UInt8])] = [
@@ -135,7 +135,7 @@ struct PinDiagnosisTests {
         }
     }
 
-    @Test("the digest of a key where that of the certificate is said")
+    @Test("The digest of a key in place of a certificate's digest is diagnosed")
     func keyAsCertificate() throws {
         let key = try server.leaf.parsed.spkiFingerprint
         let pin = Pin(.certificate(CertificateFingerprint(bytes: key.bytes)))
@@ -148,7 +148,7 @@ struct PinDiagnosisTests {
             ))
     }
 
-    @Test("a pin whose key is on the path, in another position")
+    @Test("A pinned key at another position of the path is diagnosed")
     func wrongPosition() throws {
         let found = try diagnose(server.trust, PinningPolicy(pins: [server.intermediate.pin(.root, name: "ca")]))
         #expect(found.causes == ["wrong-position"])
@@ -158,7 +158,7 @@ struct PinDiagnosisTests {
                 + "pin the role intermediate, or pin the key that has the role root\(Self.otherwise)")
     }
 
-    @Test("a pin that is served, but not on the verified path, and why")
+    @Test("A pinned key that is served but isn't on the verified path is diagnosed, with the reason")
     func offPath() throws {
         let sent = [server.leaf, server.intermediate, stranger.root]
         let trust = try TestServer.trust(sent: sent, anchors: [server.root])
@@ -181,7 +181,7 @@ struct PinDiagnosisTests {
                     + Self.otherwise))
     }
 
-    @Test("a host that its rule misses by a level, a dot or a port")
+    @Test("A host that its rule misses by a level, a dot or a port is diagnosed")
     func hostMissed() throws {
         let rows: [(host: String, subdomains: Bool, ports: Set<Int>?, words: String?)] = [
             ("example.test", false, nil, "does not include subdomains"),
@@ -208,7 +208,7 @@ struct PinDiagnosisTests {
         }
     }
 
-    @Test("the nearest of several rules is named")
+    @Test("The nearest of several rules is named")
     func nearestRule() throws {
         let pins = [try server.leaf.pin()]
         let hosts = ["www.example.test", "b.api.example.test", "example.test"]
@@ -216,7 +216,7 @@ struct PinDiagnosisTests {
         #expect(try diagnose(server.trust, policy).text.contains("the one for example.test does not include"))
     }
 
-    @Test("a clock that is wrong, and not one certificate that was forgotten")
+    @Test("A wrong clock is diagnosed, and a single expired certificate isn't taken for one")
     func clock() throws {
         let policy = try PinningPolicy(pins: [server.leaf.pin()])
         let behind = try diagnose(server.trust, policy, at: Date(timeIntervalSince1970: 0))
@@ -231,7 +231,7 @@ struct PinDiagnosisTests {
         #expect(try diagnose(trust, policy).causes == [])
     }
 
-    @Test("a rule that has ended", arguments: PinningExpiry.Action.allCases)
+    @Test("An expired rule is diagnosed", arguments: PinningExpiry.Action.allCases)
     func ruleEnded(action: PinningExpiry.Action) throws {
         let expiry = try PinningExpiry("2026-12-01", then: action)
         let rule = PinningRule(
@@ -244,7 +244,7 @@ struct PinDiagnosisTests {
         #expect(try diagnose(server.trust, policy, at: TestServer.time - 86_400 * 100).causes == ["leaf-rekeyed"])
     }
 
-    @Test("a key that the policy denies")
+    @Test("A key that the policy denies is diagnosed")
     func denied() throws {
         let rule = PinningRule(host: try ServerName(TestServer.name), pins: [try server.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], deny: [server.root.pin(name: "lost")])
@@ -253,7 +253,7 @@ struct PinDiagnosisTests {
         #expect(found.text.hasPrefix("the policy denies lost: have the certificate issued for another key"))
     }
 
-    @Test("only the backup matches")
+    @Test("A match of only the backup is diagnosed")
     func onlyBackup() throws {
         let backup = Pin(.publicKey(try server.leaf.parsed.spkiFingerprint), isBackup: true, name: "spare")
         let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin(), backup]))
@@ -263,7 +263,7 @@ struct PinDiagnosisTests {
         #expect(try diagnose(server.trust, both).causes == [])
     }
 
-    @Test("several causes are told, mistakes in the policy first")
+    @Test("Several causes are reported, with mistakes in the policy first")
     func several() throws {
         let certificate = SPKIFingerprint(bytes: try server.leaf.parsed.fingerprint.bytes)
         let policy = try PinningPolicy(pins: [
@@ -273,7 +273,7 @@ struct PinDiagnosisTests {
             try diagnose(server.trust, policy).causes == ["wrong-position", "wrong-bytes", "leaf-rekeyed"])
     }
 
-    @Test("what a certificate says moves no cursor")
+    @Test("A certificate's text can't move the cursor")
     func visible() throws {
         let root = try TestCertificate.root("Evil\u{1B}[2J\nRoot")
         let trust = try TestServer.trust(sent: [root.leaf(TestServer.name)], anchors: [root])

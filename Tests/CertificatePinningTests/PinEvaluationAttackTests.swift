@@ -4,8 +4,8 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// The attacks on evaluating pins that need no second trusted authority; ``PinAttackTests`` has the table of all.
-@Suite("Attacks on the evaluation of pins")
+/// Tests of attacks on evaluating pins that need no second trusted CA. ``PinAttackTests`` lists all attacks.
+@Suite("Attacks on pin evaluation")
 struct PinEvaluationAttackTests {
     private let server: TestServer
 
@@ -16,14 +16,14 @@ struct PinEvaluationAttackTests {
     }
 
     @Test(
-        "PE5: of all that could be hashed in a certificate, the SubjectPublicKeyInfo alone is its key",
+        "PE5: of everything in a certificate that could be hashed, only the SubjectPublicKeyInfo matches a key pin",
         arguments: [TestKey.Kind.rsa2048, .p256, .ed25519])
     func otherDigests(kind: TestKey.Kind) throws {
         let leaf = try server.intermediate.leaf(TestServer.name, key: TestKey(kind))
         let trust = try TestServer.trust(sent: [leaf, server.intermediate], anchors: [server.root])
         let certificate = try leaf.parsed
         let key = certificate.subjectPublicKeyInfo.derBytes
-        // SEQUENCE { AlgorithmIdentifier, BIT STRING }; PKCS#1's RSAPublicKey, or the raw point, is inside the latter.
+        // SEQUENCE { AlgorithmIdentifier, BIT STRING }. PKCS#1's RSAPublicKey, or the raw point, is inside the latter.
         let isLong = key[1] == 0x82
         let algorithm = isLong ? 4 : 2
         let bits = algorithm + 2 + Int(key[algorithm + 1])
@@ -38,7 +38,7 @@ struct PinEvaluationAttackTests {
         #expect(try PinningPolicy(pins: [Self.pin(sha256Digest(key.span))]).verdict(trust) == "accepted: matched")
     }
 
-    @Test("PE8: who pins a self-signed server lets in that very key, for its name and its time alone")
+    @Test("PE8: pinning a self-signed server accepts only its certificate, for its name and its validity")
     func selfSigned() throws {
         let own = try TestCertificate.selfSigned(.server([TestServer.name]))
         let store = TrustStore(certificates: [try own.parsed])
@@ -58,12 +58,12 @@ struct PinEvaluationAttackTests {
         ])
         let other = try TestServer.trust(sent: [own], anchors: [], name: "www.example.test")
         #expect(everywhere.verdict(other) == "refused: untrusted")
-        // Its key in another certificate is not the anchor.
+        // Another certificate with the same key isn't the anchor.
         let renewed = try TestCertificate.selfSigned(.server([TestServer.name]), key: own.key)
         #expect(try verdict(renewed) == "refused: untrusted")
     }
 
-    @Test("PE10: a backup that is none is found by lint, or is no pin at all")
+    @Test("PE10: a useless backup is found by lint or is rejected as a pin")
     func backups() throws {
         let (pinA, pinB) = (PolicyFileTests.pinA, PolicyFileTests.pinB)
         let backup = #"{ "pin": "\#(pinB)", "backup": true }"#
@@ -88,7 +88,7 @@ struct PinEvaluationAttackTests {
         }
     }
 
-    @Test("PE19: what changes on disk behind a loaded policy changes nothing of it")
+    @Test("PE19: changes to files on disk don't affect a loaded policy")
     func changedFiles() throws {
         let folder = try TestFolder()
         let stranger = try TestServer("Stranger")
@@ -117,7 +117,7 @@ struct PinEvaluationAttackTests {
         #expect(throws: PolicyFileError.self) { try PinningPolicy(contentsOfFile: path) }
     }
 
-    @Test("PE26: a server that looks like one just judged is judged by its own key")
+    @Test("PE26: a server that resembles an accepted one is judged by its own key")
     func alike() throws {
         let policy = try PinningPolicy(pins: [server.leaf.pin(.leaf)])
         let double = try server.intermediate.issue(server.leaf.settings)
@@ -126,7 +126,7 @@ struct PinEvaluationAttackTests {
         for _ in 0..<3 {
             #expect(try policy.verdict(server.trust) == "accepted: matched")
             #expect(policy.verdict(trust) == "refused: mismatch")
-            // The same claim again, object and all.
+            // The same claim again, as the same object.
             #expect(policy.verdict(trust) == "refused: mismatch")
         }
     }
@@ -138,7 +138,7 @@ struct PinEvaluationAttackTests {
     private static let hasGo = TestCommand.isPresent(go, "version")
 
     @Test(
-        "PE23: of 10,000 mutated certificates, each that Go and this project read has one key",
+        "PE23: Go and this project find the same key in each of 10,000 mutated certificates that both can read",
         .enabled(if: hasGo, "no Go in ~/.cache/pinctl/others, where tools/conformance/differential puts it"))
     func sameKeysAsGo() throws {
         let kinds: [TestKey.Kind] = [.rsa2048, .p256, .p384, .ed25519]
@@ -164,7 +164,7 @@ struct PinEvaluationAttackTests {
         #expect(answers.count == pins.count)
         var compared = 0
         for (answer, pin) in zip(answers, pins) where answer != "-" {
-            // What is read more strictly here has no key at all.
+            // This project rejects some certificates that Go reads. They have no key to compare.
             guard let pin else { continue }
             #expect(pin == "sha256/\(answer)")
             compared += 1

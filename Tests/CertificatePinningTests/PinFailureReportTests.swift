@@ -4,7 +4,7 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-@Suite("Reports of pin failures")
+@Suite("Pin failure reports")
 struct PinFailureReportTests {
     private let server: TestServer
 
@@ -29,7 +29,7 @@ struct PinFailureReportTests {
         return Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
     }
 
-    @Test("The body of RFC 7469 has its fields, and they say what failed")
+    @Test("The RFC 7469 body has all of its fields, with the values of the failure")
     func rfc7469() throws {
         let expiry = try PinningExpiry("2030-01-01T00:00:00Z", then: .fail)
         let report = try report(expiry)
@@ -54,7 +54,7 @@ struct PinFailureReportTests {
         #expect(pins[0].hasPrefix("pin-sha256=\"") && pins[0].hasSuffix("=\""))
     }
 
-    @Test("The body of TrustKit has the fields of both its clients", arguments: [true, false])
+    @Test("The TrustKit body has the fields of both TrustKit clients", arguments: [true, false])
     func trustKit(isEnforced: Bool) throws {
         var app = ReportingApp(identifier: "com.example.app", version: "5.1")
         app.platformVersion = "12"
@@ -71,7 +71,7 @@ struct PinFailureReportTests {
         #expect(fields["app-bundle-id"]?.string == "com.example.app")
     }
 
-    @Test("RP2: a body has at most 64 KiB, however long the chain that was served")
+    @Test("RP2: a report body has at most 64 KiB, however long the served chain is")
     func limit() throws {
         let report = try report(served: Array(repeating: server.leaf.derBytes, count: 300))
         let body = report.rfc7469Body()

@@ -6,9 +6,9 @@ import Testing
 
 @Suite("Other spellings of a pin")
 struct PinSpellingTests {
-    /// ISRG Root X1.
+    /// The pin of ISRG Root X1.
     @Test(
-        "One key in every spelling",
+        "One key is written in every spelling",
         arguments: [
             (PinSpelling.base64, "C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="),
             (.hex, "0b9fa5a59eed715c26c1020c711b4f6ec42d58b0015e14337a39dad301c5afc3"),
@@ -28,7 +28,9 @@ struct PinSpellingTests {
         #expect(spelling.text(pin, isAuthority: true) == ofAuthority)
     }
 
-    @Test("The keys and pin texts of peers' own tests", .enabled(if: Conformance.peerCases != nil, Conformance.skipped))
+    @Test(
+        "The keys and pin texts of other projects' tests are read as those projects read them",
+        .enabled(if: Conformance.peerCases != nil, Conformance.skipped))
     func peers() throws {
         let peers = try #require(Conformance.peerCases)
         let certificates = try #require(peers["certs"]?.members)
@@ -56,7 +58,7 @@ struct PinSpellingTests {
                 #expect(PinSpelling.okhttp.text(key) == text)
             }
         }
-        // OkHttp takes SHA-1 and digests of any length; those rows are marked as derived, and refused here.
+        // OkHttp accepts SHA-1 and digests of any length. Those rows are marked as derived, and are rejected here.
         for row in try #require(peers["pin_strings"]?["okhttp"]?["cases"]?.elements) {
             let text = try #require(row["in"]?.string)
             #expect((try? Pin(text)) == nil, "\(text)")
@@ -64,7 +66,8 @@ struct PinSpellingTests {
     }
 }
 
-/// Facts from other projects' tests, which lie beside the project where they are at hand.
+/// Keys and pins from other projects' tests. They aren't part of this repository, and tests that need them are skipped
+/// where they are missing.
 enum Conformance {
     static let folder = ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? "../shared/conformance"
     static let skipped = Comment("no \(folder)/peer-cases.json: name its folder in PINCTL_CONFORMANCE")

@@ -4,8 +4,8 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// PE9: what becomes of a rule whose time is over.
-@Suite("The end of a rule")
+/// Tests of PE9: how a rule behaves when it expires.
+@Suite("Rule expiry")
 struct PinningExpiryTests {
     private let server: TestServer
     private let stranger: TestServer
@@ -15,7 +15,7 @@ struct PinningExpiryTests {
         stranger = try TestServer("Stranger")
     }
 
-    @Test("PE9: a day ends with its last second in UTC, an instant where it stands")
+    @Test("PE9: an expiry date includes its whole day in UTC, and an expiry time is exact")
     func ends() throws {
         let rows: [(String, Double)] = [
             ("2027-01-15", 1_800_057_600), ("2024-02-29", 1_709_251_200), ("2027-01-15T08:00:00Z", 1_800_000_000),
@@ -37,7 +37,7 @@ struct PinningExpiryTests {
     }
 
     @Test(
-        "PE9: what is no time ends no rule, it is refused",
+        "PE9: text that isn't a valid time is rejected as an expiry",
         arguments: [
             "", "never", "2027", "2026-02-30", "2026-02-29", "2027-13-01", "0000-01-01", "1969-12-31",
             "2027-01-15T08:00:00",
@@ -47,9 +47,9 @@ struct PinningExpiryTests {
         #expect(throws: PinningExpiryError.self) { try PinningExpiry(text, then: .stopPinning) }
     }
 
-    /// What becomes of the server when the pins match and when they do not, before the end and from then on.
+    /// The outcomes when the pins match and when they don't, before the rule expires and afterwards.
     @Test(
-        "PE9: a second before its end a rule holds, from its end on it does what it says, and the clock set back brings it back",
+        "PE9: a rule applies until it expires, then its action applies, and turning back the clock restores the rule",
         arguments: [
             (PinningExpiry.Action.fail, PinningMode.enforce, "refused: expired", "refused: expired"),
             (.fail, .report, "refused: expired", "refused: expired"),
@@ -79,7 +79,7 @@ struct PinningExpiryTests {
         }
     }
 
-    @Test("PE9: the end of a rule saves no chain that does not verify", arguments: PinningExpiry.Action.allCases)
+    @Test("PE9: an expired rule doesn't make an invalid chain acceptable", arguments: PinningExpiry.Action.allCases)
     func untrusted(action: PinningExpiry.Action) throws {
         let policy = try PinningPolicy(
             pins: [server.leaf.pin()], expiry: PinningExpiry(at: TestServer.time - 1, then: action))
@@ -87,7 +87,7 @@ struct PinningExpiryTests {
         #expect(policy.verdict(trust) == "refused: untrusted")
     }
 
-    @Test("The end of a rule is told loudly: which rule, when, and what to do")
+    @Test("An expired rule is reported with its host, the time and the remedy")
     func texts() throws {
         let end = PinningExpiry(at: TestServer.time, then: .stopPinning)
         let location = PolicyLocation(path: "pins.jsonc", line: 4, column: 5)
@@ -116,7 +116,7 @@ struct PinningExpiryTests {
                 """))
     }
 
-    @Test("A policy says until when its decisions about a host hold")
+    @Test("A rule returns its next expiry, until which its decisions are valid")
     func nextExpiry() throws {
         let end = TestServer.time
         func rule(_ mode: PinningMode, _ expiry: PinningExpiry?) throws -> PinningRule? {

@@ -3,7 +3,7 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-@Suite("Policies that are written, and lint")
+@Suite("Policy drafts and lint")
 struct PolicyDraftTests {
     private func path(
         _ name: String, _ chain: [TestCertificate], anchor: TestCertificate
@@ -11,7 +11,7 @@ struct PolicyDraftTests {
         try TestServer.trust(sent: chain, anchors: [anchor], name: name).evaluate(at: TestServer.time)
     }
 
-    @Test("A draft loads again, with the keys of its paths under their names, and accepts them")
+    @Test("A draft can be read again, has names for the keys of its paths, and accepts those paths")
     func roundTrip() throws {
         let server = try TestServer()
         let other = try server.intermediate.leaf("x-shop.example.test")
@@ -34,14 +34,14 @@ struct PolicyDraftTests {
                 try server.intermediate.pin(.ca, name: "test-intermediate"),
                 try server.root.pin(.ca, name: "test-root"),
             ])
-        // A name that starts with x- would be a free key.
+        // A name that starts with x- would be an extension key.
         #expect(rules[1].pins.map(\.name) == ["pin-x-shop.example.test-leaf", "test-intermediate", "test-root"])
         #expect(rules[3].pins.map(\.name) == ["alone.test-leaf"])
         for (path, port) in paths {
             #expect(file.policy.outcome(path, port: port, at: TestServer.time).verdict == "accepted: matched")
         }
 
-        // Two backup keys for one host are two files.
+        // Backup keys for two ports of one host are in two files.
         for port in [443, 8443] { #expect(draft.text.contains("-out \(TestServer.name)-\(port)-backup.key ")) }
 
         var again = PolicyDraft()
@@ -49,7 +49,7 @@ struct PolicyDraftTests {
         #expect(again.text == draft.text)
     }
 
-    @Test("Authorities with one name and two keys get two names")
+    @Test("CAs with the same name and different keys get different pin names")
     func sameName() throws {
         var draft = PolicyDraft()
         for host in ["a.test", "b.test"] {
@@ -60,7 +60,7 @@ struct PolicyDraftTests {
         #expect(names == [["a.test-leaf", "root"], ["b.test-leaf", "root-2"]])
     }
 
-    @Test("The text of a draft")
+    @Test("A draft has the expected text, with escaped names and a backup slot")
     func text() throws {
         let root = try TestCertificate.root("Root \"R1\"\n\u{202E}//")
         let leaf = try root.leaf("a.test", key: .shared(.rsa2048))
@@ -96,7 +96,7 @@ struct PolicyDraftTests {
         }
     }
 
-    @Test("A backup slot of an address names files that are no flags")
+    @Test("The backup slot of an address uses file names that can't be read as flags")
     func slotOfAddress() throws {
         var settings = TestCertificate.Settings.server(["a.test"])
         settings.alternativeNames = [.ip([UInt8](repeating: 0, count: 15) + [1])]
@@ -107,7 +107,7 @@ struct PolicyDraftTests {
     }
 
     @Test(
-        "The commands of a backup slot make a key, whose pin fills it",
+        "The commands of a backup slot make a key whose pin fills the slot",
         .enabled(if: TestCommand.isPresent("openssl", "version")))
     func slotCommands() throws {
         let server = try TestServer()
@@ -136,7 +136,7 @@ struct PolicyDraftTests {
     }
 
     @Test(
-        "A rule without a backup is a warning, an empty slot anywhere an error",
+        "A rule without a backup is a warning, and an empty backup slot anywhere is an error",
         arguments: [
             (#""pins": ["one"]"#, ["pins.jsonc:2:1: warning[P003] a.test has one pin"]),
             (

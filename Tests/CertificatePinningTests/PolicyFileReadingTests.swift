@@ -3,7 +3,7 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-/// Policies on disk, and the files they name.
+/// Tests of policies on disk and of the files that they name.
 @Suite("Reading policy files")
 struct PolicyFileReadingTests {
     private let folder: TestFolder
@@ -20,7 +20,7 @@ struct PolicyFileReadingTests {
     }
 
     @Test(
-        "PE12: a file that pins nothing is no policy",
+        "PE12: a file that pins nothing is rejected",
         arguments: [
             "", " \n", "// nothing yet\n", "{}", "[]", "null", #"{ "version": 1 }"#,
             #"{ "version": 1, "domains": [] }"#,
@@ -38,7 +38,7 @@ struct PolicyFileReadingTests {
         #expect(problems.allSatisfy { $0.hasPrefix("\(path):") })
     }
 
-    @Test("PE12: what is no file, or none that ends, is no policy")
+    @Test("PE12: a path without a file, or to one that can't be read whole, is rejected")
     func noFile() throws {
         let missing = folder.path + "/missing.jsonc"
         #expect(problems(missing) == ["\(missing): error: no such file: check the path"])
@@ -55,7 +55,7 @@ struct PolicyFileReadingTests {
         #expect(problems("").count == 1)
     }
 
-    @Test("A pin is hashed from a certificate, a request or a public key beside the policy")
+    @Test("A pin is read from a certificate, a request or a public key in a file next to the policy")
     func pinsFromFiles() throws {
         let root = try TestCertificate.root("Root")
         let fingerprint = try root.parsed.spkiFingerprint
@@ -76,7 +76,7 @@ struct PolicyFileReadingTests {
         }
     }
 
-    @Test("A file that gives no one key is a problem where the policy names it")
+    @Test("A pin file without exactly one public key is a problem at its position in the policy")
     func brokenPinFiles() throws {
         let root = try TestCertificate.root("Root")
         _ = try folder.add(root.pemText, name: "root.pem")
@@ -101,7 +101,7 @@ struct PolicyFileReadingTests {
         }
     }
 
-    @Test("Anchors are files beside the policy, the system's store, or both")
+    @Test("Anchors can be files next to the policy, the system's trust store, or both")
     func anchors() throws {
         let root = try TestCertificate.root("Root")
         _ = try folder.add(root.pemText, name: "root.pem")
@@ -124,7 +124,7 @@ struct PolicyFileReadingTests {
         #expect(throws: PolicyFileError.self) { try store(#"{ "files": ["missing.pem"], "system": true }"#) }
     }
 
-    @Test("Naming files without end is refused, not done", arguments: ["pins", "anchors"])
+    @Test("A policy that names files more than 1000 times is rejected", arguments: ["pins", "anchors"])
     func manyFiles(_ key: String) throws {
         _ = try folder.add(TestCertificate.root("Root").pemText, name: "root.pem")
         func policy(_ count: Int) throws -> String {
@@ -144,7 +144,7 @@ struct PolicyFileReadingTests {
         #expect(problems.first?.contains("names files over 1000 times") == true)
     }
 
-    @Test("Two policies that trust other roots have other digests")
+    @Test("Policies that trust different roots have different digests")
     func anchorDigests() throws {
         var digests: Set<[UInt8]> = []
         for name in ["One", "Two"] {

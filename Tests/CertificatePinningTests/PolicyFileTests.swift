@@ -3,7 +3,7 @@ import CertificateTrust
 import FoundationEssentials
 import Testing
 
-@Suite("The policy file")
+@Suite("Policy files")
 struct PolicyFileTests {
     static let pinA = "sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="
     static let pinB = "sha256/diGVwiVYbubAI3RW4hB9xU8e/CH2GnkuvVFZE8zmgzI="
@@ -14,7 +14,7 @@ struct PolicyFileTests {
         try PolicyFile(bytes: Array(text.utf8), path: path, publicSuffixes: suffixes)
     }
 
-    /// The problems of a text, each as the line that a user sees; empty when it is a policy.
+    /// Returns the problems of a text, each as the line that a user sees. The list is empty for a valid policy.
     static func problems(_ text: String, path: String = "pins.jsonc") -> [String] {
         do throws(PolicyFileError) {
             _ = try PolicyFile(bytes: Array(text.utf8), path: path, publicSuffixes: suffixes)
@@ -24,12 +24,12 @@ struct PolicyFileTests {
         }
     }
 
-    /// A file with one rule of these members.
+    /// Returns the text of a file with one rule that has these members.
     static func rule(_ members: String, top: String = "") -> String {
         "{ \"version\": 1, \(top) \"domains\": [\n{ \(members) }\n] }"
     }
 
-    @Test("The smallest policy")
+    @Test("The smallest policy is read with its defaults")
     func smallest() throws {
         let pins = #""pins": ["\#(Self.pinA)", "\#(Self.pinB)"]"#
         let policy = try Self.read(Self.rule(#""host": "api.example.com", \#(pins)"#)).policy
@@ -44,7 +44,7 @@ struct PolicyFileTests {
         #expect(rule.location == PolicyLocation(path: "pins.jsonc", line: 2, column: 1))
     }
 
-    @Test("Every key")
+    @Test("Every key of a policy file is read")
     func everyKey() throws {
         let file = try Self.read(
             """
@@ -109,9 +109,9 @@ struct PolicyFileTests {
         #expect(!other.check.allAddresses && other.check.startTLS == nil)
     }
 
-    /// Values of every JSON kind, and for each key those that it takes.
+    /// Values of every JSON type, and for each key the ones that it accepts.
     @Test(
-        "PE13: every key takes its own type and no other",
+        "PE13: every key accepts only values of its own type",
         arguments: [
             ("top", "$schema", ["\"s\""]), ("top", "unlisted", []), ("top", "pins", ["{}"]),
             ("rule", "subdomains", ["true", "false"]), ("rule", "ports", ["[7]"]), ("rule", "pins", []),

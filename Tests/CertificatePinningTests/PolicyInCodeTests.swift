@@ -8,7 +8,7 @@ import Testing
 struct PolicyInCodeTests {
     private typealias File = PolicyFileTests
 
-    @Test("A rule of texts is the rule of a file")
+    @Test("A rule written in Swift equals the same rule in a file")
     func texts() throws {
         let policy = try PinningPolicy(rules: [
             PinningRule("API.example.com", pins: [File.pinA], backups: [File.pinB]),
@@ -31,7 +31,7 @@ struct PolicyInCodeTests {
         #expect(policy.rules[1].note == "a trial")
     }
 
-    @Test("A text that is no host, no pin or no time throws")
+    @Test("An invalid host, pin or report URL throws")
     func malformed() throws {
         #expect(throws: PolicyError.invalidHost(.empty)) { try PinningRule("", pins: [File.pinA]) }
         for host in ["https://a.test", "*.a.test", "a.test:443", "bücher.test"] {
@@ -55,7 +55,7 @@ struct PolicyInCodeTests {
         }
     }
 
-    @Test("A key at hand is pinned as it is: in a certificate, a request or alone, as DER, PEM or base64")
+    @Test("A key is pinned from a certificate, a request or a public key, as DER, PEM or base64")
     func keys() throws {
         let root = try TestCertificate.root("Root")
         let certificate = try root.parsed
@@ -76,7 +76,7 @@ struct PolicyInCodeTests {
         }
     }
 
-    @Test("What holds no one key to pin throws, and nothing traps")
+    @Test("Input without exactly one public key throws and never traps")
     func brokenKeys() throws {
         let root = try TestCertificate.root("Root")
         let privateKey = try root.key.privateKeyPEM

@@ -3,7 +3,7 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-@Suite("Files that a policy includes")
+@Suite("Included policy files")
 struct PolicyInclusionTests {
     private let folder: TestFolder
 
@@ -11,7 +11,7 @@ struct PolicyInclusionTests {
 
     private static let names = #"{ "version": 1, "pins": { "one": "\#(PolicyFileTests.pinA)" } }"#
 
-    /// The problems of a policy that includes these files and uses these names, without the folder in front.
+    /// Returns the problems of a policy that includes these files and uses these names, without the directory prefix.
     private func problems(include: [String], pins: [String] = ["one"], top: String = "") throws -> [String] {
         let list = { (texts: [String]) in texts.map { "\"\($0)\"" }.joined(separator: ", ") }
         let text = PolicyFileTests.rule(
@@ -25,7 +25,7 @@ struct PolicyInclusionTests {
         }
     }
 
-    /// Writes a file, over one that is there.
+    /// Writes a file and replaces an existing one.
     @discardableResult
     private func put(_ text: String, name: String) throws -> String {
         #expect(try TestCommand.run(["rm", "-f", folder.path + "/" + name]).status == 0)
@@ -36,7 +36,7 @@ struct PolicyInclusionTests {
         #expect(try TestCommand.run(["mkdir", "-p", folder.path + "/" + name]).status == 0)
     }
 
-    @Test("The names of another file's pins are names, with their roles and the files they are hashed from")
+    @Test("Named pins of an included file can be used, with their roles and the files that they are read from")
     func names() throws {
         let root = try TestCertificate.root("Root")
         try makeFolder("roots/deep")
@@ -77,16 +77,16 @@ struct PolicyInclusionTests {
             + "move it to the policy, or remove it"
         try put(text, name: "names.jsonc")
         #expect(try problems(include: ["names.jsonc"]) == ["names.jsonc:2:3: \(problem)"])
-        // The file that an included one includes is no different.
+        // A file that an included file includes follows the same rule.
         try put(#"{ "version": 1, "include": ["names.jsonc"] }"#, name: "outer.jsonc")
         #expect(try problems(include: ["outer.jsonc"]) == ["names.jsonc:2:3: \(problem)"])
-        // Names, and keys that are free for everyone, are what such a file is for.
+        // Such a file is for named pins, and for keys that start with x-.
         try put(text.replacing("\"\(key)\"", with: "\"x-\(key)\""), name: "names.jsonc")
         #expect(try problems(include: ["names.jsonc"]) == [])
     }
 
     @Test(
-        "A file that is not below the policy's folder is not included",
+        "A file that isn't below the policy's directory can't be included",
         arguments: [
             "../names.jsonc", "/etc/hosts", "", ".", "./", "a//b.jsonc", "sub/../names.jsonc", "a/", "..", "link.jsonc",
             "away/names.jsonc",
@@ -105,14 +105,14 @@ struct PolicyInclusionTests {
             ])
     }
 
-    @Test("A link that stays in the folder is followed")
+    @Test("A link that stays in the directory is followed")
     func innerLink() throws {
         try put(Self.names, name: "names.jsonc")
         #expect(try TestCommand.run(["ln", "-s", "names.jsonc", folder.path + "/link.jsonc"]).status == 0)
         #expect(try problems(include: ["link.jsonc"]) == [])
     }
 
-    @Test("Files that include each other are refused where the circle closes; by two ways is no circle")
+    @Test("A cycle of includes is rejected where it closes, and including a file twice isn't a cycle")
     func cycles() throws {
         _ = try folder.add(#"{ "version": 1, "include": ["b.jsonc"] }"#, name: "a.jsonc")
         _ = try folder.add(#"{ "version": 1, "include": ["c.jsonc"] }"#, name: "b.jsonc")
@@ -124,7 +124,7 @@ struct PolicyInclusionTests {
         #expect(try problems(include: ["a.jsonc", "b.jsonc", "c.jsonc", "c.jsonc"]) == [])
     }
 
-    @Test("One name for two pins is refused, with both places")
+    @Test("A name for two pins is rejected, with both positions")
     func sameNames() throws {
         try put(Self.names, name: "a.jsonc")
         try put(Self.names, name: "b.jsonc")
@@ -140,7 +140,8 @@ struct PolicyInclusionTests {
     }
 
     @Test(
-        "Problems of an included file come with its own places, after the policy's, and its names are not missed twice")
+        "Problems of an included file have its own positions, after the policy's, and its names aren't reported missing"
+    )
     func problemsInside() throws {
         let broken = "{ \"version\": 1,\n\"pin\": {},\n\"pins\": { \"one\": \"sha256/AAAA\", \"two\": 7 } }"
         _ = try folder.add(broken, name: "broken.jsonc")
@@ -163,7 +164,7 @@ struct PolicyInclusionTests {
         #expect(try problems(include: ["."]).count == 1)
     }
 
-    @Test("Including without end is refused, not done")
+    @Test("The number and the total size of included files are limited")
     func bounded() throws {
         let names = (0..<101).map { "f\($0).jsonc" }
         for name in names { try put(#"{ "version": 1 }"#, name: name) }

@@ -1,13 +1,14 @@
 import CertificatePinning
 import Testing
 
-/// What a user sees of a file that is no policy. Rows hold the column of line 2, where the rule stands, and the text.
-@Suite("Problems of a policy file")
+/// Tests of the problems that a user sees for a file that isn't a valid policy. Rows have the column of the problem in
+/// line 2, where the rule is located, and the message.
+@Suite("Policy file problems")
 struct PolicyProblemTests {
     private typealias File = PolicyFileTests
 
     @Test(
-        "PE13: a key of a rule with a value it does not take",
+        "PE13: an invalid value for a key of a rule is reported at its position",
         arguments: [
             (
                 #""mode": "enforced""#, 61,
@@ -55,7 +56,7 @@ struct PolicyProblemTests {
     }
 
     @Test(
-        "A key of the file, of a rule or of a pin with a value it does not take",
+        "An invalid value for a key of the file, a rule or a pin is reported",
         arguments: [
             ("top", #""include": "roots.jsonc""#, "\"include\" must be an array"),
             ("top", #""deny": [7]"#, "an element of \"deny\" must be a string or an object"),
@@ -98,7 +99,7 @@ struct PolicyProblemTests {
     }
 
     @Test(
-        "A host is a name or an address and nothing around it",
+        "A host must be a plain hostname or address",
         arguments: [
             "", ".", "https://a.test", "a.test:443", "*.a.test", "**.a.test", "a.test/", "a.test.", "192.0.2.1.",
             " a.test",
@@ -111,7 +112,7 @@ struct PolicyProblemTests {
         #expect(problems.allSatisfy { $0.hasPrefix("pins.jsonc:2:11: error: ") })
     }
 
-    @Test("A U-label is asked for as A-label, and a last dot to go")
+    @Test("The advice for a U-label is to use the A-label, and for a trailing dot to remove it")
     func hostMessages() {
         let pins = #""pins": ["\#(File.pinA)"]"#
         #expect(
@@ -121,7 +122,7 @@ struct PolicyProblemTests {
     }
 
     @Test(
-        "PE11: a malformed pin is an error that says what it looks like",
+        "PE11: a malformed pin is an error that explains what it looks like",
         arguments: [
             ("sha256/AAAA", "holds 3 bytes where SHA-256 has 32"),
             ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrw==", "holds 31 bytes"),
@@ -161,7 +162,7 @@ struct PolicyProblemTests {
         #expect(inObject.count == 1)
     }
 
-    @Test("Pins of both kinds or of none, and names that could be pins, are refused")
+    @Test("A pin with both or neither of a pin and a file is rejected, and so is a name that could be a pin")
     func pinObjects() {
         let rows = [
             (#"{}"#, "a pin has \"pin\" or \"file\": add one"),
@@ -180,13 +181,13 @@ struct PolicyProblemTests {
         }
     }
 
-    @Test("A broken named pin is told once, not again where it is used")
+    @Test("A broken named pin is reported once, and not again where it is used")
     func brokenNamedPin() {
         let top = #""pins": { "one": "sha256/AAAA", "two": 7 },"#
         #expect(File.problems(File.rule(#""host": "a.test", "pins": ["one", "two"]"#, top: top)).count == 2)
     }
 
-    @Test("PE13: a second rule for the same host and port names the first")
+    @Test("PE13: a second rule for the same host and port is an error that names the first")
     func overlap() {
         let pins = #""pins": ["\#(File.pinA)"]"#
         let text = """
@@ -205,7 +206,9 @@ struct PolicyProblemTests {
             ])
     }
 
-    @Test("PE14: subdomains of a public suffix or an address are refused", arguments: ["com", "co.uk", "192.0.2.1"])
+    @Test(
+        "PE14: a rule for subdomains of a public suffix or of an address is rejected",
+        arguments: ["com", "co.uk", "192.0.2.1"])
     func subdomains(host: String) {
         let text = File.rule(#""subdomains": true, "host": "\#(host)", "pins": ["\#(File.pinA)"]"#)
         let problems = File.problems(text)
@@ -214,7 +217,7 @@ struct PolicyProblemTests {
         #expect(File.problems(text.replacing("true", with: "false")).isEmpty)
     }
 
-    @Test("All problems of a file come in one run, in the order of the file")
+    @Test("All problems of a file are reported in one run, in file order")
     func allProblems() {
         let text = """
             {
@@ -236,7 +239,7 @@ struct PolicyProblemTests {
             ])
     }
 
-    @Test("Ten different mistakes are ten errors with their places, each with what to do")
+    @Test("Ten different mistakes are ten errors, each with its position and remedy")
     func tenMistakes() {
         let text = """
             {
@@ -258,11 +261,11 @@ struct PolicyProblemTests {
                 "pins.jsonc:2:17:", "pins.jsonc:3:15:", "pins.jsonc:4:12:", "pins.jsonc:6:15:", "pins.jsonc:7:33:",
                 "pins.jsonc:7:45:", "pins.jsonc:8:36:", "pins.jsonc:8:118:", "pins.jsonc:9:102:", "pins.jsonc:10:102:",
             ])
-        // What to do stands behind the last colon.
+        // The remedy follows the last colon.
         #expect(problems.allSatisfy { $0.split(separator: ": ").count >= 4 })
     }
 
-    @Test("A file that is wrong everywhere is told of a thousand times")
+    @Test("At most a thousand problems of a file are listed, and the others are counted")
     func manyProblems() {
         let ports = [String](repeating: "0", count: 5000).joined(separator: ",")
         let problems = File.problems(File.rule(#""host": "a.test", "pins": ["\#(File.pinA)"], "ports": [\#(ports)]"#))
@@ -270,7 +273,7 @@ struct PolicyProblemTests {
         #expect(problems.last == "pins.jsonc: error: 4000 problems more: mend those above first")
     }
 
-    @Test("Strict JSON is held to it by the file's name")
+    @Test("A file with the extension .json is read as strict JSON")
     func strictJSON() {
         let text = File.rule(#""host": "a.test", "pins": ["\#(File.pinA)",]"#)
         #expect(File.problems(text, path: "pins.jsonc").isEmpty)
@@ -279,7 +282,7 @@ struct PolicyProblemTests {
         #expect(File.problems(File.rule(#""host": "a.test", "pins": ["\#(File.pinA)"]"#), path: "pins.json").isEmpty)
     }
 
-    @Test("No prefix and no changed byte of a policy traps, and no prefix is a policy")
+    @Test("No prefix and no changed byte of a policy causes a trap, and no prefix is a policy")
     func mutations() {
         let bytes = Array(
             File.rule(

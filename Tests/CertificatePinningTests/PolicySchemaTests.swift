@@ -4,7 +4,7 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// The files of pins/, held against the reader that programs use.
+/// Tests of the files in pins/ against the policy reader.
 @Suite("The policy schema, the example and the public roots")
 struct PolicySchemaTests {
     private static func file(_ name: String) throws -> JSONValue {
@@ -14,7 +14,7 @@ struct PolicySchemaTests {
         return try #require(document.root)
     }
 
-    @Test("policy.schema.json says what the reader's own table says, key by key")
+    @Test("The JSON schema matches the reader's own table, key by key")
     func sameKeys() throws {
         let root = try Self.file("policy.schema.json")
         #expect(root["$schema"]?.string == "http://json-schema.org/draft-07/schema#")
@@ -64,7 +64,7 @@ struct PolicySchemaTests {
         #expect(compared > 60)
     }
 
-    @Test("The example names every key of the schema, and is a policy")
+    @Test("The example is a valid policy that uses every key of the schema")
     func example() throws {
         let text = String(
             decoding: try #require(FileManager.default.contents(atPath: "pins/example.jsonc")), as: UTF8.self)
@@ -82,7 +82,7 @@ struct PolicySchemaTests {
         #expect(policy.deny.count == 1)
     }
 
-    @Test("The public roots are those of this machine, each under its name")
+    @Test("The public roots have the pins of this machine's CA certificates with the same names")
     func publicRoots() throws {
         let pins = try #require(try Self.file("public-roots.jsonc")["pins"])
         #expect(pins["isrg-root-x1"]?["pin"]?.string == PolicyFileTests.pinA)
@@ -92,7 +92,7 @@ struct PolicySchemaTests {
         for file in try FileManager.default.contentsOfDirectory(atPath: folder) {
             let words = file.dropLast(".crt".count).utf8.split { !Self.isWordByte($0) }
             let name = words.map { String(decoding: $0, as: UTF8.self).lowercased() }.joined(separator: "-")
-            // Another version of the package has other roots.
+            // Another version of the ca-certificates package has other roots.
             guard let pin = pins[name]?["pin"]?.string else { continue }
             let certificates = try CertificateFile.read(folder + "/" + file)
             #expect(certificates.map { $0.spkiFingerprint.description } == [pin], "\(name)")
@@ -108,7 +108,7 @@ struct PolicySchemaTests {
     private static let hasValidator = (try? TestCommand.run(["python3", "-c", "import jsonschema"]).status) == 0
 
     @Test(
-        "A validator for JSON Schema takes what the reader takes, and refuses what a schema can refuse",
+        "A JSON Schema validator accepts valid policies and rejects the invalid ones that a schema can detect",
         .enabled(if: hasValidator, "python3-jsonschema is not installed: nobody else has read the schema"))
     func validator() throws {
         let folder = try TestFolder()
@@ -157,7 +157,7 @@ struct PolicySchemaTests {
 }
 
 extension JSONValue {
-    /// Strict JSON without comments.
+    /// The value as strict JSON without comments.
     fileprivate var jsonText: String {
         switch kind {
         case .object(let members):

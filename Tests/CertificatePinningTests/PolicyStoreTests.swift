@@ -3,20 +3,20 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-@Suite("A policy that is replaced while a program runs")
+@Suite("Replacing a policy at run time")
 struct PolicyStoreTests {
     private static func policy(_ number: Int) throws -> PinningPolicy {
         try PinningPolicy(rules: [PinningRule("h\(number).test", pins: [PolicyFileTests.pinA])])
     }
 
-    /// Hosts that an observer heard of.
+    /// The hosts of the policies that an observer received.
     private final class Heard: Sendable {
         private let state = Locked<[String]>([])
         var hosts: [String] { state.withLock { $0 } }
         func add(_ policy: PinningPolicy) { state.withLock { $0.append("\(policy.rules[0].host)") } }
     }
 
-    @Test("PE19: who has a policy keeps it; observers hear of each new one, until they are cancelled")
+    @Test("PE19: a loaded policy doesn't change, and observers receive each new policy until they are cancelled")
     func replace() throws {
         let store = PolicyStore(try Self.policy(0))
         let (first, second) = (Heard(), Heard())
@@ -27,7 +27,7 @@ struct PolicyStoreTests {
         #expect(store.policy.rules[0].host.description == "h1.test")
         #expect(loaded.digest != store.policy.digest)
         store.observe(second.add)
-        // The same again is nothing new.
+        // The same policy again isn't new.
         store.replace(with: try Self.policy(1))
         observation.cancel()
         store.replace(with: try Self.policy(2))
@@ -35,12 +35,12 @@ struct PolicyStoreTests {
         #expect(second.hosts == ["h1.test", "h2.test"])
     }
 
-    @Test("An observer may use the store: what it puts there comes after what it was told of, for everybody")
+    @Test("A policy that an observer puts in the store reaches every observer after the one that it received")
     func fromInside() throws {
         let store = PolicyStore(try Self.policy(0))
         let (first, second) = (Heard(), Heard())
         let next = try Self.policy(2)
-        // The store holds its observers.
+        // The store retains its observers.
         store.observe { [weak store] policy in
             first.add(policy)
             if policy.rules[0].host.description == "h1.test" { store?.replace(with: next) }
@@ -52,7 +52,7 @@ struct PolicyStoreTests {
         #expect(store.policy.digest == next.digest)
     }
 
-    @Test("Many replace at once: every observer ends with the policy that holds, and none hears two at a time")
+    @Test("After concurrent replacements, every observer ends with the current policy and never runs twice at a time")
     func concurrent() async throws {
         let store = PolicyStore(try Self.policy(0))
         let heard = Heard()

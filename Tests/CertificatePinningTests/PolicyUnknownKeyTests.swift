@@ -1,10 +1,10 @@
 import CertificatePinning
 import Testing
 
-/// Generated from the reader's own table, so that no object of the schema is forgotten (PE13).
-@Suite("An unknown key is refused in every object of a policy file")
+/// Tests of unknown keys, generated from the reader's own table so that no object of the schema is left out (PE13).
+@Suite("Unknown keys in every object of a policy file")
 struct PolicyUnknownKeyTests {
-    /// The paths of all objects of the schema.
+    /// Returns the paths of all objects of the schema.
     private static func objects(_ shape: PolicyShape, _ path: String) -> [(path: String, keys: [PolicyKey])] {
         switch shape {
         case .string, .boolean, .number, .choice: []
@@ -15,7 +15,7 @@ struct PolicyUnknownKeyTests {
         }
     }
 
-    /// A text of a shape in which the object at `path` has the text `extra` as its first members.
+    /// Returns text for a shape in which the object at `target` has the text `extra` as its first members.
     private static func text(_ shape: PolicyShape, _ path: String, at target: String, adding extra: String) -> String {
         switch shape {
         case .string: return #""text""#
@@ -35,7 +35,7 @@ struct PolicyUnknownKeyTests {
         }
     }
 
-    @Test("Each object of the schema refuses a key that it does not have, and takes one that starts with x-")
+    @Test("Each object of the schema rejects an unknown key and accepts one that starts with x-")
     func everyObject() {
         let objects = Self.objects(PolicySchema.file, "")
         #expect(
@@ -53,7 +53,7 @@ struct PolicyUnknownKeyTests {
             #expect(unknown(path, "stranger").first?.contains("unknown key \"stranger\"") == true, "\(path)")
             #expect(unknown(path, "x-stranger") == [], "\(path)")
             for key in keys {
-                // A typing error of each key, which weakens a policy without a word where it is taken.
+                // A misspelling of each key, which would silently weaken a policy if it were accepted.
                 #expect(unknown(path, key.name + "z").count == 1, "\(path).\(key.name)")
             }
         }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import PinDialects
 import Testing
 
-@Suite("Which rule applies")
+@Suite("Rule selection")
 struct RuleChoiceTests {
     static let pin = Pin(.publicKey(SPKIFingerprint(bytes: [32 of UInt8](repeating: 7))))
 
@@ -15,10 +15,10 @@ struct RuleChoiceTests {
             host: try ServerName(host), includesSubdomains: subdomains, ports: ports, pins: [pin], mode: mode)
     }
 
-    /// Every name against one policy: `subdomains` of `example.com` and `deep.example.com`, the hole `out.example.com`,
-    /// an exact name, and addresses.
+    /// Each name is looked up in one policy. It has rules with subdomains for `example.com` and `deep.example.com`, the
+    /// exception `out.example.com`, an exact name, and addresses.
     @Test(
-        "PE14, PE25: the exact host, else the longest parent with subdomains",
+        "PE14, PE25: the rule for the exact host applies, or else that of the longest parent with subdomains",
         arguments: [
             ("example.com", "example.com"), ("EXAMPLE.COM", "example.com"), ("example.com.", "example.com"),
             ("www.example.com", "example.com"), ("WwW.ExAmPlE.cOm.", "example.com"), ("a.b.example.com", "example.com"),
@@ -26,7 +26,7 @@ struct RuleChoiceTests {
             ("_x.example.com", "example.com"), ("deep.example.com", "deep.example.com"),
             ("www.deep.example.com", "deep.example.com"), ("a.b.deep.example.com", "deep.example.com"),
             ("xdeep.example.com", "example.com"), ("out.example.com", "out.example.com"),
-            // An exact rule without subdomains hides its parent for itself alone.
+            // An exact rule without subdomains hides its parent only for itself.
             ("www.out.example.com", "example.com"), ("notexample.com", nil), ("example.com.evil.com", nil),
             ("example.co", nil), ("com", nil), ("xample.com", nil), ("example.com.example.com", "example.com"),
             ("example.org", "example.org"), ("www.example.org", nil), ("org", nil), ("192.0.2.1", "192.0.2.1"),
@@ -43,7 +43,7 @@ struct RuleChoiceTests {
     }
 
     @Test(
-        "PE14, PE16: a rule that does not reach the port is passed over",
+        "PE14, PE16: a rule that doesn't cover the port is skipped",
         arguments: [
             ("api.example.com", 8443, "api.example.com"), ("api.example.com", 443, "example.com"),
             ("www.example.com", 443, "example.com"), ("www.example.com", 8443, nil), ("api.example.com", 80, nil),
@@ -57,7 +57,7 @@ struct RuleChoiceTests {
     }
 
     @Test(
-        "A host is spoken to in the clear only if none of its rules is enforced, at whatever port",
+        "Cleartext is permitted only to a host without an enforced rule on any port",
         arguments: [
             ("both.example.com", false), ("reporting.example.com", true), ("off.example.com", true),
             ("www.parent.example.com", false), ("other.example.org", true),
@@ -74,7 +74,7 @@ struct RuleChoiceTests {
         #expect(reversed.permitsCleartext(to: try ServerName(host)) == isPermitted)
     }
 
-    @Test("One host may have a rule for each port")
+    @Test("A host can have one rule for each port")
     func rulesByPort() throws {
         let policy = try PinningPolicy(rules: [
             Self.rule("example.com", ports: [443]), Self.rule("example.com", ports: [8443, 9443], mode: .report),
@@ -85,7 +85,7 @@ struct RuleChoiceTests {
         #expect(policy.rule(for: name, port: 80) == nil)
     }
 
-    @Test("Rules that cannot hold make no policy")
+    @Test("Invalid rules are rejected when the policy is created")
     func invalidRules() throws {
         let host = try ServerName("example.com")
         let address = try ServerName("192.0.2.1")
@@ -123,7 +123,7 @@ struct RuleChoiceTests {
         }
     }
 
-    @Test("PE14: subdomains of a public suffix are refused", arguments: ["com", "co.uk", "xn--p1ai", "internal"])
+    @Test("PE14: subdomains of a public suffix can't be pinned", arguments: ["com", "co.uk", "xn--p1ai", "internal"])
     func publicSuffix(host: String) throws {
         let suffixes = PublicSuffixes(list: Array("com\nuk\nco.uk\nрф\n".utf8))
         #expect(throws: PolicyError.subdomainsOfPublicSuffix(host: try ServerName(host))) {
@@ -133,7 +133,8 @@ struct RuleChoiceTests {
         _ = try PinningPolicy(rules: [Self.rule("example.\(host)", subdomains: true)], publicSuffixes: suffixes)
     }
 
-    @Test("Only the owner of a private public suffix can pin its subdomains, and nobody those of a registry's suffix")
+    @Test(
+        "Only the owner of a private public suffix can pin its subdomains, and nobody can pin those of an ICANN suffix")
     func ownSuffix() throws {
         let list = "// ===BEGIN ICANN DOMAINS===\nio\n// ===BEGIN PRIVATE DOMAINS===\npages.io\n"
         let suffixes = PublicSuffixes(list: Array(list.utf8))
@@ -154,7 +155,7 @@ struct RuleChoiceTests {
                 try policy("io", isOwned: isOwned)
             }
         }
-        // The same in a file, for lint, and in what is written of it.
+        // The same applies in a file, in lint, and in the written policy.
         func file(_ setting: String) throws -> PolicyFile {
             let text =
                 "{ \"version\": 1, \"domains\": [{ \"host\": \"pages.io\", \"subdomains\": true, \(setting) "
@@ -175,12 +176,12 @@ struct RuleChoiceTests {
         }
     }
 
-    @Test("PE24: the rule of one host in 100,000 is found by its name and its parents' alone")
+    @Test("PE24: the right rule is found among 100,000 hosts")
     func manyHosts() throws {
         var rules: [PinningRule] = []
         for number in 0..<100_000 { rules.append(try Self.rule("h\(number).example.com", subdomains: number % 2 == 0)) }
         let policy = try PinningPolicy(rules: rules)
-        // Each by itself, and a name below each.
+        // Each host itself, and a name below each.
         for (number, rule) in rules.enumerated() {
             let host = "h\(number).example.com"
             let below = policy.rule(for: try ServerName("www.\(host)"), port: 443)?.host
@@ -197,7 +198,7 @@ struct RuleChoiceTests {
         #expect(policy.rule(for: try ServerName("h100000.example.com"), port: 443) == nil)
     }
 
-    @Test("The digest holds what decides and nothing else")
+    @Test("The digest covers everything that affects decisions, and nothing else")
     func digest() throws {
         let host = try ServerName("example.com")
         let other = Pin(.publicKey(SPKIFingerprint(bytes: [32 of UInt8](repeating: 8))))

@@ -3,10 +3,10 @@ import CertificateTrust
 import FoundationEssentials
 import TestPKI
 
-/// A server for `api.example.test` with an authority of its own: what it would send, and what a client trusts.
+/// A server for `api.example.test` with its own CA: what it sends, and the anchors that a client trusts.
 struct TestServer {
     static let name = "api.example.test"
-    /// Within the validity of every certificate that the test PKI mints by default.
+    /// A time within the validity of every certificate that the test PKI mints by default.
     static let time = Date(timeIntervalSince1970: 1_800_000_000)
 
     let root: TestCertificate
@@ -19,7 +19,7 @@ struct TestServer {
         leaf = try intermediate.leaf(Self.name)
     }
 
-    /// The claim of a server that sends these, leaf first.
+    /// Returns the claim of a server that sends these certificates, leaf first.
     static func trust(
         sent: [TestCertificate], anchors: [TestCertificate], name: String = name
     ) throws -> ServerTrust {
@@ -30,21 +30,21 @@ struct TestServer {
 
     var trust: ServerTrust { get throws { try Self.trust(sent: [leaf, intermediate], anchors: [root]) } }
 
-    /// Leaf, intermediate, root.
+    /// The verified path: leaf, intermediate, root.
     var path: VerifiedPath { get throws { try trust.evaluate(at: Self.time) } }
 }
 
 extension TestCertificate {
     var parsed: X509Certificate { get throws { try X509Certificate(derBytes: derBytes) } }
 
-    /// A pin of this key.
+    /// Returns a pin of this certificate's key.
     func pin(_ role: PinRole = .any, name: String? = nil) throws -> Pin {
         Pin(.publicKey(try parsed.spkiFingerprint), role: role, name: name)
     }
 }
 
 extension PinningPolicy {
-    /// A policy of one rule for the test server.
+    /// Creates a policy with one rule for the test server.
     init(
         pins: [Pin], requirement: PinRequirement = .any, mode: PinningMode = .enforce, expiry: PinningExpiry? = nil,
         anchors: TrustStore? = nil, pinsBypassedOutside: TrustStore? = nil, deny: [Pin] = []
@@ -55,8 +55,9 @@ extension PinningPolicy {
         try self.init(rules: [rule], deny: deny)
     }
 
-    /// Whether a server is accepted, and the decision: `refused: mismatch`. A returned decision reads `accepted` and a
-    /// thrown one `refused`, whatever they hold, so that an accepted mismatch doesn't look like a refused one.
+    /// Returns whether a server is accepted, and the decision, as in `refused: mismatch`. A returned decision reads
+    /// `accepted` and a thrown one `refused`, whatever they contain, so that an accepted mismatch doesn't look like a
+    /// rejected one.
     func verdict(_ trust: ServerTrust, port: Int = 443, at time: Date = TestServer.time) -> String {
         do throws(PinningError) {
             return "accepted: \(try evaluate(trust, port: port, at: time).decision.name)"
@@ -65,7 +66,7 @@ extension PinningPolicy {
         }
     }
 
-    /// The decision on a path, or the refusal.
+    /// Returns the decision on a path, or the refusal.
     func outcome(_ path: VerifiedPath, port: Int, at time: Date) -> Result<PinDecision, PinningError> {
         do throws(PinningError) {
             return .success(try decide(path, port: port, at: time))
@@ -100,7 +101,7 @@ extension PinningError {
 }
 
 extension Result<PinDecision, PinningError> {
-    /// The same words for a decision alone.
+    /// The verdict in the words of `verdict(_:port:at:)`, for a decision alone.
     var verdict: String {
         switch self {
         case .success(let decision): "accepted: \(decision.name)"

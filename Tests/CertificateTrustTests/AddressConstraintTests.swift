@@ -6,13 +6,13 @@ import Testing
 struct AddressConstraintTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// The address asked for, the one of the leaf.
+        /// The requested address, which is also the leaf's.
         let host: String
         let address: [UInt8]
         let isExcluded: Bool
-        /// Address and mask.
+        /// The address and the mask.
         let subtree: [UInt8]
-        /// How the reason begins; nil when the path is accepted.
+        /// The beginning of the reason. `nil` when the path is accepted.
         let reason: String?
 
         init(
@@ -89,7 +89,7 @@ struct AddressConstraintTests {
         .init("an IPv4 network", "192.0.2.1", [192, 0, 2, 1], permitting: [192, 0, 2, 0] + mask(24, of: 4)),
     ]
 
-    @Test("hold for IPv6 as for IPv4, and masks with holes refuse", arguments: rows)
+    @Test("IP address constraints apply to IPv6 as to IPv4, and masks with holes are rejected", arguments: rows)
     func constraint(_ row: Row) throws {
         let root = try TestCertificate.root("Root")
         let issuer = try root.intermediate("Intermediate") {

@@ -2,13 +2,14 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-/// A trust anchor is trusted by configuration: what it may sign counts, and how it is written does not.
+/// Tests of trust anchors. An anchor is trusted by configuration, so its limits on what it may sign apply, but the form
+/// of its encoding doesn't matter.
 @Suite("Anchors under the strict profile")
 struct AnchorFormTests {
-    /// An oddity of a CA certificate.
+    /// A CA certificate with one peculiarity.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// The rule that refuses it in an intermediate.
+        /// The rule that rejects it as an intermediate.
         let rule: TrustRule
         let key: TestKey.Kind
         let adjust: @Sendable (inout TestCertificate.Settings) -> Void
@@ -46,7 +47,9 @@ struct AnchorFormTests {
         },
     ]
 
-    @Test("strict ignores the form of an anchor, and refuses the same form below it", arguments: forms)
+    @Test(
+        "The strict profile ignores the form of an anchor and rejects the same form in an intermediate",
+        arguments: forms)
     func form(_ row: Row) throws {
         let root = try TestCertificate.root("Root", key: .shared(row.key), adjusting: row.adjust)
         let issuer = try root.intermediate("Intermediate")
@@ -58,7 +61,7 @@ struct AnchorFormTests {
         var below = Claim(leaf: try odd.leaf("api.example.test"), presented: [odd], anchors: [plain], policy: .strict)
         #expect(try below.finding()?.rule == row.rule)
         #expect(try below.finding()?.depth == 1)
-        // An intermediate that the caller made an anchor is trusted as one.
+        // An intermediate that the caller configures as an anchor is trusted like a root.
         below.anchors = [odd]
         #expect(try below.finding() == nil)
     }
@@ -81,7 +84,7 @@ struct AnchorFormTests {
         .init("a weak key", .weakCryptography, key: .rsa(bits: 1024)) { _ in },
     ]
 
-    @Test("both profiles apply what an anchor says of the certificates below it", arguments: limits)
+    @Test("Both profiles apply an anchor's limits to the certificates below it", arguments: limits)
     func limit(_ row: Row) throws {
         let root = try TestCertificate.root("Root", key: .shared(row.key), adjusting: row.adjust)
         let issuer = try root.intermediate("Intermediate")

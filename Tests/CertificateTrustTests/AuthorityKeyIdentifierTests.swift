@@ -11,7 +11,7 @@ struct AuthorityKeyIdentifierTests {
         return Claim(leaf: try new.leaf("api.example.test"), presented: [new], anchors: [old])
     }
 
-    /// A root that another root certified, as an intermediate or as the anchor.
+    /// A root that another root cross-signed, as an intermediate or as the anchor.
     private static func crossSigned(hasIdentifier: Bool, isAnchor: Bool) throws -> Claim {
         let other = try TestCertificate.root("Other")
         let root = try TestCertificate.root("Root")
@@ -29,14 +29,14 @@ struct AuthorityKeyIdentifierTests {
     }
 
     static let rows = [
-        // OpenSSL takes the intermediate for self-signed, as nothing in it says otherwise.
+        // OpenSSL treats the intermediate as self-signed because nothing in it says otherwise.
         Row(testDescription: "a self-issued intermediate", usual: "bad-signature") { try rollover(hasIdentifier: $0) },
         Row(testDescription: "a cross-signed root as an intermediate", usual: "accepted") {
             try crossSigned(hasIdentifier: $0, isAnchor: false)
         },
     ]
 
-    @Test("strict refuses a CA certificate of another CA's key without one", arguments: rows)
+    @Test("The strict profile rejects an intermediate without an authority key identifier", arguments: rows)
     func missing(_ row: Row) throws {
         var claim = try row.chain(false)
         #expect(try claim.verdict() == row.usual)
@@ -51,7 +51,7 @@ struct AuthorityKeyIdentifierTests {
         }
     }
 
-    @Test("strict accepts an anchor without one, self-signed or not")
+    @Test("The strict profile accepts an anchor without an authority key identifier, self-signed or not")
     func anchor() throws {
         let root = try TestCertificate.root("Root")
         var claim = Claim(leaf: try root.leaf("api.example.test"), anchors: [root], policy: .strict)

@@ -1,7 +1,7 @@
 import TestPKI
 import Testing
 
-/// A chain in which one thing is out of the ordinary.
+/// A chain with one unusual property.
 struct ChainVariant: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let claim: @Sendable () throws -> Claim
@@ -11,7 +11,7 @@ struct ChainVariant: Sendable, CustomTestStringConvertible {
         self.claim = claim
     }
 
-    /// A leaf of this kind under an ordinary intermediate and root, asked for as `name`.
+    /// Returns a chain with this leaf under an ordinary intermediate and root, evaluated for `name`.
     static func leaf(
         _ description: String, key: TestKey.Kind = .p256, name: String? = "api.example.test",
         adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings) -> Void = { _ in }
@@ -24,7 +24,7 @@ struct ChainVariant: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// An intermediate of this kind between an ordinary root and leaf.
+    /// Returns a chain with this intermediate between an ordinary root and leaf.
     static func intermediate(
         _ description: String, name: String = "api.example.test",
         adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings) -> Void,
@@ -38,7 +38,7 @@ struct ChainVariant: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A root of this kind over an ordinary intermediate and leaf.
+    /// Returns a chain with this root over an ordinary intermediate and leaf.
     static func root(
         _ description: String, adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings) -> Void
     ) -> ChainVariant {

@@ -2,12 +2,12 @@ import CertificateTrust
 import FoundationEssentials
 import TestPKI
 
-/// A claim over minted certificates, evaluated in the middle of their validity unless told.
+/// A claim over minted certificates. By default, it is evaluated in the middle of their validity.
 struct Claim {
     var leaf: TestCertificate
     var presented: [TestCertificate] = []
     var anchors: [TestCertificate]
-    /// Nil for a chain that is evaluated for no name.
+    /// The requested name. `nil` for a chain that is evaluated without a name.
     var name: String? = "api.example.test"
     var time: Int64 = 1_800_000_000
     var policy = TrustPolicy.default
@@ -33,7 +33,7 @@ struct Claim {
         try trust().evaluate(at: date, accepting: accepting).certificates.map(\.derBytes)
     }
 
-    /// Why the claim is refused; nil when it is accepted.
+    /// Returns the finding that rejects the claim, or `nil` if the claim is accepted.
     func finding() throws -> TrustFinding? {
         do {
             if name == nil {
@@ -49,6 +49,6 @@ struct Claim {
         }
     }
 
-    /// The identifier of the rule that refuses the claim, or `accepted`.
+    /// Returns the identifier of the rule that rejects the claim, or `accepted`.
     func verdict() throws -> String { try finding()?.rule.rawValue ?? "accepted" }
 }

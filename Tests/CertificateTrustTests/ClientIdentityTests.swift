@@ -4,7 +4,7 @@ import Testing
 
 @testable import CertificateTrust
 
-/// A client's certificate under an intermediate and a root, with what can be written of it.
+/// A client certificate under an intermediate and a root, with its PEM and DER forms.
 private struct Client {
     let root: TestCertificate
     let intermediate: TestCertificate
@@ -24,7 +24,7 @@ private func identity(_ pem: String, _ password: String? = nil) throws(ClientIde
     try ClientIdentity(pem: Array(pem.utf8), password: password.map { Array($0.utf8) })
 }
 
-/// What ends the reading; records an issue when nothing does.
+/// Returns the error that ends the reading. Records an issue if there is none.
 private func failure(
     sourceLocation: SourceLocation = #_sourceLocation, _ read: () throws -> ClientIdentity
 ) throws -> ClientIdentityError {
@@ -33,7 +33,7 @@ private func failure(
 
 @Suite struct ClientIdentityTests {
     @Test(
-        "A key of any kind is read in every encoding it has",
+        "A key of any kind is read in every supported encoding",
         arguments: [TestKey.Kind.rsa2048, .p256, .p384, .ed25519, .rsaPSS(bits: 2048)])
     func encodings(kind: TestKey.Kind) throws {
         let client = try Client(kind)
@@ -50,7 +50,7 @@ private func failure(
         #expect(try identity(client.certificates + traditional, "secret").certificates.count == 3)
     }
 
-    @Test("The key's certificate comes first and its issuers behind it, wherever they stand")
+    @Test("The key's certificate comes first, then its issuers, wherever they are located in the text")
     func order() throws {
         let client = try Client()
         let stranger = try TestCertificate.root("Stranger")
@@ -64,7 +64,7 @@ private func failure(
         #expect(twice != read)
     }
 
-    @Test("Certificates and key are read from two texts")
+    @Test("Certificates and the key can be read from two separate texts")
     func twoTexts() throws {
         let client = try Client()
         let read = try ClientIdentity(
@@ -72,7 +72,7 @@ private func failure(
         #expect(read.certificates.map(\.derBytes) == client.chain)
     }
 
-    @Test("A leaf alone and blocks that are neither certificate nor private key are no trouble")
+    @Test("A leaf alone is accepted, and blocks other than certificates and private keys are ignored")
     func others() throws {
         let client = try Client()
         let read = try identity(
@@ -80,7 +80,7 @@ private func failure(
         #expect(read.certificates.map(\.derBytes) == [client.leaf.derBytes])
     }
 
-    @Test("Other certificates can be sent behind the leaf")
+    @Test("Other certificates can be presented after the leaf")
     func presenting() throws {
         let client = try Client()
         let read = try identity(client.certificates + client.leaf.key.privateKeyPEM)
@@ -91,7 +91,7 @@ private func failure(
         #expect(try read.presenting([]) === read)
     }
 
-    @Test("What is missing, doubled or does not belong together is named")
+    @Test("Missing, duplicate or mismatched certificates and keys are reported")
     func incomplete() throws {
         let client = try Client()
         let key = try client.leaf.key.privateKeyPEM
@@ -112,7 +112,7 @@ private func failure(
         }
     }
 
-    @Test("CS5: a password that is missing, empty or wrong is told, and nothing is asked at a terminal")
+    @Test("CS5: a missing, empty or wrong password is reported without a prompt at the terminal")
     func passwords() throws {
         let client = try Client()
         let key = client.leaf.key
@@ -121,7 +121,8 @@ private func failure(
         ] {
             let pem = client.certificates + encrypted
             #expect(try failure { try identity(pem) } == .passwordRequired)
-            // Of 256 wrong passwords one leaves the right padding behind, and is found out by what it unpads.
+            // About one wrong password in 256 decrypts to valid padding. It is detected by the contents without the
+            // padding.
             for password in [""] + (0..<600).map({ "wrong \($0)" }) {
                 #expect(try failure { try identity(pem, password) } == .wrongPassword)
             }
@@ -134,7 +135,7 @@ private func failure(
         }
     }
 
-    @Test("PKCS #12 opens with passwords beyond ASCII, with the empty one and with none, with a MAC and without")
+    @Test("PKCS #12 files open with non-ASCII, empty and absent passwords, with and without a MAC")
     func pkcs12Passwords() throws {
         let client = try Client()
         for password in ["sécret ✓", "", nil] {
@@ -147,7 +148,7 @@ private func failure(
     }
 
     @Test(
-        "CS5: a count of iterations that would take for ever is refused before the first",
+        "CS5: an excessive iteration count is rejected before the first iteration",
         arguments: [
             TestPKCS12.macced(iterations: 1 << 31), TestPKCS12.encryptedSafe(iterations: 1 << 31),
             TestPKCS12.file(bags: [TestPKCS12.shroudedKeyBag(iterations: 1 << 31)]),
@@ -161,7 +162,7 @@ private func failure(
         }
     }
 
-    @Test("CS5: the iterations of a PKCS #12 file are counted together")
+    @Test("CS5: one limit applies to the iterations of a PKCS #12 file in total")
     func iterationsTogether() throws {
         let client = try Client()
         let secret = Array("secret".utf8)
@@ -176,7 +177,7 @@ private func failure(
     }
 
     @Test(
-        "CS5: an encrypted key that takes too many iterations, or too much scrypt, is refused before the first",
+        "CS5: an encrypted key with too many iterations or too much scrypt work is rejected before the first",
         arguments: [
             TestPKCS12.encryptedKey(iterations: 1 << 31), TestPKCS12.encryptedKey(iterations: 10_000_001),
             TestPKCS12.encryptedKeyOfDES(iterations: 1 << 31),
@@ -193,7 +194,7 @@ private func failure(
         #expect("\(error)".hasSuffix("encrypt the private key again with fewer"))
     }
 
-    @Test("Many encrypted keys in one text are not each worked on")
+    @Test("Many encrypted keys in one text are rejected without decrypting each of them")
     func manyKeys() throws {
         let client = try Client()
         let key = try client.leaf.key.encryptedPrivateKeyPEM(passphrase: "secret")
@@ -202,7 +203,7 @@ private func failure(
         #expect(try failure { try identity(pem, "secret") } == .severalPrivateKeys)
     }
 
-    @Test("A key under a cipher that OpenSSL does not provide is not taken for a wrong password")
+    @Test("A key encrypted with a cipher that OpenSSL doesn't provide isn't reported as a wrong password")
     func unsupported() throws {
         let client = try Client()
         let key = TestPEM.block("ENCRYPTED PRIVATE KEY", TestPKCS12.encryptedKeyOfDES(iterations: 1))
@@ -216,7 +217,7 @@ private func failure(
         }
     }
 
-    @Test("Broken blocks and files of another kind are named by their line")
+    @Test("Malformed blocks are reported with their line, and malformed or oversized files are rejected")
     func malformed() throws {
         let client = try Client()
         let key = try client.leaf.key.privateKeyPEM
@@ -245,7 +246,7 @@ private func failure(
             try failure { try ClientIdentity(certificates: [], privateKey: large) } == .tooLarge(limit: 1 << 20))
     }
 
-    @Test("An identity matches the authorities that issued any of its certificates")
+    @Test("An identity matches the names of the CAs that issued any of its certificates")
     func issuers() throws {
         let client = try Client()
         let read = try identity(client.leaf.pemText + client.intermediate.pemText + client.leaf.key.privateKeyPEM)
@@ -261,7 +262,7 @@ private func failure(
         }
     }
 
-    @Test("CS2: descriptions and dumps show the subject and the fingerprint alone")
+    @Test("CS2: descriptions and dumps show only the subject and the fingerprint")
     func descriptions() throws {
         let client = try Client()
         let read = try identity(client.certificates + client.leaf.key.privateKeyPEM)
@@ -283,7 +284,7 @@ private func failure(
         pem = client.certificates + (try client.leaf.key.encryptedPrivateKeyPEM(passphrase: "secret"))
     }
 
-    @Test("CS4: a file with a private key that others can read is refused", arguments: [0o644, 0o640, 0o604, 0o601])
+    @Test("CS4: a private key file that others can read is rejected", arguments: [0o644, 0o640, 0o604, 0o601])
     func open(mode: UInt32) throws {
         let path = try folder.add(Array(pem.utf8), mode: mode)
         let error = try failure { try ClientIdentity(contentsOfFile: path, password: Array("secret".utf8)) }
@@ -296,7 +297,7 @@ private func failure(
             } == error)
     }
 
-    @Test("PEM, PKCS #12 and two files are read", arguments: [0o600, 0o400])
+    @Test("An identity is read from PEM, from PKCS #12 and from two files", arguments: [0o600, 0o400])
     func read(mode: UInt32) throws {
         let secret = Array("secret".utf8)
         let file = try folder.add(Array(pem.utf8), mode: mode)
@@ -308,7 +309,7 @@ private func failure(
         #expect(try ClientIdentity(contentsOfFile: certificates, privateKeyFile: key).certificates.count == 3)
     }
 
-    @Test("A file that is not there, a folder and one that is too large are errors with the path")
+    @Test("A missing file, a directory and an oversized file are reported with the path")
     func unreadable() throws {
         let large = try folder.add([UInt8](repeating: 0x0A, count: 1 << 20 | 1), mode: 0o600)
         for path in [folder.path + "/none", folder.path, large] {

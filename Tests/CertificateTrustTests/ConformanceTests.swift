@@ -2,9 +2,9 @@ import ConformanceSuite
 import FoundationEssentials
 import Testing
 
-@Suite("Public suites")
+@Suite("Public test suites")
 struct ConformanceTests {
-    /// As tools/conformance/run has it.
+    /// The directory that tools/conformance/run uses.
     private static let data =
         ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? root + "/../shared/conformance"
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").path
@@ -15,7 +15,7 @@ struct ConformanceTests {
     private static func json(_ path: String) throws -> Data { try Data(contentsOf: URL(filePath: path)) }
 
     @Test(
-        "every case deviates as tools/conformance/Divergences.json says, and no other does",
+        "The cases that deviate are exactly those listed in tools/conformance/Divergences.json",
         .enabled(if: isThere, "limbo.json, pkits.json and hostnames.json are not in \(data)"))
     func suites() throws {
         var outcomes = try HostnameCase.list(json: Self.json(Self.data + "/hostnames.json")).map(\.outcome)

@@ -9,7 +9,7 @@ struct DERTests {
         return try cursor.next(bytes.span)
     }
 
-    @Test("lengths are read in their shortest form")
+    @Test("Lengths in their shortest form are read")
     func lengths() throws {
         #expect(try element([0x04, 0x00]).contents == 2..<2)
         #expect(try element([0x04, 0x01, 0xFF]).contents == 2..<3)
@@ -18,7 +18,7 @@ struct DERTests {
     }
 
     @Test(
-        "CB21: any other form is refused with the reason",
+        "CB21: truncated elements and lengths or tags that aren't DER are rejected with the reason",
         arguments: [
             ([0x30], .truncated(offset: 0, needed: 1)), ([], .truncated(offset: 0, needed: 2)),
             ([0x30, 0x80, 0x00, 0x00], .invalidLength(offset: 0)),
@@ -35,7 +35,7 @@ struct DERTests {
     }
 
     @Test(
-        "times are read to the second, and only real ones",
+        "DER times are read to the second, and invalid times are rejected",
         arguments: [
             (0x17, "700101000000Z", 0), (0x17, "500101000000Z", -631_152_000), (0x17, "491231235959Z", 2_524_607_999),
             (0x18, "20500101000000Z", 2_524_608_000), (0x18, "99991231235959Z", 253_402_300_799),
@@ -50,7 +50,7 @@ struct DERTests {
         #expect((try? DERTime.seconds(bytes.span, 0..<bytes.count)) == expected)
     }
 
-    @Test("civil time is the inverse of seconds, from year 0 to 9999")
+    @Test("CivilTime is the inverse of seconds since 1970 from year 0 to 9999")
     func civilTime() throws {
         #expect(try #require(CivilTime(secondsSince1970: 0)).description == "1970-01-01T00:00:00Z")
         #expect(try #require(CivilTime(secondsSince1970: 1_795_200_528)).description == "2026-11-20T18:48:48Z")
@@ -62,7 +62,7 @@ struct DERTests {
         }
     }
 
-    @Test("base64 is decoded in its one canonical spelling only")
+    @Test("Base64 is decoded only in its canonical spelling")
     func canonicalBase64() throws {
         #expect(Base64.decodeCanonical(Array("Zm9vYg==".utf8)) == Array("foob".utf8))
         #expect(Base64.decodeCanonical(Array("Zm9vYmE=".utf8)) == Array("fooba".utf8))

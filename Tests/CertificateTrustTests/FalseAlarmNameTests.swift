@@ -3,7 +3,7 @@ import Testing
 
 @Suite("No false alarms: names")
 struct FalseAlarmNameTests {
-    @Test("a server's name in another spelling", arguments: serverNames)
+    @Test("Every valid spelling of a server's name is accepted", arguments: serverNames)
     func serverName(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let serverNames: [ChainVariant] = [
@@ -35,7 +35,7 @@ struct FalseAlarmNameTests {
 
     private static let ipv6: [UInt8] = [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1]
 
-    @Test("an issuer's name in another spelling", arguments: issuerNames)
+    @Test("An issuer's name in another spelling is accepted", arguments: issuerNames)
     func issuerName(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let issuerNames: [ChainVariant] = [
@@ -49,7 +49,7 @@ struct FalseAlarmNameTests {
         respelled("other spaces", name("Example CA"), name("  Example   CA ")),
     ]
 
-    /// Latin-1, as such names were written.
+    /// Latin-1, the encoding that such names used in practice.
     private static let teletex = TestName(
         derBytes: TestDER.sequence(
             TestDER.set(
@@ -64,7 +64,7 @@ struct FalseAlarmNameTests {
         TestName(.country("DE"), .init("2.5.4.3", text, tag: tag))
     }
 
-    /// A leaf that spells its issuer otherwise than the issuer itself does.
+    /// Returns a chain whose leaf spells its issuer's name differently from the issuer itself.
     private static func respelled(_ description: String, _ subject: TestName, _ spelling: TestName) -> ChainVariant {
         ChainVariant(description) {
             let (root, key) = (try TestCertificate.root("Root"), try TestKey())
@@ -75,7 +75,7 @@ struct FalseAlarmNameTests {
         }
     }
 
-    @Test("name constraints that are kept", arguments: constraints)
+    @Test("Chains that satisfy their name constraints are accepted", arguments: constraints)
     func constraint(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let constraints: [ChainVariant] = [

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("No false alarms: paths")
 struct FalseAlarmPathTests {
-    @Test("strangers and disorder", arguments: disorder)
+    @Test("A valid path is found among shuffled, repeated and unrelated certificates", arguments: disorder)
     func presented(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let disorder: [ChainVariant] = [
@@ -52,7 +52,7 @@ struct FalseAlarmPathTests {
         },
     ]
 
-    @Test("cross-signed authorities", arguments: crossSigned)
+    @Test("A valid path is found among cross-signed CA certificates", arguments: crossSigned)
     func crossSignature(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let crossSigned: [ChainVariant] = [
@@ -93,7 +93,9 @@ struct FalseAlarmPathTests {
         },
     ]
 
-    @Test("self-issued certificates do not count", arguments: selfIssued)
+    @Test(
+        "Self-issued certificates don't count toward the path length, and the longest allowed path is accepted",
+        arguments: selfIssued)
     func rollover(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let selfIssued: [ChainVariant] = [
@@ -125,7 +127,7 @@ struct FalseAlarmPathTests {
         },
     ]
 
-    @Test("anchors that are no roots", arguments: anchors)
+    @Test("Anchors that aren't self-signed roots are accepted", arguments: anchors)
     func anchor(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let anchors: [ChainVariant] = [
@@ -162,7 +164,7 @@ struct FalseAlarmPathTests {
     }
 }
 
-/// A root, authorities one below the other from the root down, and a leaf under the last.
+/// A root, a series of CA certificates each issued by the one before, and a leaf issued by the last.
 private struct Ladder {
     let root: TestCertificate
     let authorities: [TestCertificate]
@@ -178,7 +180,7 @@ private struct Ladder {
         leaf = try (authorities.last ?? root).leaf("api.example.test")
     }
 
-    /// Another certificate of each authority.
+    /// Returns another certificate for each CA.
     func reissued(_ adjust: (inout TestCertificate.Settings) -> Void) throws -> [TestCertificate] {
         try zip([root] + authorities, authorities).map { try $0.crossSign($1, adjusting: adjust) }
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite(
     "No false alarms: real chains from other projects' tests", .enabled(if: Peers.certificates != nil, Peers.skipped))
 struct FalseAlarmPeerTests {
-    /// Certificates by their names in the file, leaf first and root last, and an instant at which all are valid.
+    /// Names of certificates in the file, leaf first and root last, and a time at which all of them are valid.
     struct RealChain: Sendable, CustomTestStringConvertible {
         var name: String
         var certificates: [String]
@@ -41,14 +41,14 @@ struct FalseAlarmPeerTests {
             "dane-32a5ab8f59"),
     ]
 
-    @Test("verify at their time", arguments: chains)
+    @Test("Real chains are valid at their time", arguments: chains)
     func verified(_ chain: RealChain) throws {
         let certificates = try chain.certificates.map { try #require(Peers.certificates?[$0], "\($0)") }
         let path = try evaluate(chain, certificates.dropLast(), TrustStore(certificates: certificates.suffix(1)))
         #expect(path.certificates == certificates)
     }
 
-    @Test("verify with the machine's own roots")
+    @Test("A real chain is valid with the system roots")
     func systemRoots() throws {
         let chain = try #require(Self.chains.first { $0.name == "www.badssl.com" })
         let certificates = try chain.certificates.map { try #require(Peers.certificates?[$0], "\($0)") }
@@ -56,7 +56,8 @@ struct FalseAlarmPeerTests {
         #expect(path.certificates.count == 3)
     }
 
-    /// Chains without a server's name: authorities under roots of today, and a leaf from before alternative names.
+    /// Chains without a server's name: CA certificates under current roots, and a leaf from before subject alternative
+    /// names.
     static let nameless: [(time: Int64, certificates: [String])] = [
         (1_700_000_000, ["tk-csc-rsa3072"]),
         (1_500_000_000, ["tk-globalsign-dv"]),
@@ -64,7 +65,7 @@ struct FalseAlarmPeerTests {
         (1_500_000_000, ["tk-anchor-fake.yahoo.com", "tk-anchor-intermediate", "tk-anchor-ca"]),
     ]
 
-    @Test("verify for no name, under the machine's roots or their own", arguments: nameless)
+    @Test("Real chains without a name are valid under the system roots or under their own", arguments: nameless)
     func chain(_ time: Int64, _ names: [String]) throws {
         let certificates = try names.map { try #require(Peers.certificates?[$0], "\($0)") }
         let store =
@@ -87,7 +88,8 @@ struct FalseAlarmPeerTests {
     }
 }
 
-/// Facts from other projects' tests, which lie beside the project where they are at hand.
+/// Certificates from other projects' tests. They aren't part of this repository, and tests that need them are skipped
+/// where they are missing.
 private enum Peers {
     static let folder = ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? "../shared/conformance"
     static let skipped = Comment("no \(folder)/peer-cases.json: name its folder in PINCTL_CONFORMANCE")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("No false alarms: the roots of ca-certificates", .enabled(if: !Roots.files.isEmpty, Roots.skipped))
 struct FalseAlarmRootTests {
-    @Test("each anchors a chain under a re-keyed clone of it, whatever its oddities")
+    @Test("A re-keyed clone of every root anchors a valid chain, whatever the root's oddities")
     func clones() throws {
         let key = try TestKey.shared(.p256)
         for file in Roots.files {
@@ -21,7 +21,9 @@ struct FalseAlarmRootTests {
         }
     }
 
-    @Test("strict accepts each as an anchor, but for what its basicConstraints and key identifiers say")
+    @Test(
+        "The strict profile rejects few roots as anchors, and only for basicConstraints, key identifiers or the root profile"
+    )
     func strict() throws {
         let key = try TestKey.shared(.p256)
         var accepted = 0
@@ -32,14 +34,15 @@ struct FalseAlarmRootTests {
             let leaf = try root.issue(.server(["api.example.test"]).under(root, at: time), key: key)
             let finding = try Claim(leaf: leaf, anchors: [root], time: time, policy: .strict).finding()
             accepted += finding == nil ? 1 : 0
-            // A root without subjectKeyIdentifier leaves the leaf without an authorityKeyIdentifier, which is found first.
+            // Under a root without a subjectKeyIdentifier, the leaf has no authorityKeyIdentifier, which is found
+            // first.
             let rules: [TrustRule] = [.basicConstraints, .rootProfile, .authorityKeyIdentifier]
             #expect(finding.map { rules.contains($0.rule) } ?? true, "\(file): \(finding?.detail ?? "")")
         }
         #expect(accepted > Roots.files.count * 9 / 10)
     }
 
-    @Test("a clone differs in key and signature alone")
+    @Test("A clone of a root differs from it only in the key and the signature")
     func fidelity() throws {
         for file in Roots.files {
             let original = try #require(try CertificateFile.read(file).first)
@@ -56,7 +59,7 @@ struct FalseAlarmRootTests {
     }
 }
 
-/// The files of Debian's package: a machine's own roots are not among them.
+/// The certificates in Debian's ca-certificates package, without any roots added on the machine.
 private enum Roots {
     static let folder = "/usr/share/ca-certificates/mozilla"
     static let skipped = Comment("no \(folder): install ca-certificates")
@@ -65,7 +68,8 @@ private enum Roots {
 }
 
 extension TestCertificate.Settings {
-    /// Valid in this second, and naming the issuer by the key identifier that it says it has.
+    /// Returns the settings with a validity of this one second and with the issuer's own key identifier as the
+    /// authority key identifier.
     fileprivate func under(_ issuer: TestCertificate, at time: Int64) -> Self {
         var settings = self
         (settings.notBefore, settings.notAfter) = (time, time)

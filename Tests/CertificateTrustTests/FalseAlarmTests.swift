@@ -3,9 +3,9 @@ import Testing
 
 private typealias Usage = TestCertificate.ExtendedKeyUsage
 
-@Suite("No false alarms: what certificates say")
+@Suite("No false alarms: certificate fields and extensions")
 struct FalseAlarmTests {
-    @Test("an identifier of the authority's key is a hint, never a condition", arguments: identifiers)
+    @Test("Missing or mismatched authority key identifiers don't reject a chain", arguments: identifiers)
     func identifier(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let identifiers: [ChainVariant] = [
@@ -40,7 +40,7 @@ struct FalseAlarmTests {
         },
     ]
 
-    @Test("every key and signature in use", arguments: keys)
+    @Test("Every key type and signature algorithm in use is accepted", arguments: keys)
     func key(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let keys: [ChainVariant] =
@@ -58,7 +58,7 @@ struct FalseAlarmTests {
             ChainVariant("RSA-PSS signatures of a plain RSA key") {
                 let key = try TestKey.shared(.rsaPSS(bits: 2048))
                 let plain = TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.1"), [0x05, 0x00])
-                // The BIT STRING with a key of 2048 bits has 275 octets, under either name of the algorithm.
+                // The BIT STRING with a 2048-bit key has 275 octets, under either identifier of the algorithm.
                 let spki = TestDER.sequence(plain, Array(try key.publicKeyDER.suffix(275)))
                 let root = try TestCertificate.root("Root", key: key) { $0.subjectPublicKeyInfo = spki }
                 let intermediate = try root.intermediate("Intermediate", key: key) { $0.subjectPublicKeyInfo = spki }
@@ -82,7 +82,7 @@ struct FalseAlarmTests {
             .root("a root whose own signature is broken") { $0.signature = [0x30, 0x00] },
         ]
 
-    @Test("purposes", arguments: purposes)
+    @Test("Every usual combination of key usages and purposes is accepted", arguments: purposes)
     func purpose(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let purposes: [ChainVariant] = [
@@ -116,7 +116,7 @@ struct FalseAlarmTests {
         .root("a root without keyUsage") { $0.keyUsage = [] },
     ]
 
-    @Test("numbers, dates and extensions", arguments: oddities)
+    @Test("Unusual serial numbers, dates and extensions are accepted", arguments: oddities)
     func oddity(_ row: ChainVariant) throws { #expect(try row.claim().verdict() == "accepted") }
 
     static let oddities: [ChainVariant] = [

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CertificateTrust
 
-@Suite("Names made by an attacker")
+@Suite("Names written by an attacker")
 struct HostileNameTests {
-    @Test("CB18: what is shown of a name is bounded, however much a peer writes into it")
+    @Test("CB18: descriptions of names and extensions are bounded, however much a peer writes into them")
     func boundedTexts() throws {
         let long = String(repeating: "\u{1}", count: 90_000)
         let names: [SubjectAlternativeName] = [
@@ -27,7 +27,7 @@ struct HostileNameTests {
         #expect(try #require(parsed.extensions.unprocessedCritical).utf8.count < 2_000)
     }
 
-    @Test("CB11: an IPv4 address in IPv6 does not evade constraints on addresses", arguments: [true, false])
+    @Test("CB11: an IPv4-mapped IPv6 address doesn't evade address constraints", arguments: [true, false])
     func mappedAddress(isExcluded: Bool) throws {
         let address: [UInt8] = [10, 0, 0, 1]
         let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + address
@@ -44,7 +44,7 @@ struct HostileNameTests {
         #expect(try claim.verdict() == "accepted")
     }
 
-    @Test("HM5, HM9: KELVIN SIGN in a certificate is no k")
+    @Test("HM5, HM9: KELVIN SIGN in a certificate doesn't match the letter k")
     func kelvinSign() throws {
         let root = try TestCertificate.root("Root")
         for (name, expected) in [("\u{212A}.test", "name-mismatch"), ("K.test", "accepted")] {
@@ -57,14 +57,15 @@ struct HostileNameTests {
                 #expect(try claim.verdict() == expected)
             }
         }
-        // Under constraints it is malformed, and neither a permitted nor an unknown name.
+        // Under name constraints, the name is malformed. It counts neither as permitted nor as a name of an unknown
+        // kind.
         let issuer = try root.intermediate("Intermediate") { $0.permittedSubtrees = [.dns("k.test")] }
         let leaf = try issuer.leaf("k.test") { $0.alternativeNames.append(.dns("\u{212A}.test")) }
         let claim = Claim(leaf: leaf, presented: [issuer], anchors: [root], name: "k.test")
         #expect(try claim.finding()?.detail.contains("is malformed, and names of its kind are constrained") == true)
     }
 
-    @Test("CB19: a malformed inhibitAnyPolicy is seen where no other extension asks for policies")
+    @Test("CB19: a malformed inhibitAnyPolicy is rejected even if no other extension requires policies")
     func malformedInhibitAnyPolicy() throws {
         let root = try TestCertificate.root("Root")
         for (skip, expected) in [([0xFF], "certificate-policies"), ([0x00], "accepted")] as [([UInt8], String)] {
@@ -79,7 +80,7 @@ struct HostileNameTests {
         }
     }
 
-    @Test("CB21: strict wants the sets of a name in order, and none that is empty")
+    @Test("CB21: the strict profile rejects a name with unsorted or empty sets")
     func setsOfNames() throws {
         let root = try TestCertificate.root("Root")
         let first = TestName.Attribute("2.5.4.3", "a").derBytes
@@ -93,7 +94,7 @@ struct HostileNameTests {
     }
 
     @Test(
-        "HM6: strict refuses a common name that one reader cuts short, and one with the other dots of IDNA",
+        "HM6: the strict profile rejects a common name with a NUL or with one of IDNA's other dots",
         arguments: ["api.example.test\0.evil.test", "api\u{3002}example\u{FF0E}test", "api\u{FF61}example\u{FF61}test"])
     func misleadingCommonName(commonName: String) throws {
         let root = try TestCertificate.root("Root")

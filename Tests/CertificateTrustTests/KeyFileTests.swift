@@ -2,7 +2,7 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-@Suite("Files of keys and certificates")
+@Suite("Files with keys and certificates")
 struct KeyFileTests {
     private static func read(_ path: String) throws -> [String] {
         var output: [String] = []
@@ -21,7 +21,7 @@ struct KeyFileTests {
     }
 
     @Test(
-        "a certificate, a request, a public and a private key of one pair have one pin",
+        "A certificate, a request, a public key and a private key of one key pair have the same pin",
         arguments: [.p256, .rsa2048, .ed25519] as [TestKey.Kind])
     func onePin(_ kind: TestKey.Kind) throws {
         let folder = try TestFolder()
@@ -46,7 +46,7 @@ struct KeyFileTests {
         #expect(try Self.read(folder.add(key.privateKeyDER)) == ["0 privateKey \(pin)"])
     }
 
-    @Test("the pins of a file come in its order, those beside a broken block as well")
+    @Test("The pins of a file are returned in file order, including those next to a broken block")
     func fingerprints() throws {
         let folder = try TestFolder()
         let certificates = try ["One", "Two", "Three"].map { try TestCertificate.root($0, key: TestKey(.p256)) }
@@ -65,7 +65,7 @@ struct KeyFileTests {
         #expect(seen == [pins[0], pins[2]])
     }
 
-    @Test("CB22: an algorithm OpenSSL cannot decode has the pin of its bytes as sent")
+    @Test("CB22: a key with an algorithm that OpenSSL can't decode is pinned by its bytes as sent")
     func unknownAlgorithm() throws {
         let folder = try TestFolder()
         let unknown = TestKey.unknownPublicKeyDER()
@@ -75,7 +75,7 @@ struct KeyFileTests {
         #expect(try Self.pin(of: root.derBytes) == pin)
     }
 
-    @Test("CB20: OpenSSL's trust settings behind a certificate do not change its pin, and make it no anchor")
+    @Test("CB20: OpenSSL trust settings after a certificate don't change its pin, but prevent its use as an anchor")
     func trustedCertificate() throws {
         let folder = try TestFolder()
         let root = try TestCertificate.root("Root")
@@ -87,7 +87,7 @@ struct KeyFileTests {
         #expect(throws: TrustStoreError.self) { try TrustStore(files: [path]) }
     }
 
-    @Test("an encrypted key is named as such, in either form, and nothing of it is shown")
+    @Test("An encrypted private key is reported as encrypted, and nothing else about it is shown")
     func encrypted() throws {
         let folder = try TestFolder()
         let pem = try TestKey().encryptedPrivateKeyPEM(passphrase: "secret")
@@ -95,7 +95,7 @@ struct KeyFileTests {
         #expect(lines == ["0 \(KeyMaterialError.encrypted)"])
     }
 
-    @Test("the unit of failure is the block")
+    @Test("A broken block doesn't affect the other blocks of a file")
     func oneBroken() throws {
         let folder = try TestFolder()
         let root = try TestCertificate.root("Root")
@@ -109,7 +109,7 @@ struct KeyFileTests {
     }
 
     @Test(
-        "CB21: DER that is cut, padded or followed by more is refused",
+        "CB21: DER that is truncated, has an indefinite length or has trailing bytes yields no pin",
         arguments: ["cut", "trailing", "indefinite", "one byte", "zeros"])
     func badDER(_ what: String) throws {
         let folder = try TestFolder()
@@ -126,7 +126,7 @@ struct KeyFileTests {
         #expect(!lines.contains { $0.contains("sha256/") })
     }
 
-    @Test("an empty file, a directory and a missing file are refused, each with its reason")
+    @Test("An empty file, a directory and a missing file are rejected, each with its reason")
     func badFiles() throws {
         let folder = try TestFolder()
         let empty = try folder.add([UInt8]())
@@ -143,7 +143,7 @@ struct KeyFileTests {
         #expect(throws: KeyFile.Failure.self) { try Self.read("/dev/zero") }
     }
 
-    @Test("CB21: every cut of a certificate and every changed byte is hashed or refused without a trap")
+    @Test("CB21: every truncation and every changed byte of a certificate is hashed or rejected without a trap")
     func hostile() throws {
         let der = try TestCertificate.root("Root").leaf("a.test", "b.test").derBytes
         for length in der.indices {

@@ -2,16 +2,16 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-/// DNS name constraints such as `.example.test`, which stand for the subdomains and not for the name itself.
+/// Tests of DNS name constraints such as `.example.test`, which match the subdomains but not the name itself.
 @Suite("DNS name constraints with a leading dot")
 struct LeadingDotTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// The dNSName entries of the leaf; the first one is the host asked for, `api` in place of `*`.
+        /// The dNSName entries of the leaf. The first one is the requested host, with `api` in place of `*`.
         let names: [String]
         var permitted: [String] = []
         var excluded: [String] = []
-        /// What the CA at the other end of the path constrains.
+        /// The constraints of the CA at the other end of the path.
         var alsoPermitted: [String] = []
         var alsoExcluded: [String] = []
         /// The verdict of the default profile.
@@ -95,12 +95,16 @@ struct LeadingDotTests {
         .init("a dot and a wildcard", "api.example.test", permitted: [".*.example.test"], refused),
     ]
 
-    @Test("in an anchor, default reads them as subdomains only and strict refuses them", arguments: rows)
+    @Test(
+        "Leading-dot constraints in an anchor match only subdomains by default, and the strict profile rejects them",
+        arguments: rows)
     func anchor(_ row: Row) throws {
         try expect(row, anchor: (row.permitted, row.excluded), intermediate: (row.alsoPermitted, row.alsoExcluded))
     }
 
-    @Test("in an intermediate, default reads them as subdomains only and strict refuses them", arguments: rows)
+    @Test(
+        "Leading-dot constraints in an intermediate match only subdomains by default, and the strict profile rejects them",
+        arguments: rows)
     func intermediate(_ row: Row) throws {
         try expect(row, anchor: (row.alsoPermitted, row.alsoExcluded), intermediate: (row.permitted, row.excluded))
     }
@@ -124,7 +128,7 @@ struct LeadingDotTests {
         #expect(try claim.verdict() == Self.refused)
     }
 
-    @Test("strict names the constraint and what to do")
+    @Test("The strict profile names the leading-dot constraint and the remedy")
     func message() throws {
         let root = try TestCertificate.root("Root") { $0.permittedSubtrees = [.dns(".example.test")] }
         let claim = Claim(leaf: try root.leaf("api.example.test"), anchors: [root], policy: .strict)

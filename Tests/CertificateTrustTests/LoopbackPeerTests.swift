@@ -1,7 +1,7 @@
 import TestPKI
 import Testing
 
-/// What the loopback server can do to clients, in the eyes of `openssl s_client`.
+/// Tests of what the loopback server can do to clients, with `openssl s_client` as the client.
 @Suite("Loopback peers", .enabled(if: TestCommand.isPresent("openssl", "version"), "no openssl command in PATH"))
 struct LoopbackPeerTests {
     let files: TestFolder
@@ -21,7 +21,7 @@ struct LoopbackPeerTests {
         return try TestCommand.run(common + options, input: input).text
     }
 
-    @Test("A client's chain is asked for, checked and recorded", arguments: ["-tls1_2", "-tls1_3"])
+    @Test("The server requests a client's chain, verifies it and records it", arguments: ["-tls1_2", "-tls1_3"])
     func clientChain(version: String) async throws {
         let authority = try TestCertificate.root("Client Root")
         let intermediate = try authority.intermediate("Client CA")
@@ -46,7 +46,7 @@ struct LoopbackPeerTests {
     }
 
     @Test(
-        "Sessions are resumed, or not, while the chain changes",
+        "Sessions are resumed or not, as configured, when the chain changes",
         arguments: [LoopbackServer.Resumption.tickets, .identifiers, .refused], ["-tls1_2", "-tls1_3"])
     func resumption(kind: LoopbackServer.Resumption, version: String) async throws {
         let session = try files.add("")
@@ -65,7 +65,7 @@ struct LoopbackPeerTests {
         }
     }
 
-    @Test("Bodies are read in every framing, and answered in every way")
+    @Test("Bodies are read in every framing and answered in every framing")
     func messages() async throws {
         let chunks =
             "POST /1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nT: t\r\n\r\n"
@@ -85,7 +85,9 @@ struct LoopbackPeerTests {
         }
     }
 
-    @Test("A proxy asks who is there, opens a tunnel, and counts what goes through", arguments: [false, true])
+    @Test(
+        "A proxy can require authentication, and it opens a tunnel and counts the bytes in it",
+        arguments: [false, true])
     func proxy(isAngry: Bool) async throws {
         try await LoopbackServer(chain: [leaf]).run { server in
             let script = LoopbackServer.Script.proxy(to: ["api.example.test:443": server.port]) { _ in

@@ -1,7 +1,7 @@
 import TestPKI
 import Testing
 
-/// The loopback server in the eyes of `openssl s_client`.
+/// Tests of the loopback server with `openssl s_client` as the client.
 @Suite("LoopbackServer", .enabled(if: TestCommand.isPresent("openssl", "version"), "no openssl command in PATH"))
 struct LoopbackServerTests {
     let files: TestFolder
@@ -44,7 +44,7 @@ struct LoopbackServerTests {
 
     static let hasIPv6 = (try? LoopbackServer(chain: [], adjusting: { $0.isIPv6 = true })) != nil
 
-    @Test("::1 serves like 127.0.0.1", .enabled(if: hasIPv6, "this machine has no ::1"))
+    @Test("A server on ::1 works like one on 127.0.0.1", .enabled(if: hasIPv6, "this machine has no ::1"))
     func overIPv6() async throws {
         let server = try LoopbackServer(chain: [leaf, intermediate], .respond(.init(closes: true))) { $0.isIPv6 = true }
         try await server.run { server in
@@ -54,7 +54,9 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A client that does not trust the root says so and sends nothing", arguments: ["-tls1_2", "-tls1_3"])
+    @Test(
+        "A client that doesn't trust the root sends an alert and no application data",
+        arguments: ["-tls1_2", "-tls1_3"])
     func refused(version: String) async throws {
         try await LoopbackServer(chain: [leaf, intermediate]).run { server in
             let stranger = try TestCertificate.root("Another Root")
@@ -68,13 +70,13 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("The chain is sent as it is given: shuffled, doubled, with strangers")
+    @Test("The chain is sent as configured: shuffled, doubled and with unrelated certificates")
     func chainAsGiven() async throws {
         let stranger = try TestCertificate.root("Stranger", key: .shared(.rsa2048))
         let chain = [leaf, stranger, intermediate, intermediate, root]
         try await LoopbackServer(chain: chain).run { server in
             let result = try client(server, trusting: root, "-showcerts", input: "")
-            // What s_client prints around the blocks is of no interest; the leaf comes once more below.
+            // What s_client prints around the blocks doesn't matter. The leaf appears once more below them.
             let sent = result.text.split(separator: "-----BEGIN CERTIFICATE-----").dropFirst().prefix(chain.count)
             let given = chain.map(\.pemText).joined().split(separator: "-----BEGIN CERTIFICATE-----")
             #expect(sent.count == chain.count)
@@ -82,7 +84,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A thief of a certificate cannot prove its key", arguments: ["-tls1_2", "-tls1_3"])
+    @Test("A server with a stolen certificate can't prove possession of its key", arguments: ["-tls1_2", "-tls1_3"])
     func impostor(version: String) async throws {
         let server = try LoopbackServer(chain: [leaf, intermediate]) { $0.key = try? .impostor(of: leaf.key) }
         try await server.run { server in
@@ -92,7 +94,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("Several connections at once, each with its own record")
+    @Test("Parallel connections each have their own record")
     func parallel() async throws {
         let script = LoopbackServer.Script.answer { .init(body: "you asked \($0.line)", closes: true) }
         let server = try LoopbackServer(chain: [leaf, intermediate], script)
@@ -134,7 +136,7 @@ struct LoopbackServerTests {
     }
 
     @Test(
-        "Connections end as the script says",
+        "The server ends connections as its script specifies",
         arguments: [
             Ending(testDescription: "close_notify", script: .respond(.init(closes: true)), said: "\nclosed\n"),
             Ending(
@@ -179,14 +181,14 @@ struct LoopbackServerTests {
         #expect(await wait.value.map(\.failure) == ["the connection never came"])
     }
 
-    @Test("A server that nobody holds frees its port")
+    @Test("A deinitialized server frees its port")
     func lifetime() throws {
         let port = try LoopbackServer(chain: [leaf]).port
         let result = try TestCommand.run(["openssl", "s_client", "-connect", "127.0.0.1:\(port)"])
         #expect(result.text.contains("Connection refused"), "\(result.text)")
     }
 
-    @Test("A plain server logs what a TLS client sends it")
+    @Test("A plain server logs the bytes that a TLS client sends")
     func plain() async throws {
         let server = try LoopbackServer(plain: .handle { try $0.write(Array("HTTP/1.1 400\r\n\r\n".utf8)) })
         try await server.run { server in
@@ -197,7 +199,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A protocol nobody offered, an old version, and no certificate at all")
+    @Test("The server can select an unoffered protocol, use an old TLS version and send no certificate")
     func oddities() async throws {
         try await LoopbackServer(chain: [leaf], adjusting: { $0.forcedApplicationProtocol = "odd/1" }).run { server in
             let result = try client(server, trusting: root, "-alpn", "h2", input: "")
@@ -215,7 +217,7 @@ struct LoopbackServerTests {
         }
     }
 
-    @Test("A resumed session is recorded as one")
+    @Test("A resumed session is recorded as resumed")
     func resumption() async throws {
         let session = try files.add("")
         try await LoopbackServer(chain: [leaf, intermediate]).run { server in
@@ -226,7 +228,7 @@ struct LoopbackServerTests {
         }
     }
 
-    /// Sends `input`, and reads until the server ends, or for as long as `s_client` waits behind the end of its input.
+    /// Sends `input` and reads until the server closes, or for as long as `s_client` waits after the end of its input.
     func client(
         _ server: LoopbackServer, trusting root: TestCertificate, _ options: String..., input: String
     ) throws -> TestCommand.Result {

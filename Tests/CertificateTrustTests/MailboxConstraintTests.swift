@@ -2,7 +2,7 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-/// RFC 5280, section 7.5: the local part of a mailbox is compared with case, the host part without.
+/// Tests of RFC 5280, section 7.5: the local part of a mailbox is case-sensitive, and the host part isn't.
 @Suite("Name constraints on mailboxes")
 struct MailboxConstraintTests {
     static let matching = [
@@ -17,7 +17,7 @@ struct MailboxConstraintTests {
         (".example.test", "user@example.test"),
     ]
 
-    /// The verdict on a mailbox in the subjectAltName, or in the subject, under a constraint.
+    /// Returns the verdict on a mailbox in the subjectAltName, or in the subject, under a constraint.
     private func verdict(
         _ constraint: String, _ mailbox: String, isExcluded: Bool, inSubject: Bool, _ policy: TrustPolicy
     ) throws -> String {
@@ -39,7 +39,7 @@ struct MailboxConstraintTests {
         return try Claim(leaf: leaf, presented: [issuer], anchors: [root], policy: policy).verdict()
     }
 
-    @Test("match whatever the capitals of the host part", arguments: matching, [true, false])
+    @Test("A mailbox constraint matches regardless of case in the host part", arguments: matching, [true, false])
     func match(row: (constraint: String, mailbox: String), inSubject: Bool) throws {
         for policy in [TrustPolicy.default, .strict] {
             let permitted = try verdict(row.constraint, row.mailbox, isExcluded: false, inSubject: inSubject, policy)
@@ -49,7 +49,7 @@ struct MailboxConstraintTests {
         }
     }
 
-    @Test("don't match another local part or host", arguments: others, [true, false])
+    @Test("A mailbox constraint doesn't match another local part or host", arguments: others, [true, false])
     func mismatch(row: (constraint: String, mailbox: String), inSubject: Bool) throws {
         for policy in [TrustPolicy.default, .strict] {
             let permitted = try verdict(row.constraint, row.mailbox, isExcluded: false, inSubject: inSubject, policy)

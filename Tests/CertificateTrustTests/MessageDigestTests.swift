@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct MessageDigestTests {
     @Test(
-        "The digests of nothing and of abc (RFC 1321, FIPS 180-4)",
+        "The digests of the empty string and of abc match RFC 1321 and FIPS 180-4",
         arguments: [
             (MessageDigest.md5, "", "d41d8cd98f00b204e9800998ecf8427e"),
             (.md5, "abc", "900150983cd24fb0d6963f7d28e17f72"),

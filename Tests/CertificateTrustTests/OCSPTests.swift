@@ -25,7 +25,7 @@ struct OCSPTests {
         return response
     }
 
-    /// A good response with a certificate of so many bytes beside it.
+    /// Returns a good response that carries a certificate with an extension of `bytes` bytes.
     private static func response(_ site: RevocationSite, beside bytes: Int) throws -> [UInt8] {
         let large = try responder(of: site.issuer) {
             $0.extensions = [.init("1.2.3.4", [UInt8](repeating: 0, count: bytes))]
@@ -33,7 +33,7 @@ struct OCSPTests {
         return try response(site).signed(by: site.issuer, including: [large])
     }
 
-    /// A responder of an authority, with OCSPSigning unless told.
+    /// Returns a responder's certificate issued by a CA. It has OCSPSigning unless `adjust` changes that.
     private static func responder(
         of authority: TestCertificate, key: TestKey? = nil,
         adjusting adjust: (inout TestCertificate.Settings) -> Void = { _ in }
@@ -175,7 +175,7 @@ struct OCSPTests {
         .init("cut off", "revocation-unusable") { try response($0).signed(by: $0.issuer).dropLast() },
     ]
 
-    @Test("a staple decides on the leaf", arguments: rows)
+    @Test("A stapled response decides the verdict on the leaf, unless revocation is ignored", arguments: rows)
     func staples(_ row: Row) throws {
         let site = try RevocationSite()
         var claim = try site.claim([])
@@ -186,7 +186,7 @@ struct OCSPTests {
         }
     }
 
-    /// What two single responses of one response say, and the verdict, whichever is first.
+    /// Two single responses in one response, and the verdict, which is the same in either order.
     struct PairRow: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let expected: String
@@ -251,7 +251,7 @@ struct OCSPTests {
         }
     }
 
-    @Test("CB24: a response holds from its first second to its last")
+    @Test("CB24: a response is valid from its first second to its last")
     func freshness() throws {
         let site = try RevocationSite()
         var claim = RevocationClaim(path: site.path, staple: try Self.response(site).signed(by: site.issuer))
@@ -261,7 +261,7 @@ struct OCSPTests {
         }
     }
 
-    @Test("CB24: a certificate that demands a staple is not accepted without, whatever lists say")
+    @Test("CB24: a certificate that requires a staple is rejected without one, unless revocation is ignored")
     func mustStaple() throws {
         let site = try RevocationSite(leafExtensions: [.mustStaple])
         var claim = try site.claim([try site.issuer.revocationList()])
@@ -275,7 +275,7 @@ struct OCSPTests {
         #expect(try claim.verdict() == "accepted")
     }
 
-    @Test("a list that revokes outweighs a good response, and a good response outweighs a stale list")
+    @Test("A revocation in a list overrides a good response, and a good response overrides a stale list")
     func listsBeside() throws {
         let site = try RevocationSite()
         var claim = try site.claim([try site.issuer.revocationList(.init(site.leaf))])
@@ -286,7 +286,7 @@ struct OCSPTests {
         #expect(try claim.verdict() == "accepted")
     }
 
-    @Test("CB24: a responder that its issuer revoked does not count, unless the issuer vouches for its whole life")
+    @Test("CB24: a revoked responder doesn't count, unless its issuer marked it with ocsp-nocheck")
     func revokedResponder() throws {
         let site = try RevocationSite()
         for (extensions, expected) in [([], "revocation-signer"), ([.ocspNoCheck], "accepted")]
@@ -299,7 +299,7 @@ struct OCSPTests {
         }
     }
 
-    @Test("CB24: the staple is about the leaf, and an intermediate still needs an answer")
+    @Test("CB24: a staple covers only the leaf, and an intermediate still needs its own status")
     func intermediate() throws {
         let site = try RevocationSite()
         let claim = RevocationClaim(
@@ -307,7 +307,7 @@ struct OCSPTests {
         #expect(try claim.verdict() == "revocation-unknown at 1")
     }
 
-    @Test("a demand for a staple that cannot be read is a demand, one for another TLS feature is none")
+    @Test("An unreadable TLS feature extension requires a staple, and one for another TLS feature doesn't")
     func otherFeatures() throws {
         for (value, expected) in [
             (TestDER.sequence(TestDER.integer(17)), "accepted"), (TestDER.sequence(), "accepted"),

@@ -3,7 +3,7 @@ import FoundationEssentials
 import TestPKI
 import Testing
 
-/// A certificate as another stack hands it over: SwiftNIO's `NIOSSLCertificate` has this method.
+/// A certificate in the form that another stack provides: SwiftNIO's `NIOSSLCertificate` has this method.
 private struct ForeignCertificate {
     var bytes: [UInt8]
 
@@ -12,7 +12,7 @@ private struct ForeignCertificate {
 
 @Suite("Other network stacks")
 struct OtherStackTests {
-    /// The callback of the article "Verifying in another network stack", with the verdict as a result.
+    /// The callback of the article "Verifying in another network stack", with the verdict as its result.
     private func verify(_ certificates: [ForeignCertificate], name: ServerName, store: TrustStore) -> Bool {
         do {
             let presented = try PresentedChain(derCertificates: certificates.map { try $0.toDERBytes() })
@@ -24,7 +24,7 @@ struct OtherStackTests {
         }
     }
 
-    @Test("a verification callback needs DER, a name and a store, and every error refuses")
+    @Test("A verification callback needs DER, a name and a store, and every error rejects the chain")
     func callback() throws {
         let root = try TestCertificate.root("Root")
         let intermediate = try root.intermediate("Intermediate")
@@ -39,7 +39,7 @@ struct OtherStackTests {
         #expect(!verify([ForeignCertificate(bytes: [0x30])], name: name, store: store))
     }
 
-    @Test("all paths are found, best first, up to a limit")
+    @Test("All paths are found, up to a limit")
     func allPaths() throws {
         let roots = try (1...3).map { try TestCertificate.root("Root \($0)") }
         let authority = try roots[0].intermediate("Authority")

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("PEM")
 struct PEMReaderTests {
-    /// What a text yields, read in chunks of a size: labels and lines of good blocks, errors of broken ones.
+    /// Returns the blocks that a text yields when it is read in chunks of this size: labels and lines of good blocks,
+    /// errors of broken ones.
     private static func blocks(_ text: [UInt8], chunk: Int) throws(PEMError) -> [String] {
         var reader = PEMReader()
         var output: [String] = []
@@ -91,7 +92,7 @@ struct PEMReaderTests {
             expected: ["0 A:3 12"]),
     ]
 
-    @Test("CB20: blocks are found whatever stands around them, however they are cut", arguments: rows)
+    @Test("CB20: blocks are found whatever surrounds them, in chunks of any size", arguments: rows)
     func finds(_ row: Row) throws {
         let text = Array(row.text.utf8)
         for chunk in [text.count, 1, 2, 3, 7, 64] {
@@ -99,7 +100,7 @@ struct PEMReaderTests {
         }
     }
 
-    @Test("a text without a block, binary, and endless text are told apart")
+    @Test("A text without a block, binary data and endless text are rejected with different errors")
     func refused() {
         #expect(throws: PEMError.noBlock) { try Self.blocks(Array("hello\n".utf8), chunk: 64) }
         #expect(throws: PEMError.binary(offset: 2)) { try Self.blocks([0x41, 0x42, 0, 0x43], chunk: 64) }
@@ -107,7 +108,7 @@ struct PEMReaderTests {
         #expect(throws: PEMError.noBlock) { try Self.blocks(endless, chunk: 1 << 16) }
     }
 
-    @Test("an object over the limit is refused in constant memory, and the next one read")
+    @Test("An object over the limit is rejected, and the next one is read")
     func tooLarge() throws {
         let large = String(repeating: "AAAA", count: PEMReader.objectLimit / 3 + 10)
         let text = Array((Self.block("A", body: large + "\n") + Self.block("B")).utf8)
@@ -115,7 +116,7 @@ struct PEMReaderTests {
         for chunk in [1 << 12, text.count] { #expect(try Self.blocks(text, chunk: chunk) == expected) }
     }
 
-    @Test("every cut and every changed byte of a PEM file is read without a trap")
+    @Test("Every truncation and every changed byte of a PEM file is read without a trap")
     func hostile() throws {
         let text = Array((try TestCertificate.root("Root").pemText + Self.block("B")).utf8)
         for length in text.indices { _ = try? Self.blocks(Array(text[..<length]), chunk: 64) }

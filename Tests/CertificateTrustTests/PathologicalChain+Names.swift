@@ -69,7 +69,7 @@ extension PathologicalChain {
 // MARK: - Name constraints
 
 extension PathologicalChain {
-    /// Excluded subtrees of authorities against names of a leaf that are all outside of them.
+    /// Chains whose CAs exclude subtrees, with leaf names that are all outside of them.
     static let constraints: [PathologicalChain] =
         [
             (1, 100, 100, "accepted"), (1, 400, 500, "accepted"), (10, 300, 300, "budget"), (1, 2_000, 2_000, "budget"),
@@ -110,7 +110,7 @@ extension PathologicalChain {
             }
         }
 
-    /// Subtrees and names of one kind that have much in common, and do not meet.
+    /// Subtrees and names of one kind that have much in common and don't match.
     private struct Constraint: Sendable {
         let kind: String
         let subtree: @Sendable (Int) -> TestCertificate.GeneralName
@@ -138,7 +138,7 @@ extension PathologicalChain {
 // MARK: - Policies
 
 extension PathologicalChain {
-    /// Authorities that map each of their policies to each (CVE-2023-0464), or that have very many.
+    /// Chains whose CAs map each of their policies to each other one (CVE-2023-0464), or that have very many policies.
     static let policies: [PathologicalChain] =
         [(3, 2, "accepted"), (10, 2, "budget"), (10, 9, "budget"), (10, 30, "budget"), (1, 2_000, "budget")].flatMap {
             (authorities, count, verdict) in

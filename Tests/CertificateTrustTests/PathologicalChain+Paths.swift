@@ -39,7 +39,7 @@ extension PathologicalChain {
             }
         }
 
-    /// Each authority certified by each of them, itself too.
+    /// CAs that each certify all of them, including themselves.
     private struct Web {
         let authorities: [TestCertificate]
         let crosses: [TestCertificate]
@@ -108,7 +108,8 @@ extension PathologicalChain {
             },
         ]
 
-    /// A root, authorities one below the other, each certified so many times, and a leaf under the last.
+    /// Returns a root, a series of CA certificates each issued `copies` times by the one before, and a leaf under the
+    /// last.
     private static func rungs(
         _ count: Int, copies: Int, keys: TestKey.Kind = .p256
     ) throws -> (root: TestCertificate, authorities: [TestCertificate], leaf: TestCertificate) {

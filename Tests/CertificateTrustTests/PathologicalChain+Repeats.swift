@@ -50,7 +50,7 @@ extension PathologicalChain {
             namesakes("keys of 20 KB", 15) { settings, number in
                 let plain = TestDER.objectIdentifier("1.2.840.113549.1.1.1")
                 let parameters = TestDER.octetString([UInt8](repeating: 0, count: 20_000) + [number])
-                // The BIT STRING with a key of 2048 bits.
+                // The BIT STRING with a 2048-bit key.
                 let bits = Array(TestKey.rsaPublicKeyDER(bits: 2_048).suffix(275))
                 settings.subjectPublicKeyInfo = TestDER.sequence(TestDER.sequence(plain, parameters), bits)
             }.expecting("weak-cryptography"),
@@ -71,7 +71,7 @@ extension PathologicalChain {
             },
         ]
 
-    /// Fifty paths to a leaf with one distribution point, for which there is a list that has ended.
+    /// Returns fifty paths to a leaf with one distribution point, for which there is an expired list.
     private static func stale(point: () -> [UInt8]) throws -> Claim {
         let points = TestDER.sequence(TestDER.sequence(point()))
         var claim = try fiftyPaths(leaf: { $0.extensions = [.init("2.5.29.31", points)] }, lower: { _ in })
@@ -81,8 +81,8 @@ extension PathologicalChain {
         return claim
     }
 
-    /// Root, fifty authorities of one name, one below the first of them, another below that, and the leaf. The search
-    /// goes through all fifty when a path is refused.
+    /// Returns a chain with a root, fifty CA certificates of one name, another below the first of them, one more below
+    /// that, and the leaf. The search tries all fifty when a path is rejected.
     static func fiftyPaths(
         leaf adjustLeaf: (inout TestCertificate.Settings) -> Void = { _ in },
         lower adjustLower: (inout TestCertificate.Settings) -> Void,
@@ -110,7 +110,7 @@ extension PathologicalChain {
         return Claim(leaf: leaf, presented: uppers + [middle, lower], anchors: [root])
     }
 
-    /// Self-signed, with one name and distinct keys, so that each may have issued each.
+    /// Returns self-signed certificates with one name and distinct keys, so that each may have issued each.
     private static func namesakes(
         _ name: String, _ count: Int,
         adjusting adjust: @escaping @Sendable (inout TestCertificate.Settings, UInt8) -> Void

@@ -1,7 +1,7 @@
 import CertificateTrust
 import TestPKI
 
-// MARK: - Certificates that are as large as any that is taken
+// MARK: - Certificates as large as the reader accepts
 
 extension PathologicalChain {
     static let sizes: [PathologicalChain] =
@@ -60,7 +60,7 @@ extension PathologicalChain {
             }
         }
         + [
-            // Each as small as it can be, and much larger in memory.
+            // Each element is as small as possible, and takes much more space in memory.
             minute(
                 "empty directory names", 10_000, "2.5.29.17", before: [0x82, 0x10] + "api.example.test".utf8,
                 of: [0xA4, 0x02, 0x30, 0x00]),
@@ -90,7 +90,7 @@ extension PathologicalChain {
             },
         ]
 
-    /// A root, an authority and a leaf, each of which can be adjusted.
+    /// Returns a root, an intermediate and a leaf, with adjustments to the latter two.
     static func path(
         leaf adjust: (inout TestCertificate.Settings) -> Void = { _ in },
         authority adjustAuthority: (inout TestCertificate.Settings) -> Void = { _ in }
@@ -101,7 +101,7 @@ extension PathologicalChain {
         return Claim(leaf: leaf, presented: [intermediate], anchors: [root])
     }
 
-    /// A leaf with an extension that is a list of one element over and over.
+    /// Returns a chain whose leaf has an extension that is a list of one repeated element.
     static func minute(
         _ name: String, _ count: Int, _ identifier: String, before: [UInt8] = [],
         of element: [UInt8]
@@ -125,7 +125,8 @@ extension PathologicalChain {
         TestName(attributes: Array(repeating: attribute, count: count))
     }
 
-    /// A point on y² = x³ - x + 23 modulo 697 = 17 · 41, compressed: its y is a root to be found, and there is none.
+    /// A compressed point on y² = x³ - x + 23 modulo 697 = 17 · 41. Decompression looks for a square root, and there is
+    /// none.
     private static let endlessCurve = TestDER.sequence(
         TestDER.sequence(
             TestDER.objectIdentifier("1.2.840.10045.2.1"),

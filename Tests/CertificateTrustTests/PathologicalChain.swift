@@ -1,10 +1,10 @@
 import TestPKI
 
-/// A chain that is meant to make evaluation slow, and the verdict it gets within the limits.
+/// A chain designed to make evaluation slow, and its verdict within the limits.
 struct PathologicalChain: Sendable {
-    /// What it is, and how much of it.
+    /// The kind of chain, with its size.
     let description: String
-    /// The rule that refuses it, or `accepted`.
+    /// The rule that rejects it, or `accepted`.
     let verdict: String
     let claim: @Sendable () throws -> Claim
 
@@ -16,20 +16,20 @@ struct PathologicalChain: Sendable {
 
     static let all = namesakes + slowKeys + cycles + ladders + manyNames + constraints + policies + sizes + repeats
 
-    /// The one key of all that need not differ in it.
+    /// The key shared by all certificates whose keys need not differ.
     static var key: TestKey { get throws { try TestKey.shared(.p256) } }
 
-    /// Without identifiers, so that names alone lead the search.
+    /// Removes the key identifiers, so that only names guide the search.
     static func anonymous(_ settings: inout TestCertificate.Settings) {
         settings.hasSubjectKeyIdentifier = false
         settings.hasAuthorityKeyIdentifier = false
     }
 }
 
-// MARK: - Authorities that bear one name
+// MARK: - CAs with one name
 
 extension PathologicalChain {
-    /// Distinct keys, no identifiers; the last one presented signed the leaf.
+    /// Chains with distinct keys and no identifiers. The last certificate presented signed the leaf.
     static let namesakes: [PathologicalChain] =
         [10, 35, 48, 99, 100, 200].flatMap { count in
             [
@@ -51,7 +51,7 @@ extension PathologicalChain {
             ]
         }
 
-    /// Namesakes whose keys are slow to verify with, none of which signed the leaf.
+    /// Namesakes whose keys are slow to verify with. None of them signed the leaf.
     static let slowKeys: [PathologicalChain] = [1, 10, 40, 90].flatMap { count in
         [
             rsa(count, bits: 8_192, exponent: [1, 0, 1]),
@@ -113,7 +113,7 @@ extension PathologicalChain {
         TestDER.objectIdentifier("1.2.840.113549.1.1.11"), [0x05, 0x00])
     private static let ecdsaWithSHA256 = TestDER.sequence(TestDER.objectIdentifier("1.2.840.10045.4.3.2"))
     private static let dsaWithSHA256 = TestDER.sequence(TestDER.objectIdentifier("2.16.840.1.101.3.4.3.2"))
-    /// Two numbers of 254 bits, below the order of every group here.
+    /// Two numbers of 254 bits, below the order of every group used here.
     private static let twoNumbers = TestDER.sequence(
         TestDER.integer(octets: [0x2B] + [UInt8](repeating: 0x55, count: 31)),
         TestDER.integer(octets: [0x2B] + [UInt8](repeating: 0x33, count: 31)))

@@ -4,17 +4,17 @@ import Testing
 
 @testable import CertificateTrust
 
-/// CB18: whatever a peer presents, evaluation ends within its limits and with a verdict.
+/// Tests of CB18: for any chain that a peer presents, evaluation ends within its limits and with a verdict.
 @Suite("CB18: pathological chains")
 struct PathologicalTests {
-    @Test("get the verdict they deserve, or the one that says that a limit was met", arguments: PathologicalChain.all)
+    @Test("Pathological chains get the expected verdict within the limits", arguments: PathologicalChain.all)
     func verdict(_ chain: PathologicalChain) throws {
         let claim = try chain.claim()
         let result = try evaluate(claim)
         #expect((result.accepted == nil ? result.finding.rule.rawValue : "accepted") == chain.verdict)
         #expect(isWithinLimits(result.budget))
 
-        // A caller that refuses every path makes the search go through all of them.
+        // A caller that rejects every path makes the search try all of them.
         let refusal = try evaluate(claim, accepting: false)
         #expect(refusal.accepted == nil)
         #expect((refusal.refused == nil) == (chain.verdict != "accepted"))
@@ -26,7 +26,7 @@ struct PathologicalTests {
         return try claim.trust().evaluation(at: date, accepting: { _ in accepting })
     }
 
-    /// The limits as they were promised, whatever the budget says that they are.
+    /// Returns whether the documented limits are kept, independent of the limits in the budget itself.
     private func isWithinLimits(_ budget: TrustBudget) -> Bool {
         budget.signatures <= 100 && budget.candidates <= 50 && budget.steps <= 1_000 && budget.comparisons <= 250_000
     }

@@ -2,15 +2,15 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-/// RFC 5280, section 4.2.1.4: whoever cannot interpret a critical certificatePolicies extension, its qualifiers
-/// included, rejects the path.
-@Suite("Qualifiers of certificate policies")
+/// Tests of RFC 5280, section 4.2.1.4: an evaluator that can't interpret a critical certificatePolicies extension,
+/// including its qualifiers, must reject the path.
+@Suite("Certificate policy qualifiers")
 struct PolicyQualifierTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// The qualifiers of the policy; nil for a policy without any.
+        /// The qualifiers of the policy. `nil` for a policy without any.
         let qualifiers: [[UInt8]]?
-        /// The verdict when the extension is critical; when it isn't, the path is accepted.
+        /// The verdict when the extension is critical. If it isn't, the path is accepted.
         let critical: String
 
         init(_ description: String, _ qualifiers: [[UInt8]]?, critical: String) {
@@ -42,7 +42,7 @@ struct PolicyQualifierTests {
         .init("an empty list", [], critical: refused),
     ]
 
-    @Test("an unknown one in a critical extension refuses the path in both profiles", arguments: rows)
+    @Test("An unknown qualifier in a critical extension rejects the path in both profiles", arguments: rows)
     func qualifiers(_ row: Row) throws {
         for (isCritical, expected) in [(true, row.critical), (false, "accepted")] {
             let policy = TestDER.sequence(
@@ -61,7 +61,7 @@ struct PolicyQualifierTests {
         }
     }
 
-    @Test("the reason names the qualifier")
+    @Test("The finding names the unknown qualifier")
     func message() throws {
         let root = try TestCertificate.root("Root")
         let leaf = try root.leaf("api.example.test") {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CertificateTrust
 
-/// ML-DSA (FIPS 204, RFC 9881) and SLH-DSA (FIPS 205, RFC 9909), which OpenSSL has since 3.5.
+/// Tests of ML-DSA (FIPS 204, RFC 9881) and SLH-DSA (FIPS 205, RFC 9909), which OpenSSL supports since 3.5.
 @Suite("Post-quantum keys and signatures")
 struct PostQuantumTests {
     private static let canVerify = OpenSSLLibrary.verifies("ML-DSA-44")
@@ -18,7 +18,7 @@ struct PostQuantumTests {
     }
 
     @Test(
-        "keys are named by their algorithm, and pinned by their bytes",
+        "Post-quantum keys are named by their algorithm and pinned by their bytes",
         arguments: [
             (17, "ML-DSA-44"), (18, "ML-DSA-65"), (19, "ML-DSA-87"), (20, "SLH-DSA-SHA2-128s"),
             (21, "SLH-DSA-SHA2-128f"), (22, "SLH-DSA-SHA2-192s"), (23, "SLH-DSA-SHA2-192f"),
@@ -40,14 +40,14 @@ struct PostQuantumTests {
         #expect(parsed.subjectPublicKeyInfo.keyKind.description == name)
     }
 
-    @Test("parameters, which these algorithms don't have, make a key malformed")
+    @Test("Algorithm parameters make a post-quantum key malformed")
     func parameters() throws {
         let algorithm = TestDER.sequence(TestDER.objectIdentifier("2.16.840.1.101.3.4.3.17"), [0x05, 0x00])
         let key = try SubjectPublicKeyInfo(derBytes: TestDER.sequence(algorithm, TestDER.bitString([1, 2, 3])))
         #expect(key.keyKind == .malformed)
     }
 
-    /// Chains with a key, or a signature, that is one in name only.
+    /// Chains with a key or a signature that has only the identifier of the algorithm.
     private static func chains(_ arc: Int) throws -> [(depth: Int, what: String, claim: Claim)] {
         let root = try TestCertificate.root("Root")
         let quantumRoot = try TestCertificate.root("Root") { $0.subjectPublicKeyInfo = publicKey(arc) }
@@ -73,7 +73,7 @@ struct PostQuantumTests {
     }
 
     @Test(
-        "an OpenSSL that cannot verify them refuses them, and the reason names the algorithm and the version",
+        "Post-quantum chains that OpenSSL cannot verify are rejected, naming the algorithm and OpenSSL version",
         .enabled(if: !canVerify, "this OpenSSL verifies ML-DSA"),
         arguments: [(17, "ML-DSA-44"), (26, "SLH-DSA-SHAKE-128s")])
     func unsupported(arc: Int, name: String) throws {
@@ -92,7 +92,7 @@ struct PostQuantumTests {
         }
     }
 
-    @Test("no OpenSSL verifies the variants for hashes in certificates")
+    @Test("The variants for hashes aren't accepted in certificates, with any OpenSSL")
     func hashVariants() throws {
         for (depth, what, claim) in try Self.chains(32) {
             let finding = try claim.finding()
@@ -106,7 +106,7 @@ struct PostQuantumTests {
     }
 
     @Test(
-        "where OpenSSL can verify them, default accepts them and strict keeps to the Baseline Requirements",
+        "Where OpenSSL verifies ML-DSA, the default profile accepts it and the strict profile rejects it",
         .enabled(if: canVerify, "OpenSSL 3.5 or later is needed"), arguments: ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"])
     func supported(name: String) throws {
         let key = try TestKey.shared(.postQuantum(name))
@@ -123,7 +123,7 @@ struct PostQuantumTests {
         #expect(try Claim(leaf: forged, anchors: [root]).verdict() != "accepted")
     }
 
-    @Test("what OpenSSL verifies is asked of OpenSSL")
+    @Test("OpenSSL is asked at run time which algorithms it verifies")
     func probe() {
         #expect(OpenSSLLibrary.verifies("ED25519"))
         #expect(!OpenSSLLibrary.verifies("no such algorithm"))

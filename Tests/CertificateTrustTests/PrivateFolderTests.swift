@@ -4,7 +4,8 @@ import Testing
 
 @testable import CertificateTrust
 
-/// Who can replace a private directory or what is in it; the modes and links of files are in `StoredCredentialTests`.
+/// Tests of who can replace a private directory or its contents. `StoredCredentialTests` covers the modes and links of
+/// files.
 @Suite struct PrivateFolderTests {
     private let folder: TestFolder
     private static let stranger = "54321"
@@ -27,10 +28,10 @@ import Testing
         }
     }
 
-    @Test("A private directory is made with mode 0700, and so is every directory above it that is missing")
+    @Test("A missing private directory is created with mode 0700, and so are its missing parents")
     func made() throws {
         #expect(refusal()?.reason == .failed(operation: "open", errno: ENOENT))
-        // Nothing is kept there yet, wherever on the way it is missing.
+        // Nothing is stored there yet, whichever directory of the path is missing.
         #expect(refusal()?.path == path)
         for _ in 1...2 { #expect(refusal(creates: true) == nil) }
         #expect(refusal() == nil)
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "A private directory below one that others can write to is refused, unless they can't rename what isn't theirs",
+        "A parent directory that others can write to is rejected, unless the sticky bit protects its entries",
         arguments: [
             ("0755", true), ("0711", true), ("0700", true), ("1777", true), ("1770", true), ("0775", false),
             ("0770", false), ("0777", false), ("0757", false), ("0702", false), ("2775", false),
@@ -60,13 +61,13 @@ import Testing
                 #expect(error.description.contains("chmod go-w"))
             }
         }
-        // The same further up.
+        // The same applies further up.
         let below = folder.path + "/a/c/d/e"
         #expect((refusal(below, creates: true) == nil) == isAccepted)
     }
 
     @Test(
-        "A private directory, file or lock that belongs to another user is refused",
+        "A private directory, file or lock that belongs to another user is rejected",
         .enabled(if: isRoot, "only root can give files away"))
     func foreign() throws {
         let opened = try PrivateFolder(path: path, creates: true)
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "A private directory below one of another user is refused, however far above it is",
+        "A private directory below another user's directory is rejected at any depth",
         .enabled(if: isRoot, "only root can give directories away"))
     func foreignParent() throws {
         let deep = path + "/c/d"
@@ -101,13 +102,13 @@ import Testing
             try run("chown", "0", parent)
             #expect(refusal(deep) == nil)
         }
-        // The sticky bit keeps others from renaming, not the owner.
+        // The sticky bit keeps other users from renaming, but not the owner.
         try run("chmod", "1777", path)
         try run("chown", Self.stranger, path)
         #expect(refusal(deep)?.reason == .foreignParent)
     }
 
-    @Test("A link on the way is followed, and what it leads through is checked like any parent")
+    @Test("A link in the path is followed, and the directories that it leads through are checked like parents")
     func links() throws {
         #expect(refusal(creates: true) == nil)
         let link = folder.path + "/link"
@@ -115,23 +116,24 @@ import Testing
             try run("ln", "-sfn", target, link)
             #expect(refusal(link + "/b") == nil, "\(target)")
         }
-        // Through a link of a link, to what isn't there yet.
+        // Through a link to a link, to a directory that doesn't exist yet.
         try run("ln", "-sfn", "link", folder.path + "/link2")
         #expect(refusal(folder.path + "/link2/new/x", creates: true) == nil)
-        // The last step is no link.
+        // The last component isn't allowed to be a link.
         #expect(refusal(link)?.reason == .failed(operation: "open", errno: ENOTDIR))
         // A safe link into a directory that others can write to.
         try run("chmod", "0777", folder.path + "/a")
         #expect(refusal(link + "/b") == PrivateFolderError(path: folder.path + "/a", reason: .openParent))
         try run("chmod", "0700", folder.path + "/a")
         #expect(refusal(link + "/b") == nil)
-        // A circle ends.
+        // A loop of links ends in an error.
         try run("ln", "-sfn", "link2", link)
         #expect(refusal(link + "/b", creates: true)?.reason == .failed(operation: "open", errno: ELOOP))
     }
 
     @Test(
-        "A link of another user is refused, wherever it leads", .enabled(if: isRoot, "only root can give links away"))
+        "A link that belongs to another user is rejected, wherever it leads",
+        .enabled(if: isRoot, "only root can give links away"))
     func foreignLink() throws {
         #expect(refusal(creates: true) == nil)
         let link = folder.path + "/link"

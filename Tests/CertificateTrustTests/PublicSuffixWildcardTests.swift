@@ -2,7 +2,7 @@ import CertificateTrust
 import TestPKI
 import Testing
 
-/// HM3: a wildcard directly below a public suffix stands for names of many owners.
+/// Tests of HM3: a wildcard directly below a public suffix covers names of many owners.
 @Suite("Wildcards below public suffixes")
 struct PublicSuffixWildcardTests {
     private static let list = """
@@ -87,20 +87,22 @@ struct PublicSuffixWildcardTests {
         return [try claim.verdict(), try strict.verdict()]
     }
 
-    @Test("default refuses them for ICANN suffixes, strict for private ones too", arguments: rows)
+    @Test(
+        "The default profile rejects wildcards below ICANN suffixes, and the strict profile also below private ones",
+        arguments: rows)
     func wildcard(_ row: Row) throws {
         let claim = try claim(row.names, host: row.host, PublicSuffixes(list: Array(Self.list.utf8)))
         #expect(try verdicts(claim) == [row.byDefault, row.strict])
     }
 
-    @Test("without a list, single labels are all that is refused")
+    @Test("Without a list, only wildcards for single labels are rejected")
     func noList() throws {
         let none = PublicSuffixes(list: [])
         #expect(try verdicts(claim(["*.co.test"], host: "api.co.test", none)) == ["accepted", "accepted"])
         #expect(try verdicts(claim(["*.test"], host: "api.test", none)) == ["name-mismatch", "name-mismatch"])
     }
 
-    @Test("a list without sections and suffixes from elsewhere count in both profiles")
+    @Test("Suffixes from a list without sections or from a custom source count in both profiles")
     func otherSources() throws {
         for suffixes in [PublicSuffixes(list: Array("co.test".utf8)), PublicSuffixes { $0.description == "co.test" }] {
             #expect(try verdicts(claim(["*.co.test"], host: "api.co.test", suffixes)) == [Self.refused, Self.refused])
@@ -109,7 +111,7 @@ struct PublicSuffixWildcardTests {
     }
 
     @Test(
-        "this machine's list is used where it is installed",
+        "The system's public suffix list is used for wildcards where it is installed",
         .enabled(if: (try? InputFile(path: "/usr/share/publicsuffix/public_suffix_list.dat")) != nil))
     func system() throws {
         #expect(try verdicts(claim(["*.co.uk"], host: "api.co.uk", .system)) == [Self.refused, Self.refused])
@@ -117,7 +119,7 @@ struct PublicSuffixWildcardTests {
         #expect(try verdicts(claim(["*.bbc.co.uk"], host: "api.bbc.co.uk", .system)) == ["accepted", "accepted"])
     }
 
-    @Test("the reason names the wildcard and the suffix")
+    @Test("The finding names the wildcard and the public suffix")
     func message() throws {
         let claim = try claim(["*.co.test"], host: "api.co.test", PublicSuffixes(list: Array(Self.list.utf8)))
         #expect(

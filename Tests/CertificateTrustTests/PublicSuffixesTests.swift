@@ -24,7 +24,7 @@ struct PublicSuffixesTests {
         """
 
     @Test(
-        "Rules, wildcards and exceptions of a list",
+        "The rules, wildcards and exceptions of a list are applied",
         arguments: [
             ("com", true), ("example.com", false), ("kobe.jp", true), ("a.kobe.jp", false), ("kawasaki.jp", false),
             ("x.kawasaki.jp", true), ("city.kawasaki.jp", false), ("a.x.kawasaki.jp", false), ("ck", true),
@@ -36,13 +36,13 @@ struct PublicSuffixesTests {
         #expect(PublicSuffixes(list: Array(Self.list.utf8)).contains(try ServerName(name)) == expected)
     }
 
-    @Test("Without a list, single labels are what is known", arguments: [("com", true), ("co.uk", false)])
+    @Test("Without a list, every single label is a public suffix", arguments: [("com", true), ("co.uk", false)])
     func noList(name: String, expected: Bool) throws {
         #expect(PublicSuffixes(list: []).contains(try ServerName(name)) == expected)
     }
 
     @Test(
-        "This machine's list is read where it is installed",
+        "The system's public suffix list is read where it is installed",
         .enabled(if: (try? InputFile(path: "/usr/share/publicsuffix/public_suffix_list.dat")) != nil),
         arguments: [("co.uk", true), ("example.co.uk", false), ("xn--55qx5d.cn", true), ("xn--mgba3a4f16a", true)])
     func system(name: String, expected: Bool) throws {
@@ -50,7 +50,7 @@ struct PublicSuffixesTests {
     }
 
     @Test(
-        "A list has a section of registries and a private one",
+        "A list has an ICANN section and a private section",
         arguments: [
             ("co.uk", PublicSuffixes.Section.icann), ("github.io", .private), ("x.cloud.io", .private),
             ("both.uk", .icann), ("behind.uk", .icann), ("io", .icann), ("unlisted", .icann), ("example.co.uk", nil),
@@ -91,7 +91,7 @@ struct SystemSuffixListTests {
         return SystemSuffixList(contentsOfFile: path)
     }
 
-    @Test("counts from the version that the list names, and its file's time otherwise")
+    @Test("The age counts from the version in the list, or else from its file's modification time")
     func age() throws {
         let old = "the public suffix list is of 2025-01-31, and wildcards below newer suffixes are not recognized: "
         let versioned = "// VERSION: 2025-01-31_12-00-00_UTC\n// COMMIT: 0\nco.uk\n"
@@ -109,7 +109,7 @@ struct SystemSuffixListTests {
         }
     }
 
-    @Test("a missing list is reported, and single labels are still known")
+    @Test("A missing list is reported, and single labels still count as public suffixes")
     func missing() throws {
         let list = SystemSuffixList(contentsOfFile: "/no/such/list.dat")
         #expect(

@@ -2,7 +2,7 @@ import CertificateTrust
 import FoundationEssentials
 import Testing
 
-@Suite("A time as text")
+@Suite("Times as text")
 struct RFC3339Tests {
     static let good: [(String, Double)] = [
         ("1970-01-01T00:00:00Z", 0), ("2026-11-20", 1_795_132_800), ("2026-11-20T00:00:00Z", 1_795_132_800),
@@ -12,13 +12,13 @@ struct RFC3339Tests {
         ("0000-01-01T00:00:00Z", -62_167_219_200), ("9999-12-31T23:59:59Z", 253_402_300_799),
     ]
 
-    @Test("is RFC 3339, or a date for its first second", arguments: good)
+    @Test("A time is read from RFC 3339 text, or from a date as its first second", arguments: good)
     func reads(text: String, seconds: Double) {
         #expect(Date(rfc3339: text)?.timeIntervalSince1970 == seconds)
     }
 
     @Test(
-        "is nothing else",
+        "Text that is neither an RFC 3339 time nor a date is rejected",
         arguments: [
             "", "now", "2026", "2026-02-30", "2026-02-29", "1900-02-29", "2026-13-01", "2026-00-01", "2026-01-00",
             "2026-1-1", "20261120", "2026-11-20Z", "2026-11-20T", "2026-11-20T00:00", "2026-11-20T00:00:00",

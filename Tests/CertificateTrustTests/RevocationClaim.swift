@@ -4,9 +4,9 @@ import Testing
 
 @testable import CertificateTrust
 
-/// A path and what is at hand about its revocation, evaluated in the middle of the validity of both unless told.
+/// A path and its revocation evidence. By default, it is evaluated in the middle of the validity of both.
 struct RevocationClaim {
-    /// Leaf first, anchor last.
+    /// The path, leaf first and anchor last.
     var path: [TestCertificate]
     var lists: [[UInt8]] = []
     /// Certificates that may have signed lists.
@@ -29,7 +29,7 @@ struct RevocationClaim {
         return trust.evaluation(at: Date(timeIntervalSince1970: Double(time)))
     }
 
-    /// `accepted`, or the identifier of the rule that refuses, with the depth where that is not the leaf.
+    /// Returns `accepted`, or the identifier of the rule that rejects, with the depth if that isn't the leaf.
     func verdict() throws -> String {
         let result = try evaluation()
         if result.accepted != nil { return "accepted" }
@@ -38,7 +38,7 @@ struct RevocationClaim {
     }
 }
 
-/// One row of a table: what is at hand, and the verdicts of both modes.
+/// A table row with the available lists and the verdicts of both modes.
 struct RevocationRow: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let use: String
@@ -56,14 +56,14 @@ struct RevocationRow: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Authorities and a leaf; the root says of the intermediate that it is good.
+/// CA certificates and a leaf. The root's list reports the intermediate as good.
 struct RevocationSite: Sendable {
     let root: TestCertificate
     let issuer: TestCertificate
     let other: TestCertificate
     let leaf: TestCertificate
 
-    /// Unix seconds about the ends of what TestPKI's lists and responses say of themselves, and the verdicts then.
+    /// Unix seconds around the validity limits of TestPKI's lists and responses, and the verdicts at those times.
     static let boundaries: [(Int64, String)] = [
         (1_798_999_999, "revocation-stale"), (1_799_000_000, "accepted"), (1_801_000_000, "accepted"),
         (1_801_000_001, "revocation-stale"),

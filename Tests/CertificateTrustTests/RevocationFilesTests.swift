@@ -4,7 +4,7 @@ import Testing
 
 @testable import CertificateTrust
 
-@Suite("Files of revocation lists")
+@Suite("Revocation list files")
 struct RevocationFilesTests {
     let folder: TestFolder
     let root: TestCertificate
@@ -18,7 +18,7 @@ struct RevocationFilesTests {
 
     private var pem: String { TestPEM.block("X509 CRL", list) }
 
-    @Test("lists and the certificates beside them are read from PEM and DER")
+    @Test("Lists and the certificates next to them are read from PEM and DER")
     func formats() throws {
         let other = try root.revocationList()
         let evidence = try RevocationEvidence(files: [
@@ -34,7 +34,7 @@ struct RevocationFilesTests {
         #expect(evidence.lists[0].nextUpdate?.timeIntervalSince1970 == 1_801_000_000)
     }
 
-    @Test("a broken list fails its file, and a file without lists is none")
+    @Test("A broken list makes its file an error, and so does a file without lists")
     func brokenFiles() throws {
         let broken = TestPEM.block("X509 CRL", list.dropLast())
         for text in [broken, pem + broken, pem.replacing("-----END", with: "----END"), root.pemText, "", "a text"] {
@@ -49,7 +49,7 @@ struct RevocationFilesTests {
         #expect(throws: RevocationFileError.self) { try RevocationEvidence(files: [folder.path + "/none"]) }
     }
 
-    @Test("a directory is read whole: a text is passed over, a broken list is not")
+    @Test("A directory is read whole: a text file is ignored, and a broken list is an error")
     func directories() throws {
         #expect(throws: RevocationFileError.noList(path: folder.path)) {
             try RevocationEvidence(directory: folder.path)
@@ -65,7 +65,7 @@ struct RevocationFilesTests {
         #expect(throws: RevocationFileError.self) { try RevocationEvidence(directory: folder.path + "/none") }
     }
 
-    @Test("a list over the limit of other objects is read")
+    @Test("A list larger than the limit for other objects is read")
     func large() throws {
         let entries = (0..<60_000).map { TestRevocationList.Entry([0x40, UInt8($0 >> 8), UInt8($0 & 0xFF)]) }
         let large = try root.revocationList { $0.entries = entries }
@@ -74,10 +74,10 @@ struct RevocationFilesTests {
         #expect(try RevocationEvidence(files: files).lists.count == 2)
     }
 
-    @Test("what is not DER of a list is refused")
+    @Test("Bytes that aren't the DER of a valid list are rejected")
     func malformed() throws {
         var variants = [list + [0], Array(list.dropLast()), root.derBytes, []]
-        // The first identifier is that of the algorithm inside, which has to be the one outside.
+        // The first identifier is that of the inner algorithm, which must equal the outer one.
         var other = list
         other[try #require(other.firstIndex(of: 0x06)) + 8] ^= 1
         variants.append(other)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CertificateTrust
 
-@Suite("Lists of revoked certificates")
+@Suite("Certificate revocation lists")
 struct RevocationListTests {
     static let unknown = TestCertificate.Extension("1.3.6.1.4.1.55555.1", critical: true, [0x05, 0x00])
     static let harmless = TestCertificate.Extension("1.3.6.1.4.1.55555.1", [0x05, 0x00])
@@ -228,7 +228,9 @@ struct RevocationListTests {
         }
     }
 
-    @Test("CB24: what the lists at hand say decides", arguments: rows + scopeRows + deltaRows)
+    @Test(
+        "CB24: the provided lists decide the verdict, unless revocation is ignored",
+        arguments: rows + scopeRows + deltaRows)
     func lists(_ row: RevocationRow) throws {
         let site = try RevocationSite(leafExtensions: [.distributionPoint("http://lists.test/")])
         let lists = try row.lists(site)
@@ -238,7 +240,7 @@ struct RevocationListTests {
     }
 
     @Test(
-        "CB25: a signature that OpenSSL cannot judge is a bad one",
+        "CB25: a signature that OpenSSL can't check counts as a bad signature",
         arguments: [(.p256, "ecdsa"), (.rsa2048, "rsa"), (.ed25519, "ed25519")] as [(TestKey.Kind, String)])
     func unjudgedSignatures(kind: TestKey.Kind, own: String) throws {
         let algorithms = [
@@ -261,7 +263,7 @@ struct RevocationListTests {
         for other in algorithms.keys where other != own { #expect(try verdict(other, nil) == "revocation-signer") }
     }
 
-    @Test("CB24: a list holds from its first second to its last")
+    @Test("CB24: a list is valid from its first second to its last")
     func freshness() throws {
         let site = try RevocationSite()
         var claim = try site.claim([try site.issuer.revocationList()])
@@ -271,7 +273,7 @@ struct RevocationListTests {
         }
     }
 
-    @Test("CB24: an intermediate is revoked where it stands")
+    @Test("CB24: a revoked intermediate is reported at its position, unless it is the anchor")
     func intermediate() throws {
         let site = try RevocationSite()
         let list = try site.root.revocationList(.init(site.issuer))
@@ -280,7 +282,7 @@ struct RevocationListTests {
         #expect(try anchored.verdict() == "accepted")
     }
 
-    @Test("an issuer may sign lists by cRLSign, or without any keyUsage")
+    @Test("An issuer can sign lists with cRLSign, or without any keyUsage")
     func keyUsage() throws {
         let root = try TestCertificate.root("Root")
         for (usage, expected) in [
@@ -294,7 +296,8 @@ struct RevocationListTests {
     }
 
     @Test(
-        "every kind of key signs lists", arguments: [.rsa2048, .rsaPSS(bits: 2048), .p384, .ed25519] as [TestKey.Kind])
+        "Lists signed by every kind of key are verified",
+        arguments: [.rsa2048, .rsaPSS(bits: 2048), .p384, .ed25519] as [TestKey.Kind])
     func keys(_ kind: TestKey.Kind) throws {
         let root = try TestCertificate.root("Root", key: .shared(kind))
         let leaf = try root.leaf("api.example.test")
@@ -303,10 +306,11 @@ struct RevocationListTests {
         #expect(try RevocationClaim(path: [leaf, root], lists: [try root.revocationList()]).verdict() == "accepted")
     }
 
-    @Test("a list is verified once for each key, however many certificates it is about")
+    @Test("A list is verified once for each key, however many certificates it covers")
     func signatures() throws {
         let site = try RevocationSite()
-        // The root signed the list, the intermediate and its cross-signed twin: one path is refused, the other not.
+        // The root signed the list, the intermediate and its cross-signed twin. One path is rejected, and the other one
+        // isn't.
         let twin = try site.root.crossSign(site.issuer) { $0.serial = [0x42] }
         let list = try site.root.revocationList(.init(site.issuer))
         var claim = RevocationClaim(path: [site.leaf, site.issuer, twin, site.root], lists: [list])
@@ -316,7 +320,7 @@ struct RevocationListTests {
         #expect(try claim.evaluation().budget.signatures == 2)
     }
 
-    @Test("CB18: lists in one issuer's name do not buy more than a hundred signatures")
+    @Test("CB18: any number of lists in one issuer's name stay within the limit of a hundred signatures")
     func budget() throws {
         let site = try RevocationSite()
         let lists = try (1...120).map { number in
@@ -328,7 +332,7 @@ struct RevocationListTests {
         #expect(result.budget.signatures == TrustBudget.maximumSignatures)
     }
 
-    @Test("of 100,000 entries the last one counts")
+    @Test("The last of 100,000 entries counts")
     func large() throws {
         let site = try RevocationSite()
         let entries = (0..<100_000).map { number in

@@ -3,8 +3,8 @@ import Testing
 
 @testable import CertificateTrust
 
-/// Lists that somebody else signed than the certificate's issuer on the path.
-@Suite("Signers of lists")
+/// Tests of lists that weren't signed by the certificate's issuer on the path.
+@Suite("Signers of revocation lists")
 struct RevocationSignerTests {
     let root: TestCertificate
     let issuer: TestCertificate
@@ -38,7 +38,7 @@ struct RevocationSignerTests {
         }
     }
 
-    @Test("CB24: a newer list of an authority with the same name does not outweigh one that revokes")
+    @Test("CB24: a newer list of a CA with the same name doesn't override a revocation")
     func namesakeAuthority() throws {
         let leaf = try issuer.leaf("api.example.test")
         let namesake = try root.intermediate("Issuer")
@@ -56,10 +56,10 @@ struct RevocationSignerTests {
             #expect(try verdict([revoking, newer]) == "revoked")
             #expect(try verdict([revoking, newer, older]) == "revoked")
             #expect(try verdict([older, newer]) == "accepted")
-            // Of one key's lists the newest counts.
+            // Among the lists of one key, the newest counts.
             #expect(try verdict([revoking, lifting]) == "accepted")
         }
-        // For some reasons only, a newer list of the same key says nothing of the others.
+        // A newer list of the same key that covers only some reasons doesn't affect the other reasons.
         let some = try issuer.revocationList {
             $0.thisUpdate = 1_799_500_000
             $0.scope = TestRevocationList.scope(reasons: [1])
@@ -71,13 +71,14 @@ struct RevocationSignerTests {
         #expect(try RevocationClaim(path: [leaf, issuer, root], lists: [some, others] + rest).verdict() == "revoked")
     }
 
-    @Test("CB24: an indirect list tells of certificates of the issuers it names")
+    @Test("CB24: an indirect list covers the certificates of the issuers that its entries name")
     func indirectLists() throws {
         let other = TestName(.commonName("Other"))
         let rows: [(entries: [TestRevocationList.Entry], expected: String)] = [
             ([], "accepted"),
             ([.init(leaf).issued(by: issuer.subject)], "revoked"),
-            // Without a name an entry belongs to the signer of the list, or to whom the entry before it named.
+            // An entry without a name belongs to the issuer that the entry before it named, or else to the list's
+            // signer.
             ([.init(leaf)], "accepted"),
             ([.init([0x41]).issued(by: issuer.subject), .init(leaf)], "revoked"),
             ([.init([0x41]).issued(by: issuer.subject), .init(leaf).issued(by: other)], "accepted"),
@@ -95,7 +96,7 @@ struct RevocationSignerTests {
         }
     }
 
-    @Test("CB24: a list of the signer that is not indirect does not tell of another issuer's certificates")
+    @Test("CB24: a list that isn't indirect doesn't cover another issuer's certificates")
     func directList() throws {
         var claim = try claim([try signer.revocationList(.init(leaf))])
         #expect(try claim.verdict() == "accepted")
@@ -107,7 +108,7 @@ struct RevocationSignerTests {
         #expect(try self.claim([named]).verdict() == "revocation-unusable")
     }
 
-    @Test("CB24: who signs lists may sign lists, has a path to the same anchor, and is not revoked")
+    @Test("CB24: a list signer needs the right to sign lists, a path to the same anchor, and no revocation")
     func signers() throws {
         let list = try indirect()
         let stranger = try TestCertificate.root("Stranger").issue(Self.signerSettings("Signer"), key: signer.key)
@@ -128,12 +129,12 @@ struct RevocationSignerTests {
         claim.mode = .require
         claim.lists = [list, try root.revocationList()]
         #expect(try claim.verdict() == "accepted")
-        // The root's list about the signer is missing, and with it one about the intermediate.
+        // The root's list that covers the signer, and thus the intermediate too, is missing.
         claim.lists = [list]
         #expect(try claim.verdict() == "revocation-signer")
     }
 
-    @Test("an issuer may have a certificate of its own name and another key for its lists")
+    @Test("An issuer can sign its lists with another key, in a certificate with the issuer's name")
     func separateKeys() throws {
         let leaf = try issuer.leaf("api.example.test")
         let listKey = try root.issue(Self.signerSettings("Issuer"))
@@ -150,7 +151,7 @@ struct RevocationSignerTests {
         }
     }
 
-    @Test("CB24: a certificate of the issuer's name that does not say that it signs lists signs none")
+    @Test("CB24: a certificate with the issuer's name that isn't marked for signing lists can't sign them")
     func silentNamesake() throws {
         let leaf = try issuer.leaf("api.example.test")
         var settings = TestCertificate.Settings(subject: issuer.subject)
@@ -165,14 +166,14 @@ struct RevocationSignerTests {
         }
         claim.lists.append(try issuer.revocationList(.init(leaf)))
         #expect(try claim.verdict() == "revoked")
-        // An issuer without keyUsage signs its lists all the same.
+        // An issuer without keyUsage can still sign its lists.
         let silent = try root.intermediate("Silent") { $0.keyUsage = [] }
         let other = try silent.leaf("api.example.test")
         let lists = [try silent.revocationList(), try root.revocationList()]
         #expect(try RevocationClaim(path: [other, silent, root], lists: lists, mode: .require).verdict() == "accepted")
     }
 
-    @Test("CB24: a revoked list signer is not saved by a newer list of its own")
+    @Test("CB24: a newer list from a revoked list signer doesn't override the issuer's list")
     func revokedSignersWord() throws {
         let leaf = try issuer.leaf("api.example.test")
         let thief = try issuer.issue(Self.signerSettings("Issuer"))
@@ -190,7 +191,7 @@ struct RevocationSignerTests {
         }
     }
 
-    @Test("an authority may have its list signer tell of itself")
+    @Test("A CA can let its list signer cover the signer's own certificate")
     func ownStatus() throws {
         var settings = Self.signerSettings("Signer")
         settings.extensions = [.distributionPoint(listIssuer: "Signer")]
@@ -208,7 +209,9 @@ struct RevocationSignerTests {
         }
     }
 
-    @Test("signers may tell of each other, three deep", arguments: [(3, "accepted"), (4, "revocation-signer")])
+    @Test(
+        "List signers can cover each other's certificates up to three levels deep",
+        arguments: [(3, "accepted"), (4, "revocation-signer")])
     func nesting(_ count: Int, _ expected: String) throws {
         var signers: [TestCertificate] = []
         var lists: [[UInt8]] = []
@@ -224,7 +227,7 @@ struct RevocationSignerTests {
         #expect(try claim(lists, signers: signers).verdict() == expected)
     }
 
-    @Test("CB18: a hundred certificates in a signer's name do not buy a hundred signatures")
+    @Test("CB18: many certificates in a list signer's name don't each cost a signature")
     func impostors() throws {
         let stranger = try TestCertificate.root("Stranger")
         let impostors = try (0..<60).map { _ in try stranger.issue(Self.signerSettings("Signer")) }
@@ -233,21 +236,21 @@ struct RevocationSignerTests {
         #expect(result.budget.signatures == 2 + 8)
     }
 
-    @Test("CB18: the search for a signer's path is paid from the evaluation's budget")
+    @Test("CB18: the search for a list signer's path counts against the evaluation's budget")
     func nestedSearch() throws {
         let authority = try root.intermediate("List Authority")
         let signer = try authority.issue(Self.signerSettings("Signer"), key: signer.key)
         let result = try claim([try indirect()], signers: [authority, signer]).evaluation()
         #expect(result.accepted != nil)
-        // The path, the list of the signer, its own path, the root's list.
+        // The path, the signer's list, the signer's path, and the root's list.
         #expect(result.budget.signatures == 2 + 1 + 2 + 1)
         #expect(result.budget.candidates == 1 + 1)
         #expect(result.budget.steps == 2 + 2)
     }
 
-    @Test("CB18: searches for signers' paths share fifty candidates")
+    @Test("CB18: the searches for list signers' paths share a limit of fifty candidates")
     func nestedCandidates() throws {
-        // Each signer's certificates bear the root's name and not its signature, so each costs a candidate.
+        // Each signer's certificates name the root as issuer, but the root didn't sign them, so each costs a candidate.
         let impostor = try TestCertificate.root("Root")
         var points: [UInt8] = []
         var lists = [try root.revocationList()]
@@ -271,7 +274,7 @@ struct RevocationSignerTests {
         #expect(result.budget.candidates == TrustBudget.maximumCandidates)
     }
 
-    @Test("a signer is found among any number of certificates at hand, and over an intermediate of its own")
+    @Test("A list signer is found among many certificates, and through an intermediate of its own")
     func manyCertificates() throws {
         let authority = try root.intermediate("List Authority")
         let signer = try authority.issue(Self.signerSettings("Signer"), key: signer.key)
@@ -281,7 +284,7 @@ struct RevocationSignerTests {
         #expect(try claim([list], signers: strangers + [signer]).verdict() == "revocation-signer")
     }
 
-    @Test("a signer with a weak key does not count")
+    @Test("A list signer with a weak key doesn't count")
     func weakKey() throws {
         let weak = try root.issue(Self.signerSettings("Signer"), key: .shared(.rsa(bits: 1024)))
         let list = try weak.revocationList { $0.scope = TestRevocationList.scope(flags: [4]) }

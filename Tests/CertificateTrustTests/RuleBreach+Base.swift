@@ -56,7 +56,7 @@ extension RuleBreach {
                     $0.permittedSubtrees = [.ip([192, 0, 2, 0, 255, 0, 255, 0])]
                 }),
             RuleBreach(
-                // With names that are refused as well: OpenSSL, which leaks here, shall not be asked.
+                // The names are rejected too, so that OpenSSL, which leaks memory here, isn't called.
                 .certificatePolicies, "RFC 5280, section 6.1.3 (e)", 1, otherwise: "name-constraints",
                 .intermediate("constraints on policies that it has none of") {
                     $0.extensions = [.policyConstraints(requireExplicit: 5)]
@@ -107,7 +107,7 @@ extension RuleBreach {
             ChainVariant("a wildcard below a public suffix") { try wildcardClaim(below: "co.test") }),
     ]
 
-    /// A claim whose leaf has `*.co.test`, under a list of public suffixes.
+    /// Returns a claim whose leaf has `*.co.test`, evaluated with this list of public suffixes.
     static func wildcardClaim(below list: String) throws -> Claim {
         var claim = try ChainVariant.leaf("", name: "api.co.test") {
             $0.subject = "Server"

@@ -3,10 +3,12 @@ import Testing
 
 @testable import CertificateTrust
 
-/// Each rule of the table refuses what it is there for, and nothing else does.
+/// Tests that each rule of the table rejects the chain that breaks it, and that no other rule does.
 @Suite("Rules")
 struct RuleTests {
-    @Test("strict names the rule that is broken, and without it the chain is accepted", arguments: RuleBreach.all)
+    @Test(
+        "The strict profile reports the broken rule, and no longer does so when the rule is disabled",
+        arguments: RuleBreach.all)
     func breach(_ breach: RuleBreach) throws {
         var claim = try breach.chain.claim()
         let strict = breach.strict(claim.policy)
@@ -23,7 +25,8 @@ struct RuleTests {
     }
 
     @Test(
-        "default has the rules of its own and no other, and strict without a rule of its own", arguments: RuleBreach.all
+        "The default profile applies only base rules, and strict without a rule still applies its base part",
+        arguments: RuleBreach.all
     )
     func profile(_ breach: RuleBreach) throws {
         var claim = try breach.chain.claim()
@@ -33,13 +36,13 @@ struct RuleTests {
         #expect(try claim.verdict() == expected)
     }
 
-    @Test("every rule of the table is broken by one of these chains")
+    @Test("Every rule of the table is broken by one of these chains")
     func completeness() {
         let broken = RuleBreach.all.compactMap(\.entry).reduce(into: CertificateRule.Selection()) { $0.formUnion($1) }
         #expect(broken == CertificateRule.all)
     }
 
-    @Test("a chain in which nothing is out of the ordinary is accepted by strict")
+    @Test("The strict profile accepts an ordinary chain")
     func ordinary() throws {
         var claim = try ChainVariant.leaf("ordinary").claim()
         claim.policy = .strict
@@ -50,15 +53,15 @@ struct RuleTests {
 /// A chain that breaks one rule.
 struct RuleBreach: Sendable, CustomTestStringConvertible {
     let rule: TrustRule
-    /// The document that tells this entry of the table from others of the rule.
+    /// The document that distinguishes this entry of the table from others of the same rule.
     let source: String
-    /// Where the finding is.
+    /// The depth of the finding.
     let depth: Int
-    /// What is said instead when the rule is off.
+    /// The verdict when the rule is disabled.
     let otherwise: String
-    /// Whether the default profile has it too.
+    /// Whether the default profile also has the rule.
     var isBase = false
-    /// Other rules that the chain breaks, which are off.
+    /// Other rules that the chain breaks. They are disabled.
     let beside: [TrustRule]
     let chain: ChainVariant
 
@@ -84,13 +87,13 @@ struct RuleBreach: Sendable, CustomTestStringConvertible {
         return breach
     }
 
-    /// The one entry.
+    /// The single entry of the table for this rule, source and profile.
     var entry: CertificateRule.Selection? {
         CertificateRule.table.firstIndex { $0.rule == rule && $0.source == source && $0.isBase == isBase }
             .map { CertificateRule.Selection(rawValue: 1 << UInt64($0)) }
     }
 
-    /// The strict profile with the suffixes of a claim and without the rules beside.
+    /// Returns the strict profile with the policy's public suffixes and without the rules in `beside`.
     func strict(_ policy: TrustPolicy) -> TrustPolicy {
         var strict = beside.reduce(TrustPolicy.strict) { $0.without($1) }
         strict.publicSuffixes = policy.publicSuffixes

@@ -4,7 +4,7 @@ import Testing
 @Suite("Server names")
 struct ServerNameTests {
     @Test(
-        "are parsed once into one spelling",
+        "A server name is parsed into one canonical spelling",
         arguments: [
             ("example.com", "example.com"), ("EXAMPLE.Com", "example.com"), ("example.com.", "example.com"),
             ("xn--bcher-kva.example", "xn--bcher-kva.example"), ("localhost", "localhost"),
@@ -17,7 +17,7 @@ struct ServerNameTests {
         #expect(try ServerName(text).description == expected)
     }
 
-    @Test("of 253 bytes in labels of 63 are the longest")
+    @Test("A server name has at most 253 bytes, in labels of at most 63")
     func longest() throws {
         let label = String(repeating: "a", count: 63)
         let name = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
@@ -27,7 +27,7 @@ struct ServerNameTests {
     }
 
     @Test(
-        "HM1, HM7, HM10: what is no host name is refused before OpenSSL sees it",
+        "HM1, HM7, HM10: text that is neither a hostname nor an address is rejected",
         arguments: [
             "", " ", ".", "..", "a..b", ".example.com", "*", "*.example.com", "example.com..", "exa mple.com",
             "example.com:443", "https://example.com", "example.com/", "user@example.com", "good.com\0.evil.com",
@@ -42,7 +42,7 @@ struct ServerNameTests {
     }
 
     @Test(
-        "are matched as RFC 9525 says",
+        "DNS names are matched by the rules of RFC 9525",
         arguments: [
             ("example.com", "example.com", true), ("example.com", "EXAMPLE.COM", true),
             ("example.com", "example.com.", false), ("www.example.com", "example.com", false),
@@ -54,7 +54,7 @@ struct ServerNameTests {
             ("example.com", "*.com", false), ("com", "*", false), ("xn--a.example", "xn--*.example", false),
             ("good.com", "good.com\0.evil.com", false), ("example.com", "", false), ("example.com", ".", false),
             ("192.0.2.1", "192.0.2.1", false), ("192.0.2.1", "*.0.2.1", false), ("localhost", "localhost", true),
-            // KELVIN SIGN and LATIN SMALL LETTER LONG S, which Unicode folds to ASCII letters.
+            // KELVIN SIGN, LATIN SMALL LETTER LONG S and other letters that Unicode folds to ASCII letters.
             ("k.test", "\u{212A}.test", false), ("k.test", "K.test", true), ("a.k.test", "*.\u{212A}.test", false),
             ("s.test", "\u{17F}.test", false), ("i.test", "\u{130}.test", false), ("k.test", "ｋ.test", false),
         ])
@@ -63,7 +63,7 @@ struct ServerNameTests {
     }
 
     @Test(
-        "HM10: addresses equal byte for byte",
+        "HM10: addresses match only byte for byte",
         arguments: [
             ("192.0.2.1", [192, 0, 2, 1], true), ("192.0.2.1", [192, 0, 2, 2], false),
             ("::1", [UInt8](repeating: 0, count: 15) + [1], true), ("192.0.2.1", [192, 0, 2, 1, 255], false),

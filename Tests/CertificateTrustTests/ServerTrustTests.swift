@@ -16,21 +16,22 @@ struct ServerTrustTests {
         leaf = try intermediate.leaf("api.example.test")
     }
 
-    @Test("a chain to an anchor is verified, leaf first, and the anchor need not be sent")
+    @Test("A chain to an anchor is verified, leaf first, and the anchor doesn't have to be sent")
     func accepted() throws {
         let claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
         #expect(try claim.evaluate() == [leaf, intermediate, root].map(\.derBytes))
     }
 
     @Test(
-        "every kind of key verifies", arguments: [.rsa2048, .p256, .p384, .p521, .ed25519] as [TestKey.Kind])
+        "Signatures by every kind of key are verified",
+        arguments: [.rsa2048, .p256, .p384, .p521, .ed25519] as [TestKey.Kind])
     func keys(_ kind: TestKey.Kind) throws {
         let root = try TestCertificate.root("Root", key: .shared(kind))
         let leaf = try root.leaf("api.example.test", key: TestKey(kind))
         #expect(try Claim(leaf: leaf, anchors: [root]).verdict() == "accepted")
     }
 
-    @Test("CB5, CB6: order, doubles and strangers do not matter, and none of them is in the path")
+    @Test("CB5, CB6: order, duplicates and unrelated certificates don't matter, and the path has none of them")
     func disorder() throws {
         let second = try intermediate.intermediate("Second")
         let leaf = try second.leaf("api.example.test")
@@ -40,7 +41,7 @@ struct ServerTrustTests {
         #expect(try claim.evaluate() == [leaf, second, intermediate, root].map(\.derBytes))
     }
 
-    @Test("CB1, CB2, CB4, CB17: without a path to an anchor nothing is trusted")
+    @Test("CB1, CB2, CB4, CB17: a chain without a path to an anchor is rejected")
     func unanchored() throws {
         let other = try TestCertificate.root("Other")
         let selfSigned = try TestCertificate.selfSigned(.server(["api.example.test"]))
@@ -50,7 +51,7 @@ struct ServerTrustTests {
         #expect(try Claim(leaf: leaf, presented: [intermediate], anchors: []).verdict() == "unknown-issuer")
     }
 
-    @Test("CB3: validity holds from its first second to its last", arguments: ["leaf", "intermediate", "root"])
+    @Test("CB3: a certificate is valid from its first second to its last", arguments: ["leaf", "intermediate", "root"])
     func validity(_ which: String) throws {
         let (start, end): (Int64, Int64) = (1_799_999_990, 1_800_000_010)
         func window(_ settings: inout TestCertificate.Settings) {
@@ -69,13 +70,15 @@ struct ServerTrustTests {
         }
     }
 
-    @Test("an infinite time is refused, not trapped on", arguments: [Double.infinity, -.infinity, .nan, 1e300])
+    @Test(
+        "A time that isn't finite or is out of range is rejected without a trap",
+        arguments: [Double.infinity, -.infinity, .nan, 1e300])
     func impossibleTime(_ seconds: Double) throws {
         let trust = try Claim(leaf: leaf, presented: [intermediate], anchors: [root]).trust()
         #expect(throws: TrustFinding.self) { try trust.evaluate(at: Date(timeIntervalSince1970: seconds)) }
     }
 
-    @Test("CB7: of two issuers with one name and key, the one that leads to an anchor is found")
+    @Test("CB7: among issuers with the same name and key, the one that leads to a valid anchor is used")
     func crossSigned() throws {
         let old = try TestCertificate.root("Old Root") { $0.notAfter = 1_790_000_000 }
         let cross = try old.crossSign(root)
@@ -85,7 +88,7 @@ struct ServerTrustTests {
         #expect(try expiredOnly.verdict() == "expired")
     }
 
-    @Test("a refused path makes way for the next, and the last refusal tells of the best")
+    @Test("After a rejected path, the next one is tried, and the final error has the best one")
     func accepting() throws {
         let other = try TestCertificate.root("Other Root")
         let cross = try other.crossSign(root)
@@ -104,7 +107,7 @@ struct ServerTrustTests {
         #expect(best.certificates.count == 3)
     }
 
-    @Test("PE7, P3: accepting is never asked about a path that is not valid")
+    @Test("PE7, P3: the accepting closure is never called with an invalid path")
     func onlyNarrows() throws {
         var claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
         claim.name = "other.example.test"
@@ -116,7 +119,7 @@ struct ServerTrustTests {
         }
     }
 
-    @Test("CB8, CB9, CB10: who may not issue does not")
+    @Test("CB8, CB9, CB10: a certificate that may not issue others is rejected as an issuer")
     func authorities() throws {
         let plain = try root.intermediate("Plain") { $0.isAuthority = false }
         let noSigning = try root.intermediate("No Signing") { $0.keyUsage = .digitalSignature }
@@ -132,7 +135,7 @@ struct ServerTrustTests {
         }
     }
 
-    @Test("CB11: a name outside the constraints of an authority is refused, an address too")
+    @Test("CB11: a DNS name that violates a CA's name constraints is rejected")
     func nameConstraints() throws {
         let permitted = try root.intermediate("Permitted") { $0.permittedSubtrees = [.dns("example.org")] }
         let excluded = try root.intermediate("Excluded") { $0.excludedSubtrees = [.dns("EXAMPLE.test")] }
@@ -145,7 +148,7 @@ struct ServerTrustTests {
         }
     }
 
-    @Test("CB11: a wildcard that covers an excluded name is refused, whoever asks")
+    @Test("CB11: a wildcard that covers an excluded name is rejected, even if another name is requested")
     func excludedWildcard() throws {
         let excluded = try root.intermediate("Excluded") { $0.excludedSubtrees = [.dns("WWW.example.test")] }
         for (entry, expected) in [
@@ -157,7 +160,7 @@ struct ServerTrustTests {
         }
     }
 
-    @Test("CB12, CB13, CB14: purpose, critical extensions and strength are checked")
+    @Test("CB12, CB13, CB14: purpose, critical extensions and cryptographic strength are checked")
     func leafProperties() throws {
         let unknown = TestCertificate.Extension("1.2.3.4.5", critical: true, TestDER.boolean(true))
         let rows: [(TestCertificate, String)] = [
@@ -177,7 +180,7 @@ struct ServerTrustTests {
         #expect(try Claim(leaf: leaf, anchors: [rsaRoot]).verdict() == "weak-cryptography")
     }
 
-    @Test("a broken signature is refused, wherever it is")
+    @Test("A broken signature on the leaf is rejected")
     func brokenSignature() throws {
         let chain = try PresentedChain(derCertificates: [leaf.derBytesWithBrokenSignature, intermediate.derBytes])
         let store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
@@ -189,7 +192,7 @@ struct ServerTrustTests {
         #expect(finding?.depth == 0)
     }
 
-    @Test("HM11: a common name is never a server's name, and the message says what the certificate is valid for")
+    @Test("HM11: a common name is never a server's name, and the error lists the names that are valid")
     func names() throws {
         let noNames = try root.issue(
             {
@@ -212,7 +215,7 @@ struct ServerTrustTests {
                 + "connect to a name it has, or reissue it")
     }
 
-    @Test("HM12: of 10,000 names the last one counts")
+    @Test("HM12: the last of 10,000 names counts")
     func manyNames() throws {
         let names = (0..<10_000).map { "host\($0).example.test" }
         let leaf = try root.leaf("first.example.test") { $0.alternativeNames = names.map { .dns($0) } }
@@ -223,7 +226,7 @@ struct ServerTrustTests {
         #expect(try claim.verdict() == "name-mismatch")
     }
 
-    @Test("CB26: of the nine kinds of alternative names, two count, and none crashes")
+    @Test("CB26: alternative names other than DNS names and addresses don't match or crash")
     func allKinds() throws {
         let leaf = try root.leaf("api.example.test") {
             $0.alternativeNames = [
@@ -239,7 +242,7 @@ struct ServerTrustTests {
         #expect(try Claim(leaf: leaf, anchors: [root]).verdict() == "name-mismatch")
     }
 
-    @Test("CB16: an intermediate or a leaf can be the anchor, if someone says so")
+    @Test("CB16: an intermediate or a leaf can be configured as the anchor")
     func otherAnchors() throws {
         #expect(try Claim(leaf: leaf, anchors: [intermediate]).evaluate() == [leaf, intermediate].map(\.derBytes))
         #expect(try Claim(leaf: leaf, anchors: [leaf]).evaluate() == [leaf.derBytes])
@@ -247,7 +250,7 @@ struct ServerTrustTests {
         #expect(try Claim(leaf: selfSigned, anchors: [selfSigned]).verdict() == "accepted")
     }
 
-    @Test("CB18: a web of cross-signed authorities ends within the budget")
+    @Test("CB18: the evaluation of a web of cross-signed CAs ends within the budget")
     func cycles() throws {
         let keys = try (0..<8).map { _ in try TestKey() }
         let authorities = try keys.map { try TestCertificate.root("Loop", key: $0) }
@@ -258,7 +261,7 @@ struct ServerTrustTests {
         #expect(["budget", "unknown-issuer"].contains(verdict))
     }
 
-    @Test("CB18: reissues of one authority, which all make loops, are seen to lead nowhere")
+    @Test("CB18: reissues of one CA that form loops are reported as an unknown issuer")
     func reissues() throws {
         let authority = try TestCertificate.root("Reissued")
         let reissues = try (0..<40).map { number in
@@ -268,7 +271,7 @@ struct ServerTrustTests {
         #expect(try Claim(leaf: leaf, presented: reissues, anchors: [root]).verdict() == "unknown-issuer")
     }
 
-    @Test("CB18: of many long paths only so many are verified")
+    @Test("CB18: the signature budget limits how many long paths are verified")
     func signatures() throws {
         var presented: [TestCertificate] = []
         var above = root
@@ -287,7 +290,7 @@ struct ServerTrustTests {
         #expect(asked == TrustBudget.maximumSignatures / 11)
     }
 
-    @Test("CB28: a store without anchors is an error of its own")
+    @Test("CB28: a trust store without anchors is an error")
     func emptyStore() throws {
         let folder = try TestFolder()
         let empty = try folder.add("")
@@ -298,7 +301,7 @@ struct ServerTrustTests {
         #expect(throws: TrustStoreError.self) { try TrustStore.system(environment: ["SSL_CERT_DIR": "/none"]) }
     }
 
-    @Test("a directory is read whole, or by the hash of a subject")
+    @Test("A directory of anchors is read whole, or by subject hash")
     func directories() throws {
         let plain = try TestFolder()
         _ = try plain.add(root.pemText, name: "root.pem")
@@ -313,7 +316,7 @@ struct ServerTrustTests {
     }
 }
 
-/// Something else came than a test looked for.
+/// An error for a result that a test doesn't expect.
 private struct TestFailure: Error {
     let found: String
     init(_ found: Any?) { self.found = "\(String(describing: found))" }

@@ -1,9 +1,9 @@
 import CertificateTrust
 import Testing
 
-@Suite("The system's trust store")
+@Suite("The operating system's trust store")
 struct SystemStoreTests {
-    @Test("opens, holds ISRG Root X1, and knows it by its pin")
+    @Test("The system store contains ISRG Root X1, which has its published pin")
     func opens() throws {
         let store = try TrustStore.system()
         let roots = try CertificateFile.read("/etc/ssl/certs/ISRG_Root_X1.pem")

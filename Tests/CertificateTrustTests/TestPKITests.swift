@@ -1,14 +1,14 @@
 import TestPKI
 import Testing
 
-/// The test PKI and its server in the eyes of the `openssl` command, which shares no code of ours.
+/// Tests of the test PKI with the `openssl` command, which shares no code with this project.
 @Suite("TestPKI", .enabled(if: TestCommand.isPresent("openssl", "version"), "no openssl command in PATH"))
 struct TestPKITests {
-    /// Inside the default validity.
+    /// A time inside the default validity.
     static let time = "1800000000"
 
     @Test(
-        "openssl verifies chains under every kind of key",
+        "The openssl command verifies chains with every kind of key",
         arguments: [
             .rsa(bits: 1024), .rsa2048, .rsaPSS(bits: 2048), .p256, .p384, .p521, .curve("secp224r1"), .ed25519,
             .ed448, .dsa(bits: 1024),
@@ -30,7 +30,7 @@ struct TestPKITests {
     }
 
     @Test(
-        "openssl refuses what a setting made wrong, for that reason",
+        "The openssl command rejects each faulty setting for the right reason",
         arguments: [
             Wrong(
                 testDescription: "expired", message: "certificate has expired",
@@ -84,7 +84,7 @@ struct TestPKITests {
         #expect(result.text.contains(row.message), "\(result.text)")
     }
 
-    @Test("A path length counts the authorities below")
+    @Test("A path length limits the number of CA certificates below")
     func pathLength() throws {
         let root = try TestCertificate.root("Test Root") { $0.pathLength = 1 }
         let upper = try root.intermediate("Upper") { $0.pathLength = 0 }
@@ -95,7 +95,7 @@ struct TestPKITests {
         #expect(bad.text.contains("path length constraint exceeded"), "\(bad.text)")
     }
 
-    @Test("A cross-signed authority leads the same leaf to either root")
+    @Test("A cross-signed CA certificate connects the same leaf to either root")
     func crossSigned() throws {
         let (old, new) = (try TestCertificate.root("Old Root"), try TestCertificate.root("New Root"))
         let leaf = try new.leaf("api.example.test")
@@ -106,7 +106,7 @@ struct TestPKITests {
         #expect(try verify(leaf, [], old).status != 0)
     }
 
-    @Test("A broken signature is one, and so is a leaf that issues")
+    @Test("The openssl command rejects a broken signature and a leaf that issues certificates")
     func forged() throws {
         let root = try TestCertificate.root("Test Root")
         let leaf = try root.leaf("api.example.test")
@@ -117,7 +117,7 @@ struct TestPKITests {
         #expect(victim.text.contains("invalid CA certificate"), "\(victim.text)")
     }
 
-    @Test("Names, serial numbers and times are written as given")
+    @Test("Names, serial numbers and times are written as configured")
     func contents() throws {
         let certificate = try TestCertificate.root("Test Root") {
             $0.subject = TestName(.country("DE"), .organization("Prüf\u{1B}[2J"), .commonName("a\0b"))
@@ -140,7 +140,7 @@ struct TestPKITests {
         }
     }
 
-    @Test("Version 1 has no extensions, and key identifiers can be left out")
+    @Test("A version 1 certificate has no extensions, and key identifiers can be left out")
     func withoutExtensions() throws {
         let root = try TestCertificate.root("Test Root")
         let old = try openssl(["x509", "-noout", "-text", "-in"], root.leaf("a.test") { $0.version = 1 }.pemText).text
@@ -164,12 +164,12 @@ struct TestPKITests {
         }
     }
 
-    @Test("A digest that a key cannot sign with is an error")
+    @Test("A digest that a key can't sign with is an error")
     func impossibleDigest() throws {
         #expect(throws: TestPKIError.self) { try TestCertificate.root("Test Root") { $0.digest = .md5 } }
     }
 
-    @Test("An unknown public key is one that openssl can place and cannot decode")
+    @Test("An unknown public key is one that openssl can locate but not decode")
     func unknownKey() throws {
         let leaf = try TestCertificate.root("Test Root").leaf("api.example.test") {
             $0.subjectPublicKeyInfo = TestKey.unknownPublicKeyDER()
@@ -180,7 +180,7 @@ struct TestPKITests {
     }
 
     @Test(
-        "openssl reads every form of a key",
+        "The openssl command reads every form of a key",
         arguments: [.rsa(bits: 1024), .rsaPSS(bits: 1024), .p384, .ed25519, .ed448, .dsa(bits: 1024)] as [TestKey.Kind])
     func keyForms(kind: TestKey.Kind) throws {
         let key = try TestKey.shared(kind)
@@ -197,7 +197,7 @@ struct TestPKITests {
         #expect(publicKey == (try key.publicKeyPEM))
     }
 
-    @Test("The pin of a key is what the common pipeline prints")
+    @Test("The pin of a key equals the output of the common openssl pipeline")
     func pin() throws {
         let key = try TestKey()
         let folder = try TestFolder()
@@ -206,7 +206,7 @@ struct TestPKITests {
         #expect("sha256/\(result.text)" == (try key.pin) + "\n")
     }
 
-    @Test("openssl verifies a signing request and sees what it asks for")
+    @Test("The openssl command verifies a signing request and shows the requested names")
     func signingRequest() throws {
         let request = try TestSigningRequest(
             "api.example.test", key: TestKey(), extensions: [.alternativeNames([.dns("api.example.test")])])

@@ -5,7 +5,7 @@ import Testing
 @Suite("Certificate names")
 struct X509NameTests {
     @Test(
-        "are written as RFC 4514 says, with nothing that moves a cursor",
+        "Names are written as RFC 4514 specifies, and characters that move the cursor are escaped",
         arguments: [
             (
                 TestName(.country("US"), .organization("Example, Inc."), .commonName("Root #1")),

@@ -1,23 +1,23 @@
 package import FoundationEssentials
 
-/// The written list of cases in which the library deviates on purpose, or cannot do better.
+/// The list of cases in which the library deviates on purpose, or can't do better.
 package struct Divergences: Sendable {
     package struct Entry: Decodable, Sendable {
         let reason: String
-        /// Who else answers as we do.
+        /// Other implementations that answer as this library does.
         let who: String
         let expected: Verdict
         let ours: Verdict
     }
 
-    /// By profile and case.
+    /// The entries, by profile and case.
     let entries: [String: [String: Entry]]
 
     package init(json: Data) throws {
         entries = try JSONDecoder().decode([String: [String: Entry]].self, from: json)
     }
 
-    /// Every way in which the outcomes of all suites and the list disagree, as lines to print.
+    /// Returns every disagreement between the outcomes of all suites and the list, as lines to print.
     package func problems(of outcomes: [Outcome]) -> [String] {
         var listed = entries.mapValues { Set($0.keys) }
         var problems: [String] = []

@@ -1,7 +1,7 @@
 import CertificateTrust
 package import FoundationEssentials
 
-/// Whether a dNSName entry names a host, as the tests of Go and curl have it.
+/// A dNSName entry and whether it matches a host, from the tests of Go and curl.
 package struct HostnameCase: Decodable, Sendable {
     let source: String
     let sanDns: String
@@ -14,7 +14,7 @@ package struct HostnameCase: Decodable, Sendable {
         return try decoder.decode([HostnameCase].self, from: json)
     }
 
-    /// A text that is no host name names no server, so nothing matches it.
+    /// The outcome of the case. Text that isn't a hostname is no server's name, so nothing matches it.
     package var outcome: Outcome {
         let matches = (try? ServerName(host))?.matches(.dns(Array(sanDns.utf8))) ?? false
         return Outcome(

@@ -1,12 +1,12 @@
 package import FoundationEssentials
 
-/// What a harness of x509-limbo writes.
+/// The output of a harness for x509-limbo.
 package struct LimboAnswer: Codable, Sendable {
     package struct Result: Codable, Sendable {
         package let id: String
         package let actualResult: Verdict
         package let context: String?
-        /// Processor time; not part of x509-limbo's format.
+        /// The processor time, which isn't part of x509-limbo's format.
         package let milliseconds: Double?
 
         package init(id: String, actualResult: Verdict, context: String?, milliseconds: Double?) {

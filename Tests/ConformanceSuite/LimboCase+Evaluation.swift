@@ -15,7 +15,7 @@ package enum Profile: String, CaseIterable, Sendable {
 }
 
 extension LimboCase {
-    /// The verdict, and why unless it is success. What cannot be parsed is a failure.
+    /// Returns the verdict, and the reason unless it is success. Input that can't be parsed is a failure.
     package func evaluate(_ profile: Profile) -> (verdict: Verdict, context: String?) {
         do {
             try verify(profile)
@@ -38,8 +38,8 @@ extension LimboCase {
                 initialPolicies: Set(inputs.initialPolicySet), requireExplicit: inputs.explicit,
                 inhibitMapping: inputs.inhibitMap, inhibitAnyPolicy: inputs.inhibitAny)
         }
-        // Cases with lists have one for every issuer, unless they are about its absence (PKITS 4.4.1) or about one that
-        // says nothing of the certificate (4.14): `use` would accept those.
+        // Cases with lists have one for every issuer. The exceptions are cases about a missing list (PKITS 4.4.1) and
+        // about a list that doesn't cover the certificate (4.14). The mode `use` would accept those.
         let lists = try (crls ?? []).map { try CertificateRevocationList(derBytes: derBytes($0)) }
         if !lists.isEmpty { policy.revocation = .require }
         let revocation = RevocationEvidence(lists: lists)
@@ -63,8 +63,8 @@ extension LimboCase {
         }
     }
 
-    /// What the leaf has to be for, one after the other. `digitalSignature`, the one usage cases ask for, is what TLS
-    /// asks of a leaf anyway.
+    /// Returns the purposes that the leaf must have, which are evaluated one by one. TLS always requires
+    /// `digitalSignature` of a leaf, and cases require no other usage.
     private func purposes() throws -> [TrustPolicy.Purpose] {
         guard keyUsage.allSatisfy({ $0 == "digitalSignature" }) else {
             throw Unsupported("keyUsage \(keyUsage.joined(separator: ", "))")
@@ -92,7 +92,7 @@ extension LimboCase {
 }
 
 extension LimboCase.PeerName {
-    /// The name as a server's; nil for a mailbox.
+    /// Returns the name as a server name, or `nil` for a mailbox.
     fileprivate func server() throws -> ServerName? {
         switch kind {
         case "DNS", "IP": try ServerName(value)
@@ -101,8 +101,8 @@ extension LimboCase.PeerName {
         }
     }
 
-    /// Whether an entry of the leaf is this name. Of a mailbox the part before the `@` has capitals of its own
-    /// (RFC 5280, section 7.5).
+    /// Returns whether an entry of the leaf is this name. The part of a mailbox before the `@` is case-sensitive (RFC
+    /// 5280, section 7.5).
     fileprivate func matches(_ entry: SubjectAlternativeName) throws -> Bool {
         if let server = try server() { return server.matches(entry) }
         guard case .other(tag: 1, let contents) = entry else { return false }
@@ -115,14 +115,14 @@ extension LimboCase.PeerName {
     }
 }
 
-/// The bytes of the one object in a PEM text.
+/// Returns the bytes of the only object in a PEM text.
 private func derBytes(_ pem: String) throws -> [UInt8] {
     let body = pem.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("-----") }.joined()
     guard let data = Data(base64Encoded: body) else { throw Mismatch("PEM that is not base64") }
     return Array(data)
 }
 
-/// What a case asks for and the library has no way to be asked.
+/// A requirement of a case that the library has no setting for.
 private struct Unsupported: Error {
     let what: String
 

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A document of x509-limbo's format, to which PKITS adds `policy` and `purpose`.
+/// A document in x509-limbo's format, which the PKITS file extends with `policy` and `purpose`.
 package struct LimboSuite: Decodable, Sendable {
     package let testcases: [LimboCase]
 
@@ -11,10 +11,10 @@ package struct LimboSuite: Decodable, Sendable {
     }
 }
 
-/// One certificate, what surrounds it, and whether it is to be accepted.
+/// A certificate, its context, and the expected verdict.
 package struct LimboCase: Decodable, Sendable {
     struct PeerName: Decodable {
-        /// `DNS`, `IP` or `RFC822`.
+        /// The kind of the name: `DNS`, `IP` or `RFC822`.
         let kind: String
         let value: String
     }
@@ -34,7 +34,7 @@ package struct LimboCase: Decodable, Sendable {
     let trustedCerts: [String]
     let untrustedIntermediates: [String]
     let peerCertificate: String
-    /// RFC 3339; nil is now.
+    /// The time in RFC 3339 format. `nil` means now.
     let validationTime: String?
     let keyUsage: [String]
     let extendedKeyUsage: [String]
@@ -46,7 +46,7 @@ package struct LimboCase: Decodable, Sendable {
     let policy: PolicyInputs?
 }
 
-/// What a case asks for and what it gets.
+/// The expected or actual result of a case.
 package enum Verdict: String, Codable, Sendable {
     case success = "SUCCESS"
     case failure = "FAILURE"

@@ -1,13 +1,13 @@
-/// What became of one case.
+/// The result of one case.
 package struct Outcome: Sendable {
     package let id: String
-    /// A ``Profile``, or `names` for what is the same in all.
+    /// The name of a ``Profile``, or `names` for cases that are the same in all profiles.
     package let profile: String
     package let expected: Verdict
     package let actual: Verdict
-    /// Why it is not a success.
+    /// The reason, unless the result is a success.
     package let context: String?
-    /// Processor time.
+    /// The processor time.
     package let milliseconds: Double?
 
     package init(

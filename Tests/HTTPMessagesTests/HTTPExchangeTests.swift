@@ -7,7 +7,7 @@ private let hints = "HTTP/1.1 103 Early Hints\r\n\r\n"
 private let done = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 private let refused = "HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\nno"
 
-/// What a driver does with a body, and what the connection is worth in the end.
+/// The steps of a driver, the events that follow, and whether the connection can be reused in the end.
 private struct ExchangeRow: CustomTestStringConvertible, Sendable {
     enum Step: Sendable {
         case receive(String)
@@ -20,9 +20,9 @@ private struct ExchangeRow: CustomTestStringConvertible, Sendable {
     var body = HTTPRequestHead.Body.length(5)
     var expectsContinue = false
     let steps: [Step]
-    /// Go-ahead, status, body and end, in order.
+    /// The go-ahead, status, body and end, in order.
     let events: [String]
-    /// Whether the body is wanted: at first, and after each step.
+    /// Whether the request body is wanted, at first and after each step.
     let wanted: [Bool]
 
     init(
@@ -115,7 +115,7 @@ private let exchangeRows = [
     }
 
     @Test(
-        "A body is sent when it is wanted, and a connection serves again only when all was sent and read",
+        "A body is sent only when it is wanted, and a connection is reused only after everything was sent and read",
         arguments: exchangeRows)
     private func exchange(row: ExchangeRow) throws {
         var exchange = HTTPExchange(try head(body: row.body, expectsContinue: row.expectsContinue))
@@ -136,7 +136,7 @@ private let exchangeRows = [
         #expect(wanted == row.wanted)
     }
 
-    @Test("HA12: bytes behind a response end the exchange with an error, at once or later")
+    @Test("HA12: bytes after a response end the exchange with an error, at once or later")
     func bytesBehind() throws {
         var exchange = HTTPExchange(try head(method: "GET"))
         exchange.receive(Array((done + "HTTP/1.1 200 OK\r\n").utf8))
@@ -154,7 +154,7 @@ private let exchangeRows = [
         #expect(throws: HTTPResponseError.bytesAfterResponse) { try exchange.next() }
     }
 
-    @Test("HA5: a CONNECT's success has no body, and is no success with bytes behind it")
+    @Test("HA5: a successful CONNECT has no body, and bytes after it are an error")
     func connect() throws {
         let origin = HTTPOrigin(scheme: .https, name: try ServerName("good.test"), port: 443)
         let head = try HTTPRequestHead(method: "CONNECT", target: .authority, origin: origin)
@@ -169,7 +169,7 @@ private let exchangeRows = [
         #expect(throws: HTTPResponseError.bytesAfterResponse) { try exchange.next() }
     }
 
-    @Test("A body over the limit is refused, whether it was announced or not")
+    @Test("A body over the limit is rejected, with or without an announced length")
     func bodyLimit() throws {
         func head(_ framing: HTTPBodyFraming) -> HTTPResponseHead {
             HTTPResponseHead(minorVersion: 1, statusCode: 200, fields: [], framing: framing)
@@ -185,7 +185,7 @@ private let exchangeRows = [
     }
 
     @Test(
-        "Parameters are found behind a value, in quotes or not",
+        "Parameters are found after a value, in quotes or not",
         arguments: [
             ("text/html; charset=utf-8", "text/html", "utf-8"),
             ("text/html ;CHARSET = \"a;b\\\"c\"", "text/html", "a;b\"c"),

@@ -72,13 +72,13 @@ private let refusedRequests = [
     RefusedRequest(
         testDescription: "a lone CR in a value", fields: [HTTPField(name: "X", value: "a\rb")],
         error: .malformedField(name: HTTPExcerpt("X"))),
-    // HM16: another host than the verified one.
+    // HM16: a host other than the verified one.
     RefusedRequest(
         testDescription: "Host", fields: [HTTPField(name: "hOST", value: "evil.test")],
         error: .reservedField(name: "hOST")),
 ]
 
-// What the client writes itself, whatever the case.
+// Fields that only the client itself writes, in any case.
 private let reservedNames = [
     "Connection", "content-length", "EXPECT", "Host", "keep-alive", "Proxy-Authorization", "Proxy-Connection", "te",
     "Trailer", "Transfer-Encoding", "upgrade",
@@ -91,14 +91,14 @@ private let reservedNames = [
         origin = HTTPOrigin(scheme: .https, name: try ServerName("good.test"), port: 443)
     }
 
-    /// The lines of a head, without the empty one at its end.
+    /// Returns the lines of a head, without the empty line at its end.
     private func lines(_ head: HTTPRequestHead) -> [String] {
         let text = String(decoding: head.bytes, as: UTF8.self)
         #expect(text.hasSuffix("\r\n\r\n"))
         return text.split(separator: "\r\n").map(String.init)
     }
 
-    @Test("A request that would come out as another message is refused", arguments: refusedRequests)
+    @Test("A request that would be read as a different message is rejected", arguments: refusedRequests)
     private func refused(request: RefusedRequest) {
         #expect(throws: request.error) {
             try HTTPRequestHead(
@@ -107,7 +107,7 @@ private let reservedNames = [
         }
     }
 
-    @Test("Fields that follow from the request and the connection are not the caller's", arguments: reservedNames)
+    @Test("A caller can't set the fields that follow from the request and the connection", arguments: reservedNames)
     func reserved(name: String) {
         #expect(throws: HTTPRequestError.reservedField(name: name)) {
             try HTTPRequestHead(
@@ -116,7 +116,7 @@ private let reservedNames = [
     }
 
     @Test(
-        "Host is the verified name, with a port that is not the scheme's own, and addresses in brackets",
+        "Host is the verified name, with IPv6 addresses in brackets and any port that isn't the scheme's default",
         arguments: [
             (.https, "Good.Test.", 443, "good.test"), (.https, "good.test", 8443, "good.test:8443"),
             (.https, "good.test", 80, "good.test:80"), (.http, "good.test", 80, "good.test"),
@@ -132,7 +132,7 @@ private let reservedNames = [
                 + "User-Agent: PinnedNetworking\r\n\r\n")
     }
 
-    @Test("A proxy is told the whole URL, a tunnel host and port")
+    @Test("A proxy receives the whole URL, and a tunnel request the host and port")
     func proxyTargets() throws {
         let origin = HTTPOrigin(scheme: .http, name: try ServerName("::1"), port: 80)
         let fetched = try HTTPRequestHead(method: "GET", target: .absolute("/a?b"), origin: origin)
@@ -161,7 +161,7 @@ private let reservedNames = [
         ("PUT", .chunked, true, ["Transfer-Encoding: chunked", "Expect: 100-continue"]),
     ]
 
-    @Test("A body has one framing, and is waited for only where there is one", arguments: bodyRows)
+    @Test("A body has exactly one framing, and only a request with a body expects 100 Continue", arguments: bodyRows)
     func bodies(method: String, body: HTTPRequestHead.Body, expects: Bool, expected: [String]) throws {
         let head = try HTTPRequestHead(
             method: method, target: .origin("/"), origin: origin, body: body, expectsContinue: expects)
@@ -171,13 +171,13 @@ private let reservedNames = [
         #expect(head.expectsContinue == expected.contains("Expect: 100-continue"))
     }
 
-    @Test("A connection that is to be closed says so")
+    @Test("A request that ends its connection has Connection: close")
     func closes() throws {
         let head = try HTTPRequestHead(method: "GET", target: .origin("/"), origin: origin, closes: true)
         #expect(lines(head)[2] == "Connection: close")
     }
 
-    @Test("The caller's fields follow, in place of the presets of the same name, credentials in place of the caller's")
+    @Test("The caller's fields replace presets of the same name, and credentials replace the caller's fields")
     func fields() throws {
         let fields = [
             HTTPField(name: "user-agent", value: "mine"), HTTPField(name: "authorization", value: "Bearer mine"),
@@ -194,7 +194,7 @@ private let reservedNames = [
             lines(answered) == presets + ["user-agent: mine", "X: \u{FC}\t1", "Authorization: Basic YTpi"])
     }
 
-    @Test("A refused field's value is not in the message (CS2)")
+    @Test("The value of a rejected field isn't in the error message (CS2)")
     func noSecret() {
         do {
             _ = try HTTPRequestHead(
@@ -206,7 +206,9 @@ private let reservedNames = [
         }
     }
 
-    @Test("A chunk is its size, its bytes and two line ends; one without bytes is nothing, since it would be the last")
+    @Test(
+        "A chunk has its size, its bytes and two line ends, and empty input isn't encoded because it would end the body"
+    )
     func chunks() {
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         #expect(text(HTTPChunk.encoded("hello".utf8)) == "5\r\nhello\r\n")

@@ -1,7 +1,7 @@
 import HTTPMessages
 import Testing
 
-/// A stream of a server, and what it must come to: status and body, or an error.
+/// A server's byte stream, and the status and body or the error that it must lead to.
 private struct ResponseRow: CustomTestStringConvertible, Sendable {
     let name: String
     var method = "GET"
@@ -42,7 +42,7 @@ private struct ResponseRow: CustomTestStringConvertible, Sendable {
         self.expected = expected
     }
 
-    /// Feeds the stream in these portions.
+    /// Returns the outcome when the stream arrives in these portions.
     func outcome(of portions: [[UInt8]]) -> Result<Outcome, HTTPResponseError> {
         var parser = HTTPResponseParser(requestMethod: method)
         var outcome = Outcome(status: 0, body: "", complete: false)
@@ -198,7 +198,7 @@ private let unsoundRows = [
         "a control character in the reason", "HTTP/1.1 200 O\u{1B}[2J\r\n\r\n",
         .malformedStatusLine(HTTPExcerpt("HTTP/1.1 200 O\u{1B}[2J"))),
     ResponseRow("101, unasked", "HTTP/1.1 101 Switch\r\nUpgrade: h2c\r\n\r\n", .switchedProtocols),
-    // Truncation: TC16 and its kin.
+    // Truncation: TC16 and similar cases.
     ResponseRow("a close before the status line", "", closes: true, .truncated),
     ResponseRow("a close in the header", ok + "X: a\r\n", closes: true, .truncated),
     ResponseRow("a close after an interim response", "HTTP/1.1 100 Go on\r\n\r\n", closes: true, .truncated),
@@ -236,7 +236,7 @@ private let limitRows = [
 
 private func fields(_ count: Int) -> String { String(repeating: "X: a\r\n", count: count) }
 
-/// A response without a body whose header takes this many bytes.
+/// Returns a response without a body whose header has `count` bytes.
 private func head(_ count: Int) -> String {
     let around = ok + "X: " + "\r\n\r\n"
     return ok + "X: " + String(repeating: "a", count: count - around.utf8.count) + "\r\n\r\n"
@@ -244,7 +244,7 @@ private func head(_ count: Int) -> String {
 
 @Suite struct HTTPResponseParserTests {
     @Test(
-        "A response means the same in one piece, byte by byte, and cut in two anywhere",
+        "A response is read the same in one piece, byte by byte, and split in two at any byte",
         arguments: soundRows + unsoundRows)
     private func anyCut(row: ResponseRow) {
         #expect(row.outcome(of: [row.stream]) == row.expected)
@@ -254,13 +254,13 @@ private func head(_ count: Int) -> String {
         }
     }
 
-    @Test("Limits hold to the byte (HA12, HA13)", arguments: limitRows)
+    @Test("Limits apply to the exact byte (HA12, HA13)", arguments: limitRows)
     private func limits(row: ResponseRow) {
         #expect(row.outcome(of: [row.stream]) == row.expected)
         #expect(row.outcome(of: row.stream.map { [$0] }) == row.expected)
     }
 
-    @Test("After an error nothing more is read")
+    @Test("After an error, nothing more is read")
     func failed() {
         var parser = HTTPResponseParser(requestMethod: "GET")
         parser.receive(Array("HTTP/1.1 200 OK\n".utf8))
@@ -271,7 +271,7 @@ private func head(_ count: Int) -> String {
         #expect(throws: HTTPResponseError.bareLineEnd) { try parser.next() }
     }
 
-    @Test("A body passes through in the bytes it came in, and portions that nobody asked about yet are kept")
+    @Test("Body bytes are returned as received, and portions that arrive before they are read are kept")
     func portions() throws {
         var parser = HTTPResponseParser(requestMethod: "GET")
         for portion in [ok, "Content-Length: 6\r\n\r\nab", "cd"] { parser.receive(Array(portion.utf8)) }
@@ -288,7 +288,7 @@ private func head(_ count: Int) -> String {
         #expect(try parser.next() == nil)
     }
 
-    @Test("Interim responses show by their status, before the head")
+    @Test("Interim responses are reported by their status, before the head")
     func interim() throws {
         var parser = HTTPResponseParser(requestMethod: "GET")
         parser.receive(Array("HTTP/1.1 103 Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Go on\r\n\r\n".utf8))
@@ -313,7 +313,8 @@ private func head(_ count: Int) -> String {
         ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive, close", false),
     ]
 
-    @Test("Version, framing and Connection say whether the server keeps the connection", arguments: persistenceRows)
+    @Test(
+        "Version, framing and Connection determine whether the server keeps the connection", arguments: persistenceRows)
     func persistence(header: String, isPersistent: Bool) throws {
         var parser = HTTPResponseParser(requestMethod: "GET")
         parser.receive(Array((header + "\r\n\r\n").utf8))
@@ -324,7 +325,7 @@ private func head(_ count: Int) -> String {
         #expect(head.isPersistent == isPersistent)
     }
 
-    @Test("A head keeps its fields in order, and reads UTF-8 or else ISO 8859-1")
+    @Test("A head keeps its fields in order, and reads them as UTF-8 or else as ISO 8859-1")
     func head() throws {
         var parser = HTTPResponseParser(requestMethod: "GET")
         let utf8 = Array((ok + "Set-Cookie: a=1\r\nX: \u{FC}\r\nset-cookie: b=2\r\nY: ").utf8)
@@ -341,7 +342,7 @@ private func head(_ count: Int) -> String {
         #expect(head.framing == .length(0))
     }
 
-    @Test("A message never carries a server's control characters (CL1)")
+    @Test("An error message never contains a server's control characters (CL1)")
     func excerpts() {
         let hostile = "a\u{1B}[2J\"\\\r\n" + String(repeating: "b", count: 100)
         let text = HTTPResponseError.malformedField(HTTPExcerpt(hostile)).description

@@ -21,7 +21,7 @@ import Testing
         await expectFailure(\.isCancelled) { try await task.value }
     }
 
-    @Test("a dial in a cancelled task does nothing")
+    @Test("A dial in a cancelled task does nothing")
     func cancelledBefore() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("a send in a cancelled task sends nothing")
+    @Test("A send in a cancelled task sends nothing")
     func sendCancelledBefore() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("while connecting")
+    @Test("A dial can be cancelled while it connects")
     func connecting() async throws {
         let dead = try DeadPort(.silent)
         let endpoint = Endpoint(name: try ServerName("127.0.0.1"), port: dead.port)
@@ -60,7 +60,7 @@ import Testing
         #expect(try openSockets(to: dead.port) == before)
     }
 
-    @Test("while the server is silent in the handshake")
+    @Test("A dial can be cancelled while the server is silent in the handshake")
     func handshaking() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain, .stall).run { server in
@@ -69,10 +69,10 @@ import Testing
         }
     }
 
-    @Test("while the rest of the handshake is awaited")
+    @Test("An accept can be cancelled while it waits for the rest of the handshake")
     func accepting() async throws {
-        // Ed25519 signatures have one length. In TLS 1.2 the server finishes last: what came before the question is all
-        // that comes.
+        // Ed25519 signatures have a fixed length. In TLS 1.2 the server finishes last, so a relay that passes only the
+        // bytes from before the decision withholds the rest of the handshake.
         let site = try Site(key: try TestKey(.ed25519))
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = .tls12 ... .tls12 }
         try await server.run { server in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("while a response is awaited; the connection is closed for everybody")
+    @Test("Cancelling a receive that waits for a response closes the connection")
     func receiving() async throws {
         let site = try Site()
         let neverAnswers = LoopbackServer.Script.handle { while try $0.read() != nil {} }
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("while the server takes no more bytes")
+    @Test("A send can be cancelled while the server accepts no more bytes")
     func sending() async throws {
         let site = try Site()
         let isOver = Flag()
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("a cancellation that comes too late for a call leaves the connection to the next one")
+    @Test("A cancellation that comes too late for a call leaves the connection usable")
     func late() async throws {
         let site = try Site()
         let echo = LoopbackServer.Script.handle { while let bytes = try $0.read() { try $0.write(bytes) } }

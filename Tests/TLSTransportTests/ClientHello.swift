@@ -1,10 +1,10 @@
-/// What a client offers in a handshake's first record (RFC 8446, section 4.1.2).
+/// A client's offer in the first record of a handshake (RFC 8446, section 4.1.2).
 struct ClientHello {
     private(set) var cipherSuites: [UInt16] = []
-    /// By the number of the extension.
+    /// The contents of each extension, by its number.
     private(set) var extensions: [UInt16: [UInt8]] = [:]
 
-    /// Nil for other bytes.
+    /// Parses the record. Returns `nil` for other bytes.
     init?(record: [UInt8]) {
         var reader = Reader(rest: record[...])
         guard reader.take(1) == [22], reader.take(2) != nil, let message = reader.takeBlock(2) else { return nil }
@@ -41,7 +41,7 @@ struct ClientHello {
             return rest.prefix(count)
         }
 
-        /// Bytes behind their length, which has `width` bytes.
+        /// Takes the bytes that follow their length, which has `width` bytes.
         mutating func takeBlock(_ width: Int) -> ArraySlice<UInt8>? {
             guard let length = take(width) else { return nil }
             return take(length.reduce(0) { $0 << 8 | Int($1) })

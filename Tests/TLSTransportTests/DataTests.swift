@@ -6,14 +6,14 @@ import Testing
 @Suite struct DataTests {
     private static let echo = LoopbackServer.Script.handle { while let bytes = try $0.read() { try $0.write(bytes) } }
 
-    /// Bytes in which a lost or doubled block shows.
+    /// Returns bytes in which a lost or duplicated block is detected.
     private static func pattern(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 12) }
     }
 
-    @Test("a session ticket in two records that come byte by byte is no end of the connection")
+    @Test("A session ticket in two records that arrive byte by byte doesn't end the connection")
     func ticketInParts() async throws {
-        // The ticket carries both names, which make it too long for one record.
+        // The ticket contains both names, which make it too long for one record.
         let site = try Site(String(repeating: "x", count: 60) + ".api.example.test")
         let name = String(repeating: "x", count: 255)
         let server = try LoopbackServer(chain: site.chain) {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "bytes arrive as they were sent, in both directions at once", arguments: [1, 16_384, 65_537, 3_000_001],
+        "Bytes arrive as they were sent, in both directions at once", arguments: [1, 16_384, 65_537, 3_000_001],
         [LoopbackServer.TLSVersion.tls12, .tls13])
     func fullDuplex(count: Int, version: LoopbackServer.TLSVersion) async throws {
         let site = try Site()
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("sending nothing sends nothing")
+    @Test("Sending an empty array sends nothing")
     func empty() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("TC16: an end without close_notify is no end of data", arguments: [true, false])
+    @Test("TC16: data that ends without close_notify is truncated", arguments: [true, false])
     func truncation(says closeNotify: Bool) async throws {
         let site = try Site()
         let script = LoopbackServer.Script.handle { try $0.write(Array("half a resp".utf8)) }
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("a closed connection neither sends nor receives")
+    @Test("A closed connection neither sends nor receives")
     func closed() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain, Self.echo).run { server in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("closing ends a receive that waits")
+    @Test("Closing a connection ends a receive that waits")
     func closeWhileReceiving() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain, Self.echo).run { server in
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("a connection that is dropped says close_notify")
+    @Test("A connection that is dropped sends close_notify")
     func dropped() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain, Self.echo).run { server in

@@ -4,7 +4,7 @@ import TestPKI
 import Testing
 
 @Suite struct FailureTests {
-    /// A way for a server to end or never begin a handshake.
+    /// A way in which a server ends a handshake or never begins it.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let isExpected: @Sendable (TransportError) -> Bool
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "what is no handshake with a certificate is an error",
+        "A handshake that doesn't reach a certificate ends with the right error",
         arguments: [
             Row("closes at once", \.isLostDuringHandshake) { try LoopbackServer(chain: $0.chain, .closeAfterAccept) },
             Row("never answers", \.isHandshakeTimeout, limit: .milliseconds(100)) {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("a key that is too weak still gets as far as the question")
+    @Test("A server with a weak key still reaches the decision")
     func weakKey() async throws {
         let site = try Site(key: try TestKey(.rsa(bits: 1024)))
         try await LoopbackServer(chain: site.chain).run { server in
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("a refused connection names the address and what the system said")
+    @Test("A refused connection is reported with the address and the system's reason")
     func connectionRefused() async throws {
         let dead = try DeadPort(.refusing)
         let address = "127.0.0.1:\(dead.port)"
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("a name that does not exist is an error, also where DNS is out of reach")
+    @Test("A hostname that doesn't exist is an error, even without access to DNS")
     func unresolvable() async throws {
         let name = try ServerName("does-not-exist.invalid")
         let isExpected: (TransportError) -> Bool = { error in
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("an address of the wrong family is not dialled")
+    @Test("An address of the wrong family isn't dialled")
     func wrongFamily() async throws {
         let endpoint = Endpoint(name: try ServerName("::1"), port: 443)
         await expectFailure(\.isUnresolvable) {
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("an address that never answers runs into the limit of the phase, or of the whole")
+    @Test("An address that never answers reaches the limit of the phase or of the whole dial")
     func silentAddress() async throws {
         let dead = try DeadPort(.silent)
         let endpoint = Endpoint(name: try ServerName("127.0.0.1"), port: dead.port)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("limits without measure are limits")
+    @Test("Limits of the longest duration are accepted")
     func endlessLimits() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("offers that OpenSSL does not know are errors, not fewer offers")
+    @Test("Offers that OpenSSL doesn't support are errors and aren't dropped")
     func impossibleOffers() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -163,13 +163,13 @@ import Testing
         "TC17: a server that stalls, ends or resets anywhere in the handshake is an error",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13], LoopbackRelay.Ending.allCases)
     func cutHandshake(version: LoopbackServer.TLSVersion, ending: LoopbackRelay.Ending) async throws {
-        // Ed25519 signatures have one length, so every handshake has.
+        // Ed25519 signatures have a fixed length, and so does every handshake.
         let site = try Site(key: try TestKey(.ed25519))
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
             let whole = try await LoopbackRelay(to: server).run { relay in
                 let pending = try await Transport.shared.dial(try endpoint(of: site, relay), options: .patient)
-                // In TLS 1.3 the server's part is done and tickets follow; in TLS 1.2 its Finished is still to come.
+                // In TLS 1.3 the server's part is done and tickets follow. In TLS 1.2 its Finished is still to come.
                 let asked = relay.passedCount
                 let path = try site.path(pending.presented)
                 let connection = try await pending.accept(path) { approval }
@@ -183,7 +183,7 @@ import Testing
                         switch error {
                         case .timedOut(.handshake, _, _): ending == .stall
                         case .lostDuringHandshake: ending != .stall
-                        // The reset came as soon as the connection.
+                        // The reset arrived together with the connection.
                         case .unreachable: ending == .reset && limit == 0
                         default: false
                         }

@@ -4,7 +4,7 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// TC15: servers that send for ever and say nothing.
+/// Tests of TC15: servers that send forever without delivering data.
 @Suite struct FloodAttackTests {
     enum Kind: Sendable, CaseIterable {
         case keyUpdates, helloRequests
@@ -22,8 +22,8 @@ import Testing
         }
     }
 
-    // Falls without the limit of bytes that bring no plaintext.
-    @Test("TC15: a flood of key updates, or of requests for a handshake, ends the connection", arguments: Kind.allCases)
+    // Fails without the limit on bytes that yield no plaintext.
+    @Test("TC15: a flood of key updates or renegotiation requests ends the connection", arguments: Kind.allCases)
     func flood(kind: Kind) async throws {
         let site = try Site()
         let server = try LoopbackServer(chain: site.chain, .handle { try kind.pour($0) }) {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "TC15: a flood by an https proxy, below the tunnel's handshake, ends the connection", arguments: Kind.allCases)
+        "TC15: a flood from an https proxy during the tunnel's handshake ends the connection", arguments: Kind.allCases)
     func flood(byProxy kind: Kind) async throws {
         let (site, house) = (try Site(), try Site("proxy.example.test"))
         let script = LoopbackServer.Script.proxy(to: [:]) { _ in

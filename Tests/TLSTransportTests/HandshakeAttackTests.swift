@@ -3,13 +3,13 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// Servers, and attackers on the way, that do in the handshake what no server may.
+/// Tests of servers, and attackers on the path, that violate the protocol during the handshake.
 @Suite struct HandshakeAttackTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// What the server says, whatever the ClientHello was.
+        /// The server's bytes, whatever the ClientHello is.
         let bytes: [UInt8]
-        /// In the error's text.
+        /// A part of the error's text.
         let reason: String
 
         init(_ name: String, _ bytes: [UInt8], _ reason: String) {
@@ -19,11 +19,12 @@ import Testing
         }
     }
 
-    // The server then waits: nothing but what it said can end the handshake within the limit. Among the lines that these
-    // rows fall with: the minimum version, "!kRSA", "!kDHE" and the others of the cipher list, the limit of the Certificate
-    // message. What is under test in the other rows is that OpenSSL's refusal arrives as an error with its reason.
+    // The server then waits, so only the bytes that it sent can end the handshake within the limit. Some rows fail
+    // without the minimum version, "!kRSA", "!kDHE" and the other entries of the cipher list, or the limit of the
+    // Certificate message, among other lines. The other rows test that OpenSSL's rejection arrives as an error with its
+    // reason.
     @Test(
-        "a server that says what it may not is refused for it",
+        "A server that violates the protocol is rejected with the reason",
         arguments: [
             Row("TC14: SSL 2.0", [0x80, 11, 4, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0], "wrong version number"),
             Row("TC14: SSL 3.0", RawTLS.serverHello(version: 0x0300), "unsupported protocol"),
@@ -89,14 +90,14 @@ import Testing
         }
     }
 
-    // OpenSSL refuses (RFC 8446, section 4.1.3); what is under test is that it arrives as an error.
-    @Test("TC15: an attacker who hides TLS 1.3 from the server is found out")
+    // OpenSSL rejects this (RFC 8446, section 4.1.3). The test checks that the rejection arrives as an error.
+    @Test("TC15: an attacker who hides TLS 1.3 from the server is detected")
     func downgrade() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
             let relay = try RecordRelay(to: server) { record in
                 guard record.sender == .client, record.index == 0 else { return .pass }
-                // supported_versions turns into an extension that nobody knows.
+                // supported_versions turns into an unknown extension.
                 let versions: [UInt8] = [0, 43, 0, 5, 4, 3, 4, 3, 3]
                 guard let start = record.bytes.indices.first(where: { record.bytes[$0...].starts(with: versions) })
                 else { return .end(.close) }
@@ -113,15 +114,15 @@ import Testing
         }
     }
 
-    // Falls when accept() no longer waits for the rest of the handshake, that is, for the server's Finished.
+    // Fails if accept() no longer waits for the rest of the handshake, that is, for the server's Finished.
     @Test(
-        "TC15: a handshake of which one byte was changed on the way does not end well",
+        "TC15: a handshake with one byte changed in transit fails",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func changed(version: LoopbackServer.TLSVersion) async throws {
         let site = try Site()
         let server = try LoopbackServer(chain: site.chain) {
             $0.protocolVersions = version...version
-            // Which are no part of the handshake.
+            // Tickets aren't part of the handshake.
             $0.resumption = .none
         }
         try await server.run { server in
@@ -147,7 +148,7 @@ import Testing
     }
 
     @Test(
-        "TC15: a thief of a certificate does not get past the handshake",
+        "TC15: a server with a stolen certificate fails the handshake",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func impostor(version: LoopbackServer.TLSVersion) async throws {
         let site = try Site()
@@ -162,9 +163,9 @@ import Testing
         }
     }
 
-    // Does not end without the timer of a call.
+    // Doesn't end without the timer of a call.
     @Test(
-        "TC17: a server that sends a byte now and then runs into the limit, however often it does",
+        "TC17: a server that sends a byte now and then reaches the handshake limit",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13], [0, 1, 2])
     func slow(version: LoopbackServer.TLSVersion, index: Int) async throws {
         let site = try Site()

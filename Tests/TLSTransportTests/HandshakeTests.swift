@@ -4,7 +4,8 @@ import TestPKI
 import Testing
 
 @Suite struct HandshakeTests {
-    @Test("a server is asked about, accepted, and spoken to", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
+    @Test(
+        "A server is presented for a decision, accepted and used", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func exchange(version: LoopbackServer.TLSVersion) async throws {
         let site = try Site()
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
@@ -29,7 +30,9 @@ import Testing
         }
     }
 
-    @Test("a second connection does not resume the first", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
+    @Test(
+        "A second connection doesn't resume the session of the first",
+        arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func noResumption(version: LoopbackServer.TLSVersion) async throws {
         let site = try Site()
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
@@ -44,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("a refused server gets an alert and no byte", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
+    @Test("A rejected server receives an alert and no data", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func refusal(version: LoopbackServer.TLSVersion) async throws {
         let site = try Site()
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
@@ -55,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("a question that is dropped is refused")
+    @Test("A pending connection that is dropped is rejected")
     func dropped() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -64,12 +67,12 @@ import Testing
         }
     }
 
-    @Test("nothing is sent while the question is open")
+    @Test("Nothing is sent while the decision is pending")
     func undecided() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
             let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
-            // Other connections come and go meanwhile.
+            // Meanwhile, other connections are opened and closed.
             for _ in 0..<3 { await (try site.connect(to: server)).close() }
             let first = try #require(server.records.first)
             #expect(!first.handshakeCompleted && !first.hasEnded && first.alerts.isEmpty)
@@ -81,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("a path for another certificate is refused")
+    @Test("A path for another certificate is rejected")
     func foreignCertificate() async throws {
         let site = try Site()
         let other = try Site()
@@ -98,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("a path for the same certificate under another name is refused")
+    @Test("A path for the same certificate and another name is rejected")
     func foreignName() async throws {
         let root = try TestCertificate.root("Test Root")
         let leaf = try root.leaf("a.example.test", "b.example.test")
@@ -117,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("an unverified server can be accepted, and says so")
+    @Test("An unverified server can be accepted, and its connection has no path")
     func unverified() async throws {
         let leaf = try TestCertificate.selfSigned(.server(["api.example.test"]))
         try await LoopbackServer(chain: [leaf]).run { server in
@@ -127,12 +130,12 @@ import Testing
             #expect(connection.path == nil)
             try await connection.send(request)
             #expect(try await connection.receive() != nil)
-            // An address is not told as a name (RFC 6066, section 3).
+            // An address isn't sent as a server name (RFC 6066, section 3).
             #expect(try #require(server.records.first).serverName == nil)
         }
     }
 
-    @Test("IPv6 is reached and not told as a name")
+    @Test("An IPv6 address can be dialled and isn't sent as a server name")
     func ipv6() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain, .respond(.init())) { $0.isIPv6 = true }.run { server in
@@ -145,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("the server picks among the offered protocols, or none")
+    @Test("The server selects one of the offered protocols, or none")
     func applicationProtocol() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain) { $0.applicationProtocols = ["h2", "http/1.1"] }.run { server in
@@ -156,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("TC13: a protocol that was not offered ends the handshake")
+    @Test("TC13: a protocol that wasn't offered ends the handshake")
     func unofferedProtocol() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain) { $0.forcedApplicationProtocol = "h2\u{1B}[2J" }.run { server in
@@ -168,7 +171,8 @@ import Testing
         }
     }
 
-    @Test("the offered signature algorithms choose the server's certificate", arguments: ["rsa", "ecdsa"])
+    @Test(
+        "The offered signature algorithms determine which server certificate is accepted", arguments: ["rsa", "ecdsa"])
     func signatureAlgorithms(kind: String) async throws {
         let site = try Site(key: kind == "rsa" ? try TestKey(.rsa(bits: 2048)) : try TestKey(.p256))
         try await LoopbackServer(chain: site.chain).run { server in
@@ -181,7 +185,7 @@ import Testing
         }
     }
 
-    /// One connection that got as far as the certificate, an alert, and nothing else.
+    /// Expects one connection that reached the certificate, with an alert and nothing else.
     private static func expectRefused(_ server: LoopbackServer) async throws {
         let record = try #require(await server.ended().first)
         #expect(!record.handshakeCompleted)

@@ -4,12 +4,12 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// What is found on a connection that waits for its next request.
+/// Tests of the check on a kept connection that waits for its next request.
 @Suite struct KeptConnectionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let isPlain: Bool
-        /// What the server does behind its answer.
+        /// The server's action after its answer.
         let act: @Sendable (LoopbackServer.Connection) throws -> Void
 
         init(
@@ -21,7 +21,8 @@ import Testing
         }
     }
 
-    /// What ``RequestConnection/hasInput()`` says when the server has acted and the event loop has not looked since.
+    /// Returns the result of ``RequestConnection/hasInput()`` when the server has acted and the event loop hasn't
+    /// looked since.
     private func hasInput(
         _ row: Row, then body: (any RequestConnection, LoopbackServer) async throws -> Void = { _, _ in }
     ) async throws -> Bool {
@@ -29,7 +30,7 @@ import Testing
         let (isAsked, isDone) = (Locked(false), Locked(false))
         let script = LoopbackServer.Script.handle { connection in
             _ = try connection.read()
-            // So that the client waits for the answer, and knows that there is nothing behind it.
+            // This makes the client wait for the answer, so that it knows that nothing follows.
             connection.pause(.milliseconds(20))
             try connection.write([1])
             while !isAsked.withLock({ $0 }) { connection.pause(.milliseconds(1)) }
@@ -54,7 +55,7 @@ import Testing
             #expect(try await connection.receive() == [1])
             let found = await Task { @TransportActor in
                 isAsked.withLock { $0 = true }
-                // On the loop's thread, which cannot look at the socket meanwhile.
+                // This blocks the loop's thread, which can't look at the socket meanwhile.
                 while !isDone.withLock({ $0 }) { usleep(1000) }
                 return await connection.hasInput()
             }.value
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "A kept connection on which nothing or only a session ticket or key update came can be used again",
+        "A kept connection that received nothing, or only session tickets and key updates, can be reused",
         arguments: [
             Row("nothing") { _ in },
             Row("nothing in the clear", isPlain: true) { _ in },

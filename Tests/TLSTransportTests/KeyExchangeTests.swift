@@ -3,9 +3,10 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// The key exchange happens before the server's certificate is judged, so the server must not choose its cost.
+/// Tests of the key exchange. It happens before the server's certificate is evaluated, so the server must not choose
+/// its cost.
 @Suite struct KeyExchangeTests {
-    /// `X25519MLKEM768`, which OpenSSL has since 3.5.
+    /// `X25519MLKEM768`, which OpenSSL supports since 3.5.
     private static let hybrid: UInt16 = 0x11EC
     /// X25519, P-256, P-384, P-521 (RFC 8446, section 4.2.7).
     private static let groups: [UInt16] = [29, 23, 24, 25]
@@ -16,7 +17,7 @@ import Testing
     ]
 
     @Test(
-        "The ClientHello offers no finite-field Diffie-Hellman, whichever key is asked for (KX1)",
+        "The ClientHello doesn't offer finite-field Diffie-Hellman, whichever key type is requested (KX1)",
         arguments: [nil, ServerKeyKind.rsa, .ecdsa])
     func offer(key: ServerKeyKind?) async throws {
         let site = try Site()
@@ -28,13 +29,13 @@ import Testing
             let hello = try #require(ClientHello(record: await server.ended()[0].applicationBytes))
             #expect(!hello.cipherSuites.isEmpty && Set(hello.cipherSuites).isSubset(of: Self.suites))
             #expect([Self.groups, [Self.hybrid] + Self.groups].contains(hello.groups))
-            // A share of each kind that servers prefer, so that none has to ask for another.
+            // A share of each kind that servers prefer, so that none has to request another.
             #expect(hello.keyShares == hello.groups.filter { $0 == Self.hybrid || $0 == 29 })
         }
     }
 
     @Test(
-        "A server with finite-field Diffie-Hellman alone is rejected, and the error says what to enable (KX1)",
+        "A server with only finite-field Diffie-Hellman is rejected, and the error names the reason (KX1)",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func finiteFieldOnly(version: LoopbackServer.TLSVersion) async throws {
         let site = try Site(key: try .shared(.rsa2048))

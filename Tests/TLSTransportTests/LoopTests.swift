@@ -6,7 +6,7 @@ import Testing
 @testable import TLSTransport
 
 @Suite struct TimerQueueTests {
-    @Test("what is due comes in the order of deadlines, equal ones in the order of arrival")
+    @Test("Due timers are returned in the order of their deadlines, and equal ones in the order of arrival")
     func order() {
         let start = ContinuousClock.now
         let called = Locked<[Int]>([])
@@ -30,7 +30,7 @@ import Testing
 }
 
 @Suite struct ReadyLineTests {
-    @Test("a socket stands in the line once, at the place of its first report, with all that it is ready for")
+    @Test("A socket is in the line once, at the position of its first report, with its combined readiness")
     func once() {
         var line = ReadyLine()
         for token: EventLoop.Token in [7, 3, 7, 7, 9] { line.append(token, .reading) }
@@ -53,7 +53,7 @@ extension ServerName {
 }
 
 @Suite struct EventLoopTests {
-    @Test("calls run on the loop's thread in order, timers behind them")
+    @Test("Calls run on the loop's thread in order, and timers run after them")
     func order() async throws {
         let loop = EventLoop()
         try loop.start()
@@ -72,7 +72,7 @@ extension ServerName {
         #expect(called.withLock { $0 } == ["0", "1", "2", "timer"])
     }
 
-    @Test("a connection that is made goes before what has bytes; what one of those leads to goes before the next")
+    @Test("Connecting sockets are handled first, and the calls of a socket with data run before the next such socket")
     func turns() async throws {
         let loop = EventLoop()
         try loop.start()
@@ -80,7 +80,7 @@ extension ServerName {
             let address = try #require(SocketAddress(try ServerName("127.0.0.1"), port: server.port))
             let called = Locked<[String]>([])
             let isHeld = Locked(true)
-            // Whatever is watched meanwhile is ready at the same time.
+            // Every socket that is watched meanwhile becomes ready at the same time.
             loop.execute { while isHeld.withLock({ $0 }) { yieldThread() } }
             func socket(_ name: String, isBrief: Bool) throws -> Socket {
                 let socket = try Socket(for: address)
@@ -118,7 +118,7 @@ extension ServerName {
         try #require(SocketAddress(try ServerName(text), port: 443))
     }
 
-    @Test("a resolver that hangs does not hang the dial")
+    @Test("A resolver that hangs doesn't make the dial hang")
     func hung() async throws {
         let deadline = Deadline(for: .resolve, peer: "peer", limit: .milliseconds(20))
         await expectFailure(.timedOut(.resolve, peer: "peer", limit: .milliseconds(20))) {
@@ -126,7 +126,7 @@ extension ServerName {
         }
     }
 
-    @Test("a resolver that hangs does not keep a task from being cancelled; its late answer is ignored")
+    @Test("A task with a hanging resolver can be cancelled, and the late answer is ignored")
     func cancelled() async throws {
         let answer = Locked<(@Sendable (Result<[SocketAddress], NameLookup.Failure>) -> Void)?>(nil)
         let deadline = Deadline(for: .resolve, peer: "peer", limit: .seconds(60))
@@ -142,7 +142,7 @@ extension ServerName {
         answer.withLock { $0 }?(.success([]))
     }
 
-    @Test("no thread for a lookup is an error")
+    @Test("A lookup that can't get a thread is an error")
     func noThread() async throws {
         let deadline = Deadline(for: .resolve, peer: "peer", limit: .seconds(60))
         await expectFailure(\.isExhausted) {
@@ -152,13 +152,13 @@ extension ServerName {
         }
     }
 
-    /// A resolver whose servers for some names are silent.
+    /// A resolver whose servers are silent for some names.
     private final class SilentServers: Sendable {
         private let state = Locked((isSilent: true, asked: [String]()))
 
         var asked: [String] { state.withLock { $0.asked } }
 
-        /// Silent names then have an address too.
+        /// Ends the silence, so that silent names have an address too.
         func end() { state.withLock { $0.isSilent = false } }
 
         @Sendable func find(
@@ -170,7 +170,7 @@ extension ServerName {
         }
     }
 
-    @Test("200 names whose servers are silent keep no other name waiting, wanted or withdrawn")
+    @Test("Two hundred names with silent servers don't delay other names, whether they are wanted or withdrawn")
     func silentNames() async throws {
         let servers = SilentServers()
         defer { servers.end() }
@@ -188,7 +188,7 @@ extension ServerName {
         #expect(try await resolved() == [address("192.0.2.1")])
     }
 
-    @Test("A name that many ask for is looked up once, also when some of them or all have gone")
+    @Test("A name that many callers request is looked up once, even if some or all of them withdraw")
     func joined() async throws {
         let servers = SilentServers()
         defer { servers.end() }
@@ -208,7 +208,7 @@ extension ServerName {
         #expect(servers.asked == ["silent.example.test"])
     }
 
-    @Test("A lookup that waits for a thread is left out when nobody wants it any longer")
+    @Test("A lookup that waits for a thread is skipped when no caller wants it any longer")
     func withdrawn() async throws {
         let servers = SilentServers()
         defer { servers.end() }
@@ -233,7 +233,7 @@ extension ServerName {
         #expect(servers.asked == ["silent.example.test", "two.example.test", "three.example.test"])
     }
 
-    @Test("localhost is looked up")
+    @Test("The name localhost is resolved")
     func localhost() async throws {
         let deadline = Deadline(for: .resolve, peer: "peer", limit: .seconds(60))
         let found = try await resolve(
@@ -241,7 +241,7 @@ extension ServerName {
         #expect(found == [try address("127.0.0.1")])
     }
 
-    @Test("families alternate, beginning with the resolver's first (RFC 8305, section 4)")
+    @Test("Address families alternate, beginning with the resolver's first (RFC 8305, section 4)")
     func interleaving() throws {
         let six = try ["2001:db8::1", "2001:db8::2", "2001:db8::3"].map(address)
         let four = try ["192.0.2.1", "192.0.2.2"].map(address)
@@ -265,7 +265,7 @@ extension ServerName {
         try #require(SocketAddress(try ServerName(text), port: port))
     }
 
-    @Test("an address that is silent is overtaken by the next, and let go")
+    @Test("A silent address is overtaken by the next one, and its socket is closed")
     func overtaken() async throws {
         let silent = try DeadPort(.silent)
         let before = try openSockets(to: silent.port)
@@ -278,7 +278,7 @@ extension ServerName {
         }
     }
 
-    @Test("an address that refuses makes way at once; an address family without a route, too")
+    @Test("The next address is tried at once after a refused connection or a missing route")
     func refused() async throws {
         let refused = try DeadPort(.refusing)
         try await LoopbackServer(plain: .stall).run { server in
@@ -291,7 +291,7 @@ extension ServerName {
         }
     }
 
-    @Test("when all refuse, each is named in order")
+    @Test("When all addresses refuse, each is named in order")
     func allRefuse() async throws {
         let dead = [try DeadPort(.refusing), try DeadPort(.refusing)]
         let addresses = try dead.map { try address(port: $0.port) }
@@ -304,7 +304,7 @@ extension ServerName {
 
 @Suite struct EndpointTests {
     @Test(
-        "an endpoint is written as it is dialled",
+        "An endpoint's description shows how it is dialled",
         arguments: [
             ("example.com", nil, "example.com:443"),
             ("::1", nil, "[::1]:443"),

@@ -1,8 +1,8 @@
 import CertificateTrust
 import Testing
 
-/// How many sockets of this machine are connected or connecting to `port` of the loopback interface and still belong
-/// to somebody: the rows of `/proc/net/tcp` and `tcp6` with that remote port and an inode.
+/// Returns the number of this machine's sockets that are connected or connecting to `port` of the loopback interface
+/// and still have an owner: the rows of `/proc/net/tcp` and `tcp6` with that remote port and an inode.
 func openSockets(to port: UInt16) throws -> Int {
     let suffix =
         ":" + String(repeating: "0", count: 4 - String(port, radix: 16).count)

@@ -1,17 +1,18 @@
-/// TLS messages byte by byte, for servers that OpenSSL will not be.
+/// TLS messages built byte by byte, for server behaviour that OpenSSL doesn't offer.
 enum RawTLS {
-    /// A record of plaintext (RFC 8446, section 5.1).
+    /// Returns a plaintext record (RFC 8446, section 5.1).
     static func record(_ contents: [UInt8], type: UInt8 = 22) -> [UInt8] {
         [type, 3, 3, UInt8(contents.count >> 8), UInt8(contents.count & 0xFF)] + contents
     }
 
-    /// A handshake message, whose length may be a lie.
+    /// Returns a handshake message, which may claim a false length.
     static func message(_ type: UInt8, _ contents: [UInt8], claiming count: Int? = nil) -> [UInt8] {
         let count = count ?? contents.count
         return [type, UInt8(count >> 16), UInt8(count >> 8 & 0xFF), UInt8(count & 0xFF)] + contents
     }
 
-    /// A ServerHello of TLS 1.2 and before, with an empty renegotiation_info (RFC 5246, section 7.4.1.3; RFC 5746).
+    /// Returns a ServerHello of TLS 1.2 or earlier, with an empty renegotiation_info (RFC 5246, section 7.4.1.3; RFC
+    /// 5746).
     static func serverHello(
         version: UInt16 = 0x0303, suite: UInt16 = 0xC02B, compression: UInt8 = 0, extension added: [UInt8] = []
     ) -> [UInt8] {

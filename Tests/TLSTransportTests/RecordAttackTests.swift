@@ -3,10 +3,10 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// Servers that do on an established connection what no server should.
+/// Tests of servers that violate the protocol on an established connection.
 @Suite struct RecordAttackTests {
-    // Falls without SSL_OP_NO_RENEGOTIATION: OpenSSL's client agrees, and the certificate is then another.
-    @Test("TC10: a server that wants another handshake, with another certificate, does not get it")
+    // Fails without SSL_OP_NO_RENEGOTIATION: OpenSSL's client agrees, and the certificate then differs.
+    @Test("TC10: a server's request to renegotiate with another certificate is rejected")
     func renegotiation() async throws {
         let (site, other) = (try Site(), try Site())
         let script = LoopbackServer.Script.handle { connection in
@@ -19,7 +19,7 @@ import Testing
         let server = try LoopbackServer(chain: site.chain, script) { $0.protocolVersions = .tls12 ... .tls12 }
         try await server.run { server in
             let connection = try await site.connect(to: server)
-            // The refusal is on its way beside the first answer.
+            // The rejection is in transit together with the first answer.
             await expectFailure(\.isProtocolFailure) {
                 for _ in 0..<3 {
                     try await connection.send(request)
@@ -31,9 +31,9 @@ import Testing
         }
     }
 
-    // Falls when a resumed handshake begins with SSL_write_early_data.
+    // Fails if a resumed handshake begins with SSL_write_early_data.
     @Test(
-        "TC11: no early data is sent or offered, whatever a ticket allows",
+        "TC11: early data is neither sent nor offered, whatever a ticket allows",
         arguments: [LoopbackServer.Resumption.tickets, .identifiers])
     func earlyData(resumption: LoopbackServer.Resumption) async throws {
         let site = try Site()
@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    // Falls with SSL_CTX_set_post_handshake_auth.
-    @Test("TC12: nobody is asked for a certificate behind the handshake")
+    // Fails with SSL_CTX_set_post_handshake_auth.
+    @Test("TC12: a server can't request a client certificate after the handshake")
     func lateCertificateRequest() async throws {
         let site = try Site()
         let server = try LoopbackServer(chain: site.chain, .handle { try $0.requestCertificate() }) {
@@ -82,10 +82,10 @@ import Testing
         }
     }
 
-    // What is under test is that OpenSSL's refusal ends the connection, and arrives as an error with its reason: falls
-    // when receive() goes on behind a failure.
+    // The test checks that OpenSSL's rejection ends the connection and arrives as an error with its reason. It fails if
+    // receive() continues after a failure.
     @Test(
-        "TC15: records that nobody may send end the connection",
+        "TC15: forbidden records end the connection",
         arguments: [
             Forgery("one byte too many", "data length too long") {
                 try $0.record([UInt8](repeating: 65, count: 16_385))
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("a forged record of data is one: the forge works")
+    @Test("A forged data record is received as data, so the forge works")
     func genuine() async throws {
         let site = try Site()
         let script = LoopbackServer.Script.handle { connection in
@@ -172,8 +172,8 @@ import Testing
         }
     }
 
-    // Falls when an end in the middle of a record counts as an end.
-    @Test("TC16: half a record and an end are no data", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
+    // Fails if an end in the middle of a record counts as an orderly end.
+    @Test("TC16: half a record followed by the end isn't data", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func halfARecord(version: LoopbackServer.TLSVersion) async throws {
         let site = try Site()
         let script = LoopbackServer.Script.handle { try $0.write([UInt8](repeating: 65, count: 5000)) }

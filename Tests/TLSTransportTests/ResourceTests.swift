@@ -8,7 +8,7 @@ import TestPKI
 import Testing
 
 @Suite struct ResourceTests {
-    @Test("200 dials at once all arrive")
+    @Test("All of 200 parallel dials succeed")
     func parallel() async throws {
         let site = try Site()
         try await LoopbackServer(chain: site.chain).run { server in
@@ -29,13 +29,13 @@ import Testing
         }
     }
 
-    @Test("TC18: descriptors are back to where they were after dials, failures and cancellations")
+    @Test("TC18: the number of descriptors is the same again after dials, failures and cancellations")
     func noLeaks() async {
-        // In a process of its own: other tests have descriptors too.
+        // This runs in a separate process, because other tests have descriptors too.
         await #expect(processExitsWith: .success) {
             let site = try Site()
             let refused = try DeadPort(.refusing)
-            // The first connection starts the loop, which stays.
+            // The first connection starts the event loop, which stays.
             try await LoopbackServer(chain: site.chain).run { server in
                 await (try site.connect(to: server)).close()
             }
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("TC15: a flood of HelloRequests keeps no other connection waiting, and ends the handshake")
+    @Test("TC15: a flood of HelloRequests doesn't delay other connections, and its handshake fails")
     func flood() async throws {
         let site = try Site()
         let flood = Flood()
@@ -69,10 +69,10 @@ import Testing
         }
     }
 
-    @Test("a process ends while connections are open and handshakes wait")
+    @Test("A process can exit while connections are open and handshakes are pending")
     func exit() async {
         await #expect(processExitsWith: .success) {
-            // Before the test PKI starts OpenSSL in its own way.
+            // This comes before the test PKI starts OpenSSL in its own way.
             try #require(OpenSSLLibrary.isStarted)
             let site = try Site()
             let server = try LoopbackServer(chain: site.chain, .stall)
@@ -86,9 +86,10 @@ import Testing
     }
 }
 
-/// HelloRequests, which a client skips without an answer (RFC 5246, section 7.4.1.1), until it goes away.
+/// A flood of HelloRequests, which a client skips without an answer (RFC 5246, section 7.4.1.1), until the client
+/// disconnects.
 private final class Flood: Sendable {
-    /// Bytes after which the flood ends, so that a client that drowns in it comes up again.
+    /// The number of bytes after which the flood ends, so that a client without a limit finishes too.
     static let limit = 8 << 30
 
     let poured = Atomic(0)
@@ -102,7 +103,7 @@ private final class Flood: Sendable {
     }
 }
 
-/// Uses a connection in one of the ways there are, some of which end it early.
+/// Uses a connection in one of the possible ways, some of which end it early.
 private func use(_ server: LoopbackServer, _ refused: DeadPort, _ site: Site, _ index: Int) async {
     let task = Task {
         switch index % 5 {
@@ -123,7 +124,7 @@ private func use(_ server: LoopbackServer, _ refused: DeadPort, _ site: Site, _ 
     _ = await task.result
 }
 
-/// How many descriptors this process has, once it is as expected or five seconds have gone.
+/// Returns the number of this process's descriptors once it is as expected, or after five seconds.
 private func descriptors(_ isExpected: (Int) -> Bool) async throws -> Int {
     var count = 0
     for _ in 0..<100 {

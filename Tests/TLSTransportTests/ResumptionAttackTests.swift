@@ -3,7 +3,7 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// TC1 to TC9 as far as the transport goes: a resumed session is asked about again, and says nothing before the answer.
+/// Tests of TC1 to TC9 in the transport: a resumed session needs a new decision, and nothing is sent before it.
 @Suite struct ResumptionAttackTests {
     private static let hello = LoopbackServer.Script.respond(.init(body: "hello", closes: true))
 
@@ -26,9 +26,9 @@ import Testing
         }
     }
 
-    // Falls when the question is not asked.
+    // Fails if no decision is requested.
     @Test(
-        "who resumes is asked about the chain that the session began with, not the server's new one", arguments: Row.all
+        "A resumed session presents the chain that the session began with, not the server's new one", arguments: Row.all
     )
     func swapped(row: Row) async throws {
         let (site, other) = (try Site(), try Site())
@@ -48,10 +48,11 @@ import Testing
         }
     }
 
-    // Falls when advance() sends what a resumed handshake has made before the question is answered: that is the
-    // client's Finished.
+    // Fails if advance() sends the output of a resumed handshake before the decision. That output is the client's
+    // Finished.
     @Test(
-        "a resumed server that is refused, or dropped, gets no Finished and no byte", arguments: Row.all, [true, false])
+        "A resumed server that is rejected or dropped receives no Finished and no data", arguments: Row.all,
+        [true, false])
     func refused(row: Row, isDropped: Bool) async throws {
         let site = try Site()
         try await server(site, row).run { server in
@@ -65,8 +66,8 @@ import Testing
         }
     }
 
-    // Falls without the comparison of the path with the chain and the name.
-    @Test("a resumed session is not accepted with the path of another", arguments: Row.all)
+    // Fails without the comparison of the path with the chain and the name.
+    @Test("A resumed session isn't accepted with another server's path", arguments: Row.all)
     func foreign(row: Row) async throws {
         let (site, other) = (try Site(), try Site())
         let theirs = try other.path(PresentedChain(derCertificates: other.chain.map(\.derBytes)))
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test(
-        "a server that does not take its ticket back is asked about with what it presents now",
+        "A server that doesn't accept its ticket presents its current chain for the decision",
         arguments: [
             LoopbackServer.TLSVersion.tls12, .tls13,
         ])
@@ -98,8 +99,8 @@ import Testing
         }
     }
 
-    // Falls when session() no longer looks at the identity.
-    @Test("a connection on which the client showed an identity leaves no session")
+    // Fails if session() no longer checks the identity.
+    @Test("A connection with a client identity leaves no session")
     func identified() async throws {
         let site = try Site()
         let approvals = [

@@ -1,9 +1,9 @@
 import TLSTransport
 import Testing
 
-/// The words to a SOCKS proxy, without one.
+/// Tests of the messages to a SOCKS proxy, without a proxy.
 @Suite struct SOCKSTests {
-    /// Runs a handshake against replies, one for each thing that is sent; returns what was sent.
+    /// Runs a handshake against replies, one for each message that is sent, and returns the sent messages.
     private func run(_ handshake: SOCKSHandshake, _ replies: [[UInt8]]) throws(SOCKSError) -> [[UInt8]] {
         var handshake = handshake
         var replies = replies[...]
@@ -23,7 +23,7 @@ import Testing
     private static let granted5: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
     private static let granted4: [UInt8] = [0, 90, 0, 0, 0, 0, 0, 0]
 
-    @Test("what a host that speaks first says with the proxy's reply is its greeting; of others it is nobody's")
+    @Test("Bytes after the proxy's reply are the greeting of a host that speaks first, and otherwise an error")
     func greeting() throws {
         for (version, replies) in [
             (SOCKSHandshake.Version.socks5, [[5, 0], Self.granted5 + [50, 50]]),
@@ -52,12 +52,12 @@ import Testing
     }
 
     @Test(
-        "What is sent, by the documents",
+        "The sent bytes are those that the SOCKS specifications require",
         arguments: [
             Row(
                 replies: [[5, 0], granted5],
                 sent: [[5, 1, 0], [5, 1, 0, 3, 6] + Array("a.test".utf8) + [1, 187]]),
-            // curl's test 719: a name of 255 bytes goes whole.
+            // curl's test 719: a name of 255 bytes is sent whole.
             Row(
                 destination: .name(String(repeating: "A", count: 255)), replies: [[5, 0], granted5],
                 sent: [[5, 1, 0], [5, 1, 0, 3, 255] + [UInt8](repeating: 65, count: 255) + [1, 187]]),
@@ -74,7 +74,7 @@ import Testing
                     [5, 2, 0, 2], [1, 2] + Array("me".utf8) + [4] + Array("word".utf8),
                     [5, 1, 0, 3, 6] + Array("a.test".utf8) + [1, 187],
                 ]),
-            // A proxy that wants no login gets none.
+            // A proxy that doesn't require a login doesn't receive one.
             Row(
                 login: login, replies: [[5, 0], granted5],
                 sent: [[5, 2, 0, 2], [5, 1, 0, 3, 6] + Array("a.test".utf8) + [1, 187]]),
@@ -105,9 +105,9 @@ import Testing
     }
 
     @Test(
-        "HA19: a proxy that refuses, breaks off or speaks otherwise has connected nobody",
+        "HA19: a proxy that refuses, closes early or sends a malformed reply is an error",
         arguments: [
-            // A method that was not offered: a password where there is none, GSSAPI.
+            // A method that wasn't offered: a password without a login, GSSAPI.
             Refusal(replies: [[5, 2]], error: .foreignMethod(2)),
             Refusal(login: login, replies: [[5, 1]], error: .foreignMethod(1)),
             Refusal(replies: [[5, 255]], error: .noMethod(hadLogin: false)),
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(
-        "HA19: a name over 255 bytes is refused before anything is sent, and never cut or resolved here (CVE-2023-38545)"
+        "HA19: a name that is empty or over 255 bytes is rejected before anything is sent (CVE-2023-38545)"
     )
     func longNames() {
         for version in [SOCKSHandshake.Version.socks5, .socks4a] {
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("What the protocol cannot carry is refused before anything is sent")
+    @Test("Logins and addresses that the protocol can't carry are rejected before anything is sent")
     func unusable() {
         let long = String(repeating: "x", count: 256)
         for login in [("", "p"), (long, "p"), ("u", long)] {

@@ -3,7 +3,7 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// What a server makes of a certificate that it is shown and that nothing follows.
+/// Tests of how servers react to a client certificate that isn't followed by a request.
 @Suite struct ShowIdentityTests {
     let site: Site
     let identity: ClientIdentity
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(
-        "a server that asks for none is told of none",
+        "A server that doesn't request a client certificate isn't shown one",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func notAsked(version: LoopbackServer.TLSVersion) async throws {
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
@@ -28,9 +28,9 @@ import Testing
         }
     }
 
-    // TLS 1.3 says it behind the handshake, which is over for the client by then.
+    // TLS 1.3 reports a rejection after the handshake, which is complete for the client by then.
     @Test(
-        "a server that does not take it says so, and one that takes any says nothing",
+        "A server's rejection of a client certificate is reported, and silence means acceptance",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13], [true, false])
     func asked(version: LoopbackServer.TLSVersion, isTaken: Bool) async throws {
         let roots = isTaken ? [] : [try TestCertificate.root("Another Root")]
@@ -40,7 +40,7 @@ import Testing
         }
         try await server.run { server in
             let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
-            // A refusal comes long before; consent costs the whole of it.
+            // A rejection arrives long before this limit. Acceptance takes the whole limit.
             let (outcome, _) = try await pending.show(identity, patience: isTaken ? .milliseconds(50) : .seconds(60))
             if isTaken {
                 #expect(outcome == .taken)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("no stapled response is none", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
+    @Test("The staple is nil if the server has none", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func noStaple(version: LoopbackServer.TLSVersion) async throws {
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in

@@ -4,13 +4,13 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// A name with a chain for it, and what a client needs to reach and verify it on loopback.
+/// A server name with a chain, and what a client needs to reach and verify it on the loopback interface.
 struct Site {
     let name: ServerName
     let chain: [TestCertificate]
     private let root: TestCertificate
 
-    /// Within the validity of every minted certificate: 2026-06-01T00:00:00Z.
+    /// A time within the validity of every minted certificate: 2026-06-01T00:00:00Z.
     static let time = Date(timeIntervalSince1970: 1_780_272_000)
 
     init(_ name: String = "api.example.test", key: TestKey? = nil) throws {
@@ -20,7 +20,7 @@ struct Site {
         self.name = try ServerName(name)
     }
 
-    /// The site, wherever the server listens.
+    /// Returns the endpoint of the site, routed to the server.
     func endpoint(on server: LoopbackServer) throws -> Endpoint {
         Endpoint(
             name: name, port: 443, route: Route(host: try ServerName(server.address), port: server.port))
@@ -31,18 +31,18 @@ struct Site {
         return try ServerTrust(presented: presented, name: name ?? self.name, store: store).evaluate(at: Self.time)
     }
 
-    /// Dials, verifies, accepts.
+    /// Dials, verifies and accepts.
     func connect(to server: LoopbackServer, _ options: DialOptions = .patient) async throws -> VerifiedConnection {
         try await connect(to: try endpoint(on: server), options)
     }
 
-    /// The same through a relay.
+    /// Dials through a relay, verifies and accepts.
     func connect(via relay: RecordRelay, _ options: DialOptions = .patient) async throws -> VerifiedConnection {
         let route = Route(host: try ServerName(relay.address), port: relay.port)
         return try await connect(to: Endpoint(name: name, port: 443, route: route), options)
     }
 
-    /// A session for another connection to the server, which answers a request and closes.
+    /// Returns a session for another connection to the server, which answers a request and closes.
     func session(with server: LoopbackServer) async throws -> ResumableSession {
         let connection = try await connect(to: server)
         try await connection.send(request)
@@ -51,7 +51,7 @@ struct Site {
         return try #require(await connection.session())
     }
 
-    /// The question about a server to which a session was offered.
+    /// Returns the pending connection to a server to which the session was offered.
     func resume(_ session: ResumableSession, with server: LoopbackServer) async throws -> PendingConnection {
         let bare = try await Transport.shared.connect(
             to: try ServerName(server.address), port: server.port, options: .patient)
@@ -65,13 +65,13 @@ struct Site {
     }
 }
 
-/// An approval that says nothing.
+/// An approval with arbitrary contents.
 let approval = Approval(policy: [7], roots: [7], acceptance: .verified)
 
 let request = Array("GET / HTTP/1.1\r\nHost: api.example.test\r\nConnection: close\r\n\r\n".utf8)
 
 extension VerifiedConnection {
-    /// Everything up to close_notify.
+    /// Receives everything up to close_notify.
     func receiveAll() async throws(TransportError) -> [UInt8] {
         var all: [UInt8] = []
         while let bytes = try await receive() { all += bytes }
@@ -80,7 +80,7 @@ extension VerifiedConnection {
 }
 
 extension DialOptions {
-    /// Limits that a machine busy with other tests does not reach.
+    /// Limits that aren't reached even on a machine busy with other tests.
     static let patient: DialOptions = {
         var options = DialOptions()
         options.resolveTimeout = .seconds(600)
@@ -90,7 +90,7 @@ extension DialOptions {
         return options
     }()
 
-    /// Patient but for what is changed.
+    /// Returns the patient options with this change.
     static func with(_ change: (inout DialOptions) -> Void) -> DialOptions {
         var options = patient
         change(&options)
@@ -113,7 +113,7 @@ func expectFailure(
     }
 }
 
-/// Expects `body` to throw exactly this.
+/// Expects `body` to throw exactly this error.
 func expectFailure(
     _ expected: TransportError, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async {

@@ -4,12 +4,12 @@ import Testing
 
 @testable import TLSTransport
 
-/// A conversation up to TLS: what the server says, and what it was asked before that.
+/// A conversation before TLS, with the server's messages and the requests that they answer.
 struct StartTLSScript: Sendable, CustomTestStringConvertible {
     let spoken: StartTLSProtocol
-    /// Each with what the client says first, nothing where the server begins.
+    /// The server's messages, each after the client's message. The latter is empty where the server begins.
     let turns: [(client: String, server: [UInt8])]
-    /// What the client says last, with TLS behind it.
+    /// The client's last message, which TLS follows directly.
     var last = ""
 
     var testDescription: String { spoken.rawValue }
@@ -95,9 +95,9 @@ private let goodScripts: [StartTLSScript] = [
     StartTLSScript(.mysql, bytes: [("", mySQLGreeting())], last: " \0\0\u{1}"),
 ]
 
-/// The way to TLS in each protocol, without a socket: what the server says, and what comes of it.
+/// Tests of the negotiation before TLS in each protocol, without a socket.
 @Suite struct StartTLSMachineTests {
-    /// Plays what the server says, in pieces of some size; the actions that came of it.
+    /// Plays the server's messages in pieces of `size` bytes, and returns the resulting actions.
     private func play(_ script: StartTLSScript, pieces size: Int) throws -> [StartTLSAction] {
         var negotiation = StartTLSNegotiation(script.spoken, to: try ServerName("mail.test"))
         var actions = [negotiation.opening]
@@ -111,7 +111,7 @@ private let goodScripts: [StartTLSScript] = [
         return actions.filter { $0 != .needMore }
     }
 
-    @Test("the way to TLS is found, however the bytes come", arguments: goodScripts, [1, 2, 3, 7, 100_000])
+    @Test("TLS is negotiated however the bytes arrive", arguments: goodScripts, [1, 2, 3, 7, 100_000])
     func good(script: StartTLSScript, size: Int) throws {
         let actions = try play(script, pieces: size)
         var asked = script.turns.map(\.client).filter { !$0.isEmpty }
@@ -129,8 +129,8 @@ private let goodScripts: [StartTLSScript] = [
         #expect(isLast && actions.count == asked.count + (script.last.isEmpty ? 1 : 0))
     }
 
-    // CVE-2021-22947: what stands there would be taken for what TLS protects.
-    @Test("what follows the go-ahead is refused", arguments: goodScripts, ["x", "\r\n", "\u{16}\u{3}\u{1}"])
+    // CVE-2021-22947: these bytes would be taken for data that TLS protects.
+    @Test("Bytes after the go-ahead are rejected", arguments: goodScripts, ["x", "\r\n", "\u{16}\u{3}\u{1}"])
     func injection(script: StartTLSScript, more: String) {
         var script = script
         var turns = script.turns
@@ -139,20 +139,20 @@ private let goodScripts: [StartTLSScript] = [
         #expect(throws: StartTLSFailure.self) { _ = try play(script, pieces: 100_000) }
     }
 
-    @Test("an answer that comes before its question is refused", arguments: goodScripts.filter { $0.turns.count > 1 })
+    @Test("An answer that arrives before its request is rejected", arguments: goodScripts.filter { $0.turns.count > 1 })
     func early(script: StartTLSScript) throws {
         let all = StartTLSScript(script.spoken, bytes: [("", script.turns.flatMap(\.server))])
         #expect(throws: StartTLSFailure.self) { _ = try play(all, pieces: 100_000) }
     }
 
-    @Test("no byte of a conversation can be changed so that something breaks", arguments: goodScripts)
+    @Test("No changed byte in a conversation causes a trap or a hang", arguments: goodScripts)
     func mutations(script: StartTLSScript) throws {
         for index in script.turns.indices {
             for position in script.turns[index].server.indices {
                 for byte: UInt8 in [0, 0x20, 0x0A, 0x3E, 0x80, 0xFF] {
                     var turns = script.turns
                     turns[index].server[position] = byte
-                    // It is fine or refused; it traps or hangs for no byte.
+                    // Every change is accepted or rejected. No byte causes a trap or a hang.
                     let changed = StartTLSScript(script.spoken, bytes: turns.map { ($0.client, $0.server) })
                     do { _ = try play(changed, pieces: 100_000) } catch { #expect(error is StartTLSFailure) }
                 }
@@ -160,7 +160,7 @@ private let goodScripts: [StartTLSScript] = [
         }
     }
 
-    @Test("whoever talks without end is not listened to", arguments: StartTLSProtocol.allCases)
+    @Test("A server that sends without end is rejected", arguments: StartTLSProtocol.allCases)
     func endless(spoken: StartTLSProtocol) throws {
         let streams = [
             "220-more\r\n", "* more\r\n", "+OK ", "\"more\"\r\n", "x", "\0", "<a>", "<a b='", " ", "\r\n",
@@ -193,7 +193,7 @@ private let goodScripts: [StartTLSScript] = [
     }
 
     @Test(
-        "a server that does not want to says so",
+        "A server that declines TLS is reported with its reason",
         arguments: [
             Refusal(.smtp, "554 5.7.1 no\r\n", failure: .refused("554 5.7.1 no")),
             Refusal(.smtp, "220 x\r\n", "250-STARTTLS\r\n250 HELP\r\n", failure: .notOffered),
@@ -219,7 +219,7 @@ private let goodScripts: [StartTLSScript] = [
             Refusal(.ldap, bytes: ldapAnswer(52, "busy"), failure: .refused("result code 52: busy")),
             Refusal(.ldap, bytes: ldapAnswer(0, identifier: 0), failure: .refused("result code 0")),
             Refusal(.xmpp, stream + "<stream:features><a/></stream:features>", failure: .notOffered),
-            // An attribute and a foreign namespace are no offer.
+            // An attribute or an element in a foreign namespace isn't an offer.
             Refusal(
                 .xmpp, stream + "<stream:features><a b=\"><starttls xmlns='\(tls)'/>\"/></stream:features>",
                 failure: .notOffered),
@@ -248,7 +248,7 @@ private let goodScripts: [StartTLSScript] = [
     }
 
     @Test(
-        "what is no such protocol is told",
+        "A reply that isn't in the expected protocol is reported as unreadable",
         arguments: [
             (.smtp, "SSH-2.0-OpenSSH_9.2\r\n"), (.smtp, "220-x\r\n221 x\r\n"), (.imap, "220 x\r\n"), (.pop3, "OK\r\n"),
             (.sieve, "220 x\r\n"), (.nntp, "HTTP/1.1 400 Bad\r\n"), (.ftp, "\u{16}\u{3}\u{1}\r\n"),
@@ -271,13 +271,13 @@ private let tls = "urn:ietf:params:xml:ns:xmpp-tls"
 private let ldapRequest = "0\u{1D}\u{2}\u{1}\u{1}w\u{18}"
 private let stream = "<stream:stream from='a>b' xmlns:stream='x' id=\"it's\">"
 
-/// MySQL's first packet.
+/// Returns MySQL's first packet.
 private func mySQLGreeting(capabilities: [UInt8] = [0xFF, 0xFF]) -> [UInt8] {
     let payload = [10] + Array("8.0.36".utf8) + [0] + [UInt8](repeating: 7, count: 12) + [0] + capabilities + [45]
     return [UInt8(payload.count), 0, 0, 0] + payload
 }
 
-/// LDAP's answer, its outer length in `lengthBytes` more bytes than it needs.
+/// Returns LDAP's answer. If `isLong`, the outer length has more bytes than it needs.
 private func ldapAnswer(_ code: UInt8, _ words: String = "", identifier: UInt8 = 1, isLong: Bool = false) -> [UInt8] {
     let response = [0x0A, 1, code, 4, 0, 4, UInt8(words.utf8.count)] + Array(words.utf8)
     let content = [2, 1, identifier, 0x78, UInt8(response.count)] + response

@@ -9,11 +9,11 @@ import Testing
             context: try TLSContext(), serverName: "api.example.test", applicationProtocols: ["http/1.1"])
     }
 
-    @Test("the first step makes a ClientHello with the name and the protocol, and waits")
+    @Test("The first step makes a ClientHello with the name and the protocol, and waits for input")
     func clientHello() {
         #expect(engine.step() == .wantsInput)
         let hello = engine.takeOutput()
-        // A handshake record whose version says TLS 1.0, for the sake of old middleboxes (RFC 8446, section 5.1).
+        // A handshake record with the version of TLS 1.0, for old middleboxes (RFC 8446, section 5.1).
         #expect(hello.starts(with: [22, 3, 1]))
         for text in ["api.example.test", "http/1.1"] {
             #expect(hello.indices.contains { hello[$0...].starts(with: Array(text.utf8)) })
@@ -22,7 +22,7 @@ import Testing
         #expect(engine.step() == .wantsInput)
     }
 
-    @Test("an answer before the question counts for nothing")
+    @Test("An acceptance before the certificate arrives has no effect")
     func acceptedTooEarly() {
         engine.accept()
         #expect(engine.step() == .wantsInput)
@@ -30,7 +30,7 @@ import Testing
         #expect(throws: OpenSSLError.self) { try engine.write([1].span) }
     }
 
-    @Test("nothing is written or read before the handshake is done")
+    @Test("Nothing is written or read before the handshake is done")
     func dataTooEarly() {
         #expect(throws: OpenSSLError.self) { try engine.write([1].span) }
         #expect(engine.takeOutput().isEmpty)
@@ -41,13 +41,13 @@ import Testing
     }
 
     @Test(
-        "what is no TLS fails, and fails again",
+        "Bytes that aren't TLS fail, and continue to fail",
         arguments: [
             Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
             [UInt8](repeating: 0, count: 64),
             // A record that claims 65,535 bytes.
             [22, 3, 3, 0xFF, 0xFF] + [UInt8](repeating: 1, count: 16),
-            // A ServerHello with nothing in it.
+            // An empty ServerHello.
             [22, 3, 3, 0, 4, 2, 0, 0, 0],
         ])
     func garbage(bytes: [UInt8]) throws {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("a fatal alert is its own reason")
+    @Test("A fatal alert is reported as the reason")
     func alert() throws {
         #expect(engine.step() == .wantsInput)
         try engine.feed([21, 3, 3, 0, 2, 2, 40].span)

@@ -4,9 +4,9 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// HA5: proxies that do not make the tunnel they are asked for, or read along.
+/// Tests of HA5: proxies that don't open the requested tunnel, or that read its contents.
 @Suite struct TunnelAttackTests {
-    /// The request for a tunnel to the site.
+    /// Returns the request for a tunnel to the site.
     private func request(for site: Site) throws -> HTTPRequestHead {
         try HTTPRequestHead(
             method: "CONNECT", target: .authority, origin: HTTPOrigin(scheme: .https, name: site.name, port: 443))
@@ -46,9 +46,9 @@ import Testing
 
     private static func raw(_ text: String) -> LoopbackServer.Response { .raw(Array(text.utf8), closes: false) }
 
-    // Does not end without the deadline; the limits are the parser's.
+    // Doesn't end without the deadline. The other limits are the parser's.
     @Test(
-        "a proxy that does not answer as a proxy has made no tunnel",
+        "A proxy whose answer is malformed, endless or missing hasn't opened a tunnel",
         arguments: [
             Row(
                 "bytes behind the 200", .tunnel(after: raw("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")),
@@ -104,9 +104,9 @@ import Testing
         }
     }
 
-    // Falls without the limit of a refusal's body.
+    // Fails without the limit on the body of a refusal.
     @Test(
-        "what is no tunnel is an answer, whose body is shown to nobody",
+        "A refused tunnel returns the head of the proxy's answer, and whether the connection is reusable",
         arguments: [
             (LoopbackServer.Response("407 Proxy Authentication Required", body: "who?"), true),
             (.init("302 Found", fields: ["Location: https://evil.example/"], body: "there"), true),
@@ -124,9 +124,9 @@ import Testing
         }
     }
 
-    // A 2xx to CONNECT has no body, whatever its fields say (RFC 9110, section 9.3.6).
+    // A 2xx response to CONNECT has no body, whatever its fields say (RFC 9110, section 9.3.6).
     @Test(
-        "a tunnel carries nothing that the proxy can read, with TLS to it or without", arguments: [true, false],
+        "A tunnel carries nothing that the proxy can read, with or without TLS to the proxy", arguments: [true, false],
         [
             LoopbackServer.Response.established, raw("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
             raw("HTTP/1.1 299 Fine\r\nTransfer-Encoding: chunked\r\n\r\n"),
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(
-        "A dial goes through a tunnel that any 2xx opened, and fails behind another status (RFC 9110, section 9.3.6)",
+        "A dial uses a tunnel that any 2xx status opened, and fails for any other status (RFC 9110, section 9.3.6)",
         arguments: [
             ("200 Fine", true), ("204 No Content", true), ("299 Fine", true), ("300 Choose", false),
             ("304 Not Modified", false), ("404 Not Found", false),

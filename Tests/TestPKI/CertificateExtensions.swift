@@ -1,5 +1,5 @@
 extension TestCertificate.Extension {
-    /// basicConstraints; without cA this is the empty sequence.
+    /// Returns basicConstraints. Without cA, it is the empty sequence.
     package static func basicConstraints(
         isAuthority: Bool, pathLength: Int? = nil, critical: Bool = true
     ) -> Self {
@@ -46,7 +46,7 @@ extension TestCertificate.Extension {
             TestDER.element(0x30, policies.flatMap { TestDER.sequence(TestDER.objectIdentifier($0)) }))
     }
 
-    /// Issuer's policy and subject's policy.
+    /// Returns policyMappings from pairs of an issuer's policy and a subject's policy.
     package static func policyMappings(_ pairs: [(String, String)], critical: Bool = true) -> Self {
         Self(
             "2.5.29.33", critical: critical,
@@ -57,7 +57,7 @@ extension TestCertificate.Extension {
                 }))
     }
 
-    /// cRLDistributionPoints whose names are relative to the issuer of the certificate.
+    /// Returns cRLDistributionPoints with names relative to the certificate's issuer.
     package static func distributionPoints(relativeNames names: [TestName.Attribute]) -> Self {
         Self(
             "2.5.29.31",
@@ -81,7 +81,8 @@ extension TestCertificate.Extension {
         Self("2.5.29.35", TestDER.sequence(TestDER.primitive(0, identifier)))
     }
 
-    /// authorityCertIssuer and authorityCertSerialNumber, without a key identifier.
+    /// Returns an authorityKeyIdentifier with authorityCertIssuer and authorityCertSerialNumber, without a key
+    /// identifier.
     package static func authorityCertificate(issuer: TestName, serial: [UInt8]) -> Self {
         let name = TestCertificate.GeneralName.directory(issuer)
         return Self(
@@ -98,7 +99,7 @@ extension TestKey {
 }
 
 extension TestCertificate.Settings {
-    /// All extensions, in the order in which they are written.
+    /// Returns all extensions in the order in which they are written.
     func allExtensions(key: TestKey, issuerKey: TestKey) throws(TestPKIError) -> [TestCertificate.Extension] {
         var all: [TestCertificate.Extension] = []
         if isAuthority || pathLength != nil {

@@ -1,41 +1,41 @@
 extension TestCertificate {
-    /// What a certificate is to say. Nothing is checked: wrong certificates are what tests need.
+    /// The contents of a certificate. They aren't checked, because tests need invalid certificates.
     package struct Settings: Sendable {
         package var subject: TestName
         package var alternativeNames: [GeneralName] = []
-        /// Unix seconds.
+        /// The start of the validity in Unix seconds.
         package var notBefore = Self.defaultNotBefore
-        /// Unix seconds.
+        /// The end of the validity in Unix seconds.
         package var notAfter = Self.defaultNotAfter
-        /// The contents octets of the serial number: `[0]` is zero, `[0xFF]` negative.
+        /// The contents octets of the serial number. `[0]` is zero, and `[0xFF]` is negative.
         package var serial: [UInt8] = [0x40] + (0..<15).map { _ in UInt8.random(in: 0...0xFF) }
-        /// Adds critical basicConstraints with cA.
+        /// Whether to add critical basicConstraints with cA.
         package var isAuthority = false
         package var pathLength: Int?
         package var keyUsage: KeyUsage = []
-        /// Object identifiers; see ``ExtendedKeyUsage``.
+        /// The object identifiers of the purposes. See ``ExtendedKeyUsage``.
         package var extendedKeyUsages: [String] = []
         package var permittedSubtrees: [GeneralName] = []
         package var excludedSubtrees: [GeneralName] = []
         package var hasSubjectKeyIdentifier = true
         package var hasAuthorityKeyIdentifier = true
-        /// Appended after the others.
+        /// Extensions that are appended after the others.
         package var extensions: [Extension] = []
         package var version = 3
-        /// Whether a version that knows no extensions has them all the same.
+        /// Whether to write extensions even in a version that doesn't have them.
         package var hasExtensionsInAnyVersion = false
         package var digest = TestDigest.sha256
-        /// Writes notBefore as GeneralizedTime, which RFC 5280 has from 2050 on.
+        /// Whether to write notBefore as GeneralizedTime, which RFC 5280 requires only from 2050 on.
         package var startsWithGeneralizedTime = false
-        /// Contents of issuerUniqueID, a BIT STRING.
+        /// The contents of issuerUniqueID, a BIT STRING.
         package var uniqueIdentifier: [UInt8]?
-        /// Stands in for the key's own SubjectPublicKeyInfo.
+        /// A replacement for the key's own SubjectPublicKeyInfo.
         package var subjectPublicKeyInfo: [UInt8]?
-        /// Stands in for the AlgorithmIdentifier inside the signed part.
+        /// A replacement for the AlgorithmIdentifier inside the signed part.
         package var innerSignatureAlgorithm: [UInt8]?
-        /// Stands in for the AlgorithmIdentifier in front of the signature.
+        /// A replacement for the AlgorithmIdentifier in front of the signature.
         package var outerSignatureAlgorithm: [UInt8]?
-        /// Stands in for the signature.
+        /// A replacement for the signature.
         package var signature: [UInt8]?
 
         package init(subject: TestName) { self.subject = subject }
@@ -67,13 +67,13 @@ extension TestCertificate {
 
     package enum GeneralName: Sendable {
         case dns(String)
-        /// 4 or 16 octets; with as many octets of mask behind them in name constraints.
+        /// 4 or 16 octets. In name constraints, a mask of the same length follows.
         case ip([UInt8])
         case email(String)
         case uri(String)
         case directory(TestName)
         case registeredID(String)
-        /// A whole GeneralName, tag and all.
+        /// A whole GeneralName, including its tag.
         case raw([UInt8])
 
         package var derBytes: [UInt8] {

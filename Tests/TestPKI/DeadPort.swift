@@ -1,11 +1,11 @@
 import Glibc
 
-/// A port of loopback where nobody answers, held until this is dropped.
+/// A port on the loopback interface that doesn't answer. It is reserved until this object is deinitialized.
 package final class DeadPort: Sendable {
     package enum Kind: Sendable {
-        /// Connecting is refused.
+        /// Connections are refused.
         case refusing
-        /// Connecting takes for ever: the queue is full, and nobody accepts.
+        /// Connections stay pending forever, because the queue is full and nothing accepts from it.
         case silent
     }
 
@@ -13,7 +13,7 @@ package final class DeadPort: Sendable {
     private let descriptors: [Int32]
 
     package init(_ kind: Kind) throws(TestPKIError) {
-        // A queue of length 0 holds one connection; the ones behind it are not answered.
+        // A queue of length 0 holds one connection, and later ones aren't answered.
         let (listener, port) = try listenOnLoopback(queue: kind == .silent ? 0 : nil)
         var descriptors = [listener]
         if kind == .silent {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Takes every descriptor that this process may have, until ``end()``. For processes of their own: whatever else runs in
-/// the process has none either.
+/// A shortage of descriptors: this object takes every descriptor that the process may have, until ``end()``. Use it in
+/// a separate process, because nothing else in the process can open descriptors either.
 package final class DescriptorShortage: Sendable {
     private let previous: rlimit
     private let taken: [Int32]

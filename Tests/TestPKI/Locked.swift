@@ -1,9 +1,9 @@
 import Glibc
 
-/// A value behind a `pthread_mutex_t`, which the thread sanitizer understands: it takes `Mutex` of Synchronization for
-/// a race as soon as two threads meet there, because that library is not instrumented.
+/// A value behind a `pthread_mutex_t`, which the thread sanitizer understands. The sanitizer reports `Mutex` of
+/// Synchronization as a race as soon as two threads meet there, because that library isn't instrumented.
 ///
-/// `@unchecked Sendable`: the value is touched in ``withLock(_:)`` only.
+/// `@unchecked Sendable`: the value is accessed only in ``withLock(_:)``.
 @safe final class Locked<Value: Sendable>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// What a server may do to a client behind the handshake. All of it is sent at once; what the client says to it comes
-/// with the next read.
+/// Actions of a server after the handshake. They are sent at once, and the client's reaction arrives with the next
+/// read.
 extension LoopbackServer.Connection {
-    /// Presents another chain in the handshakes to come.
+    /// Presents another chain in later handshakes.
     package func present(_ chain: [TestCertificate]) throws(TestPKIError) {
         guard let session = unsafe session else { return }
         unsafe SSL_certs_clear(session)
@@ -12,12 +12,12 @@ extension LoopbackServer.Connection {
         }
     }
 
-    /// Asks for another handshake (HelloRequest; RFC 5246, section 7.4.1.1).
+    /// Requests another handshake (HelloRequest; RFC 5246, section 7.4.1.1).
     package func requestRenegotiation() throws(TestPKIError) {
         try unsafe start("SSL_renegotiate") { unsafe SSL_renegotiate($0) }
     }
 
-    /// Changes the server's keys, and asks for the client's to change too (RFC 8446, section 4.6.3).
+    /// Changes the server's keys, and requests a change of the client's (RFC 8446, section 4.6.3).
     package func updateKeys() throws(TestPKIError) {
         try unsafe start("SSL_key_update") { unsafe SSL_key_update($0, SSL_KEY_UPDATE_REQUESTED) }
     }
@@ -27,8 +27,8 @@ extension LoopbackServer.Connection {
         try unsafe start("SSL_new_session_ticket") { unsafe SSL_new_session_ticket($0) }
     }
 
-    /// Asks for a certificate now, which only a client that has offered it allows (RFC 8446, section 4.6.2); the
-    /// settings' ``LoopbackServer/ClientAuthentication`` is postponed.
+    /// Requests a certificate now, which only a client that offered this allows (RFC 8446, section 4.6.2). The
+    /// settings' ``LoopbackServer/ClientAuthentication`` must be postponed.
     package func requestCertificate() throws(TestPKIError) {
         awaitsCertificate = true
         try unsafe start("SSL_verify_client_post_handshake") { unsafe SSL_verify_client_post_handshake($0) }
@@ -42,7 +42,7 @@ extension LoopbackServer.Connection {
 
     func noteClientChain() {
         guard let session = unsafe session, let leaf = unsafe SSL_get0_peer_certificate(session) else { return }
-        // On a server the chain comes without the leaf.
+        // On a server, the chain doesn't include the leaf.
         let others = unsafe SSL_get_peer_cert_chain(session)
         var certificates = unsafe [leaf]
         for index in 0..<max(0, unsafe COpenSSL_sk_X509_num(others)) {

@@ -2,18 +2,18 @@ import COpenSSL
 import Glibc
 
 extension LoopbackServer {
-    /// One accepted connection, on its own thread.
+    /// An accepted connection, on its own thread.
     @safe package final class Connection {
-        /// The place of its record in ``LoopbackServer/records``.
+        /// The position of its record in ``LoopbackServer/records``.
         package let identifier: Int
         let log: LoopbackLog
         let expectation: Expectation
         let socket: Int32
         let session: OpaquePointer?
         var unread: [UInt8] = []
-        /// Under which the server's records are encrypted in TLS 1.3.
+        /// The secret that encrypts the server's records in TLS 1.3.
         var trafficSecret: [UInt8] = []
-        /// Whether the client was asked for a certificate behind the handshake.
+        /// Whether the server requested a certificate after the handshake.
         var awaitsCertificate = false
 
         init(
@@ -40,7 +40,7 @@ extension LoopbackServer {
 
         func received(_ alert: Alert) { log.update(identifier) { $0.alerts.append(alert) } }
 
-        /// The TLS handshake, when the server speaks TLS.
+        /// Runs the TLS handshake, if the server uses TLS.
         func handshake() throws(TestPKIError) {
             guard let session = unsafe session else { return }
             ERR_clear_error()
@@ -65,14 +65,14 @@ extension LoopbackServer {
             noteClientChain()
         }
 
-        /// What arrives next, nil when the client has ended, with or without close_notify.
+        /// Returns the next bytes, or `nil` when the client has ended, with or without close_notify.
         package func read() throws(TestPKIError) -> [UInt8]? {
             if unread.isEmpty, try !fill() { return nil }
             defer { unread = [] }
             return unread
         }
 
-        /// Adds what arrives next to `unread`; false at the end.
+        /// Appends the next bytes to `unread`. Returns whether there were any before the end.
         func fill() throws(TestPKIError) -> Bool {
             var buffer = [UInt8](repeating: 0, count: 16_384)
             ERR_clear_error()
@@ -89,7 +89,7 @@ extension LoopbackServer {
             return true
         }
 
-        /// Writes in TLS, where there is TLS.
+        /// Writes inside TLS, if the server uses TLS.
         package func write(_ bytes: [UInt8]) throws(TestPKIError) {
             guard !bytes.isEmpty else { return }
             guard let session = unsafe session else { return try writeBelow(bytes) }
@@ -100,7 +100,7 @@ extension LoopbackServer {
             log.update(identifier) { $0.writtenCount += bytes.count }
         }
 
-        /// Writes below TLS, in any case.
+        /// Writes below TLS in any case.
         package func writeBelow(_ bytes: [UInt8]) throws(TestPKIError) {
             var rest = bytes[...]
             while !rest.isEmpty {
@@ -111,29 +111,28 @@ extension LoopbackServer {
             }
         }
 
-        /// Lets time go by, or less when the server stops or the connection breaks.
+        /// Waits for this duration, or less if the server stops or the connection breaks.
         package func pause(_ duration: Duration) {
             var descriptor = pollfd(fd: socket, events: 0, revents: 0)
             unsafe poll(&descriptor, 1, milliseconds(duration))
         }
 
-        /// Waits until something has arrived, and leaves it where it is.
+        /// Waits until there is input, and doesn't read it.
         package func waitForInput() {
             var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             unsafe poll(&descriptor, 1, -1)
         }
 
-        /// Sends close_notify; reading goes on.
+        /// Sends close_notify. Reading is still possible.
         package func closeNotify() {
             ERR_clear_error()
             if let session = unsafe session { unsafe SSL_shutdown(session) }
         }
 
-        /// Ends the sending direction of TCP; reading goes on.
+        /// Ends the sending direction of TCP. Reading is still possible.
         package func endWriting() { shutdown(socket, Int32(SHUT_WR)) }
 
-        /// Ends the sending direction of TCP, and waits until the client has ended too. Whatever still arrives is
-        /// logged.
+        /// Ends the sending direction of TCP, and waits until the client has ended too. All input until then is logged.
         func finish() {
             endWriting()
             while (try? fill()) == true { unread = [] }

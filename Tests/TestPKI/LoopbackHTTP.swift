@@ -1,20 +1,20 @@
 extension LoopbackServer {
-    /// An HTTP/1.1 request as it arrived.
+    /// An HTTP/1.1 request as received.
     package struct Request: Sendable {
-        /// Request line and fields, up to the empty line.
+        /// The request line and the fields, up to the empty line.
         package let head: String
-        /// Without the chunks' framing.
+        /// The body without the framing of chunks.
         package let body: [UInt8]
-        /// The place of its connection's record.
+        /// The position of its connection's record.
         package let connection: Int
 
-        /// `GET /path HTTP/1.1`.
+        /// The request line, such as `GET /path HTTP/1.1`.
         package var line: String { lines.first ?? "" }
         package var method: String { line.split(separator: " ").first.map(String.init) ?? "" }
         package var target: String { line.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
         package var fields: [String] { Array(lines.dropFirst()) }
 
-        /// All values of a field, in order.
+        /// Returns all values of a field, in order.
         package func values(of name: String) -> [String] {
             fields.compactMap { line in
                 guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
@@ -31,32 +31,33 @@ extension LoopbackServer {
 
     package struct Response: Sendable {
         package var bytes: [UInt8]
-        /// Ends the connection behind the response.
+        /// Whether the connection ends after the response.
         package var closes: Bool
-        /// Goes by before each byte, which is then sent alone.
+        /// The pause before each byte, which is then sent alone.
         package var pause: Duration?
-        /// Follows the bytes again and again until the client is gone.
+        /// Bytes that are repeated after the response until the client disconnects.
         package var endless: [UInt8] = []
 
-        /// A response with a Content-Length. `status` is `200 OK`, a field is a whole line such as `Allow: GET`.
+        /// Creates a response with a Content-Length. An example of `status` is `200 OK`. A field is a whole line, for
+        /// example `Allow: GET`.
         package init(_ status: String = "200 OK", fields: [String] = [], body: String = "", closes: Bool = false) {
             bytes = Self.head(status, ["Content-Length: \(body.utf8.count)"] + fields) + body.utf8
             self.closes = closes
         }
 
-        /// Any bytes in place of a response.
+        /// Returns arbitrary bytes in place of a response.
         package static func raw(_ bytes: [UInt8], closes: Bool = true) -> Response {
             var response = Response(closes: closes)
             response.bytes = bytes
             return response
         }
 
-        /// A status line and fields alone, as for HEAD, 204 and 304.
+        /// Returns only a status line and fields, as for HEAD, 204 and 304.
         package static func headOnly(_ status: String, fields: [String] = []) -> Response {
             raw(head(status, fields), closes: false)
         }
 
-        /// A response in chunks, none of which may be empty (RFC 9112, section 7.1).
+        /// Returns a response in chunks, none of which may be empty (RFC 9112, section 7.1).
         package static func chunked(
             _ chunks: [String], status: String = "200 OK", fields: [String] = [], trailers: [String] = []
         ) -> Response {
@@ -65,14 +66,14 @@ extension LoopbackServer {
             return raw(head(status, ["Transfer-Encoding: chunked"] + fields) + (body + end).utf8, closes: false)
         }
 
-        /// With an interim response in front: `103 Early Hints`.
+        /// Returns the response after an interim response, such as `103 Early Hints`.
         package func after(_ status: String, fields: [String] = []) -> Response {
             var response = self
             response.bytes = Self.head(status, fields) + bytes
             return response
         }
 
-        /// With so many bytes of it, and then the end of the connection.
+        /// Returns the first `count` bytes of the response, after which the connection ends.
         package func cut(at count: Int) -> Response { .raw(Array(bytes.prefix(count))) }
 
         package static func head(_ status: String, _ fields: [String]) -> [UInt8] {
@@ -82,7 +83,7 @@ extension LoopbackServer {
 }
 
 extension LoopbackServer.Connection {
-    /// The next request with its body, nil when the client ended instead.
+    /// Returns the next request with its body, or `nil` if the client ended instead.
     package func readRequest() throws(TestPKIError) -> LoopbackServer.Request? {
         guard let bytes = try take(through: "\r\n\r\n") else { return nil }
         let head = String(decoding: bytes.dropLast(4), as: UTF8.self)
@@ -107,7 +108,7 @@ extension LoopbackServer.Connection {
         return isAnswered ? nil : request
     }
 
-    /// Answers requests until the client ends or asks to, or the response closes.
+    /// Answers requests until the client ends, the client asks to close, or the response closes.
     package func answer(_ response: (LoopbackServer.Request) -> LoopbackServer.Response) throws(TestPKIError) {
         while let request = try readRequest() {
             let response = response(request)
@@ -143,7 +144,7 @@ extension LoopbackServer.Connection {
         return nil
     }
 
-    /// So many bytes, nil when the client ends before.
+    /// Returns this number of bytes, or `nil` if the client ends before.
     private func take(_ count: Int) throws(TestPKIError) -> [UInt8]? {
         while unread.count < count { guard try fill() else { return nil } }
         defer { unread.removeFirst(count) }

@@ -2,38 +2,39 @@ import COpenSSL
 import Glibc
 
 extension LoopbackServer {
-    /// What one connection brought, as far as it has come.
+    /// The data and events of one connection so far.
     package struct Record: Sendable {
-        /// The server_name extension.
+        /// The name in the server_name extension.
         package internal(set) var serverName: String?
         package internal(set) var handshakeCompleted = false
         package internal(set) var sessionResumed = false
         /// Whether the client asked for early data, which means that it sent some or may have.
         package internal(set) var offeredEarlyData = false
-        /// DER, leaf first, once the server has accepted it; a resumed session keeps the leaf alone.
+        /// The client's chain in DER, leaf first, once the server has accepted it. A resumed session keeps only the
+        /// leaf.
         package internal(set) var clientChain: [[UInt8]] = []
-        /// `TLSv1.3`; nil without a ServerHello.
+        /// The version, such as `TLSv1.3`. `nil` without a ServerHello.
         package internal(set) var protocolVersion: String?
         /// The protocol selected by ALPN.
         package internal(set) var applicationProtocol: String?
-        /// Everything that arrived inside TLS, or on plain TCP; not the handshake.
+        /// All bytes received inside TLS, or on plain TCP, without the handshake.
         package internal(set) var applicationBytes: [UInt8] = []
-        /// How many bytes the server has written inside TLS, or on plain TCP: the kernel has them.
+        /// The number of bytes that the server has written inside TLS, or on plain TCP. The kernel has accepted them.
         package internal(set) var writtenCount = 0
-        /// How many bytes went through the tunnel of a proxy.
+        /// The number of bytes that passed through the tunnel of a proxy.
         package internal(set) var tunnelled = (toTarget: 0, toClient: 0)
-        /// The heads and bodies that ``Connection/readRequest()`` found in it.
+        /// The requests that ``Connection/readRequest()`` found in the received bytes.
         package internal(set) var requests: [Request] = []
-        /// Alerts from the client, close_notify among them.
+        /// Alerts from the client, including close_notify.
         package internal(set) var alerts: [Alert] = []
-        /// Why the server's side stopped, when it failed.
+        /// The reason why the server's side stopped, if it failed.
         package internal(set) var failure: String?
         package internal(set) var hasEnded = false
     }
 
-    /// RFC 8446, section 6.
+    /// A TLS alert (RFC 8446, section 6).
     package struct Alert: Sendable, Hashable, CustomStringConvertible {
-        /// 1 warning, 2 fatal.
+        /// The alert level: 1 for warning, 2 for fatal.
         package let level: UInt8
         package let code: UInt8
 
@@ -44,12 +45,12 @@ extension LoopbackServer {
 
         package static let closeNotify = Alert(level: 1, code: 0)
 
-        /// `unknown CA` (`SSL_alert_desc_string_long`).
+        /// The alert's text, such as `unknown CA` (`SSL_alert_desc_string_long`).
         package var description: String { unsafe String(cString: SSL_alert_desc_string_long(Int32(code))) }
     }
 }
 
-/// The records of a server, and the sockets that are open.
+/// The records of a server, and its open sockets.
 final class LoopbackLog: Sendable {
     private struct State: Sendable {
         var isStopped = false
@@ -71,7 +72,7 @@ final class LoopbackLog: Sendable {
 
     var records: [LoopbackServer.Record] { state.withLock { $0.records } }
 
-    /// Starts a record for a new connection, or says that it comes too late.
+    /// Starts a record for a new connection. Returns `nil` if the server has stopped.
     func open(_ socket: Int32) -> Int? {
         state.withLock { state in
             guard !state.isStopped else { return nil }
@@ -85,7 +86,7 @@ final class LoopbackLog: Sendable {
         state.withLock { change(&$0.records[connection]) }
     }
 
-    /// Closes the socket under the lock, so that ``stop()`` never touches a number that was given away again.
+    /// Closes the socket under the lock, so that ``stop()`` never touches a descriptor number that is in use again.
     func close(_ connection: Int) {
         let ready = state.withLock { state in
             if let socket = state.sockets.removeValue(forKey: connection) { Glibc.close(socket) }
@@ -97,7 +98,7 @@ final class LoopbackLog: Sendable {
 
     func add(_ thread: PosixThread) { state.withLock { $0.threads.append(thread) } }
 
-    /// Ends every connection, lets no other begin, and wakes everyone who waits.
+    /// Ends every connection, prevents new ones, and wakes all waiting tasks.
     func stop() {
         let ready = state.withLock { state in
             state.isStopped = true
@@ -114,8 +115,8 @@ final class LoopbackLog: Sendable {
         }
     }
 
-    /// Waits until `count` connections have ended, or for ``stop()``, which a cancelled task calls; or until it is clear
-    /// that they won't.
+    /// Waits until `count` connections have ended, until ``stop()``, which a cancelled task calls, or until it is clear
+    /// that they won't end.
     func ended(_ count: Int) async {
         let patience = Task {
             try await Task.sleep(for: Self.patience)
@@ -139,6 +140,7 @@ final class LoopbackLog: Sendable {
         }
     }
 
-    /// Shorter than a suite's time limit, so that a test reports what it found. Connections end in milliseconds.
+    /// The longest wait for connections to end, which takes them milliseconds. It is shorter than a suite's time
+    /// limit, so that a test reports what it found.
     private static let patience = Duration.seconds(30)
 }

@@ -1,23 +1,23 @@
 import Glibc
 
 extension LoopbackServer {
-    /// What a proxy does with a request.
+    /// A proxy's reaction to a request.
     package enum ProxyAnswer: Sendable {
-        /// Opens a tunnel for CONNECT, forwards everything else.
+        /// Opens a tunnel for CONNECT, and forwards everything else.
         case serve
-        /// Opens a tunnel behind a response of any kind.
+        /// Opens a tunnel after a response of any kind.
         case tunnel(after: Response)
-        /// Answers in the target's place; the next request is then read, unless the response closes.
+        /// Answers in place of the target. The next request is then read, unless the response closes.
         case respond(Response)
-        /// Whatever else a proxy may do; the connection then ends.
+        /// Runs any other code, after which the connection ends.
         case handle(@Sendable (Connection) throws -> Void)
     }
 }
 
 extension LoopbackServer.Script {
-    /// Works as an HTTP proxy, with TLS or without: `LoopbackServer(plain: .proxy(to: ["api.example.test:443": port]))`.
+    /// Acts as an HTTP proxy, with or without TLS: `LoopbackServer(plain: .proxy(to: ["api.example.test:443": port]))`.
     ///
-    /// A target is `host:port` as the client writes it; the port it stands for is one of 127.0.0.1.
+    /// A target is `host:port` as the client writes it. It is mapped to a port of 127.0.0.1.
     package static func proxy(
         to targets: [String: UInt16],
         _ answer: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.ProxyAnswer = { _ in .serve }
@@ -48,7 +48,7 @@ extension LoopbackServer.Script {
 }
 
 extension LoopbackServer.Response {
-    /// What opens a tunnel.
+    /// The response that opens a tunnel.
     package static let established = headOnly("200 Connection established")
 
     fileprivate static let unknownTarget = Self(
@@ -63,7 +63,8 @@ extension LoopbackServer.Connection {
         copyBothWays(target)
     }
 
-    /// Fetches `http://host:port/path`, with a connection of its own; false when the response ends with it.
+    /// Fetches `http://host:port/path` over a connection of its own. Returns whether the client's connection stays open
+    /// after the response.
     fileprivate func forward(
         _ request: LoopbackServer.Request, to targets: [String: UInt16]
     ) throws(TestPKIError) -> Bool {

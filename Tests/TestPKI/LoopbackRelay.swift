@@ -1,13 +1,13 @@
 import Glibc
 import Synchronization
 
-/// Stands before a server, for one connection, and lets only so many of the server's bytes through.
+/// A relay in front of a server, for one connection. It passes only a limited number of the server's bytes.
 package final class LoopbackRelay: Sendable {
-    /// What happens when the bytes are used up.
+    /// The behaviour when the limit is reached.
     package enum Ending: Sendable, CaseIterable {
-        /// Nothing more comes, and the connection stays.
+        /// Nothing more is passed, and the connection stays open.
         case stall
-        /// TCP ends in order.
+        /// TCP is closed in order.
         case close
         /// TCP is reset.
         case reset
@@ -24,7 +24,7 @@ package final class LoopbackRelay: Sendable {
         let count = Atomic<Int>(0)
     }
 
-    /// How many of the server's bytes have gone through.
+    /// The number of the server's bytes that have been passed.
     package var passedCount: Int { passed.count.load(ordering: .relaxed) }
 
     package init(
@@ -43,14 +43,14 @@ package final class LoopbackRelay: Sendable {
         }
     }
 
-    /// Joins the thread, which lives as long as the client's connection.
+    /// Joins the thread, which runs as long as the client's connection.
     package func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         thread.join()
         close(listener)
     }
 
-    /// Runs `body` beside the relay and stops it behind.
+    /// Runs `body` with the relay and then stops the relay.
     package func run<Result>(_ body: (LoopbackRelay) async throws -> Result) async rethrows -> Result {
         defer { stop() }
         return try await body(self)
@@ -76,7 +76,7 @@ func connectOnLoopback(port: UInt16, waits: Bool = true) throws(TestPKIError) ->
     return descriptor
 }
 
-/// Copies both ways until either side ends or the limit is reached.
+/// Copies in both directions until either side ends or the limit is reached.
 private func relay(
     _ client: Int32, _ server: Int32, _ limit: Int, _ chunk: Int, _ ending: LoopbackRelay.Ending,
     passed: (Int) -> Void
@@ -95,7 +95,7 @@ private func relay(
         if both[1].revents != 0 {
             let read = unsafe recv(server, &buffer, min(chunk, limit - count), 0)
             guard read > 0 else { return }
-            // Counted first: whoever has got the bytes finds them counted.
+            // The count comes first, so that it is up to date for a client that has received the bytes.
             count += read
             passed(count)
             guard unsafe send(client, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
@@ -104,7 +104,7 @@ private func relay(
     finish(client, server, ending)
 }
 
-/// Ends the client's connection as told; when there is anything left of it, the client's bytes still go through.
+/// Ends the client's connection as `ending` specifies. If a part of it stays open, the client's bytes are still passed.
 func finish(_ client: Int32, _ server: Int32, _ ending: LoopbackRelay.Ending) {
     if ending == .reset {
         var immediately = linger(l_onoff: 1, l_linger: 0)
@@ -113,7 +113,7 @@ func finish(_ client: Int32, _ server: Int32, _ ending: LoopbackRelay.Ending) {
     }
     if ending == .close { shutdown(client, Int32(SHUT_WR)) }
     var buffer = [UInt8](repeating: 0, count: 16_384)
-    // Left unread, what the client says would make a reset of the close.
+    // Unread bytes from the client would turn the close into a reset.
     while case let read = unsafe recv(client, &buffer, buffer.count, 0), read > 0 {
         unsafe send(server, buffer, read, Int32(MSG_NOSIGNAL))
     }

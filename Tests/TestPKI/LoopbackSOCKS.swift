@@ -1,10 +1,10 @@
 import Glibc
 
 extension LoopbackServer.Script {
-    /// Works as a SOCKS proxy, of version 5 or 4a, that leads everything to one port of loopback. With a login, it takes
-    /// no client without it.
+    /// Acts as a SOCKS proxy of version 5 or 4a that connects everything to one port of the loopback interface. With a
+    /// login, it rejects clients without it.
     ///
-    /// What it was asked stands at the front of the connection's ``LoopbackServer/Record/applicationBytes``.
+    /// The request is at the start of the connection's ``LoopbackServer/Record/applicationBytes``.
     package static func socks(version: Int, to port: UInt16, login: (user: String, password: String)? = nil) -> Self {
         .handle { connection in
             version == 5
@@ -14,7 +14,7 @@ extension LoopbackServer.Script {
 }
 
 extension LoopbackServer.Connection {
-    /// Exactly so many bytes; nil when the client ends instead.
+    /// Returns exactly this number of bytes, or `nil` if the client ends instead.
     package func readExactly(_ count: Int) throws(TestPKIError) -> [UInt8]? {
         while unread.count < count { guard try fill() else { return nil } }
         defer { unread.removeFirst(count) }
@@ -49,7 +49,7 @@ extension LoopbackServer.Connection {
         try relay(to: port, after: [0, 90, 0, 0, 0, 0, 0, 0])
     }
 
-    /// Up to a NUL.
+    /// Returns the text up to a NUL.
     private func readText() throws(TestPKIError) -> String? {
         var text: [UInt8] = []
         while let byte = try readExactly(1) {

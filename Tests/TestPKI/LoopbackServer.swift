@@ -1,24 +1,24 @@
 import Glibc
 
-/// A server on a free port of the loopback interface that serves any chain and logs what it gets.
+/// A server on a free port of the loopback interface that serves any chain and logs what it receives.
 ///
-/// Each connection has a thread of its own; all of them have ended when ``stop()`` returns.
+/// Each connection has its own thread. All threads have ended when ``stop()`` returns.
 ///
 ///     try await LoopbackServer(chain: [leaf, intermediate]).run { server in
 ///         … connect to 127.0.0.1, server.port …
 ///         #expect(await server.ended(1)[0].applicationBytes.isEmpty)
 ///     }
 package final class LoopbackServer: Sendable {
-    /// What happens on each connection.
+    /// The server's behaviour on each connection.
     package enum Script: Sendable {
-        /// Requests are answered with the same response until the client ends.
+        /// Answers requests with the same response until the client ends.
         case respond(Response)
         case answer(@Sendable (Request) -> Response)
         case handle(@Sendable (Connection) throws -> Void)
         /// Reads and never answers, not even with a ServerHello.
         case stall
         case closeAfterAccept
-        /// The end comes without close_notify.
+        /// Closes without close_notify.
         case closeAfterHandshake
     }
 
@@ -30,47 +30,49 @@ package final class LoopbackServer: Sendable {
     }
 
     package struct Settings: Sendable {
-        /// DER, in the order in which they are sent; empty for anonymous suites.
+        /// The certificates in DER, in the order in which they are sent. The list is empty for anonymous suites.
         package var chain: [[UInt8]] = []
         /// The key of the first certificate.
         package var key: TestKey?
-        /// A chain with a key of another kind, for clients that ask for it.
+        /// A chain with a key of another kind, for clients that request it.
         package var otherChain: [TestCertificate] = []
-        /// DER of the OCSP response that clients get who ask for one; empty for none.
+        /// The OCSP response in DER for clients that request one. It is empty for none.
         package var staple: [UInt8] = []
-        /// Speaks without TLS.
+        /// Whether the server works without TLS.
         package var isPlain = false
         package var script = Script.respond(Response(body: "hello"))
         package var isIPv6 = false
         package var protocolVersions = TLSVersion.tls12...TLSVersion.tls13
         package var cipherList = "ALL:@SECLEVEL=0"
-        /// By preference; none selects none.
+        /// The protocols in order of preference. With an empty list, none is selected.
         package var applicationProtocols: [String] = []
-        /// Selected whatever the client offers.
+        /// A protocol that is selected whatever the client offers.
         package var forcedApplicationProtocol: String?
         package var sendsCloseNotify = true
-        /// Bytes of a record at the most, 512 or more.
+        /// The maximum number of bytes in a record, at least 512.
         package var recordLimit: Int?
-        /// Presented from the second connection on, if any, while sessions of the first chain are still resumed.
+        /// The chain that is presented from the second connection on, if any. Sessions of the first chain are still
+        /// resumed.
         package var laterChain: [TestCertificate] = []
-        /// Asks the client for a certificate.
+        /// The request for a client certificate, if any.
         package var clientAuthentication: ClientAuthentication?
         package var resumption = Resumption.tickets
-        /// Bytes that a ticket allows in early data; they are skipped when they come.
+        /// The number of bytes that a ticket allows as early data. The server skips early data.
         package var earlyDataLimit: UInt32 = 0
-        /// The size of the prime in DHE suites, without which they are not negotiated.
+        /// The size of the prime in DHE suites. `nil` disables these suites.
         package var finiteFieldBits: Int?
-        /// For `SSL_CTX_set1_groups_list`; nil for OpenSSL's own.
+        /// The groups for `SSL_CTX_set1_groups_list`. `nil` means OpenSSL's default.
         package var groups: String?
         package var expectation = Expectation.met
-        /// Announces short segments and a small window, so that the first part of a body waits for the server to read.
+        /// Whether to announce short segments and a small window, so that the first part of a body waits for the server
+        /// to read.
         package var isNarrow = false
 
         package init() {}
     }
 
     package let port: UInt16
-    /// `127.0.0.1` or `::1`.
+    /// The address `127.0.0.1` or `::1`.
     package let address: String
 
     private let listener: Int32
@@ -95,7 +97,7 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    /// Serves `chain` as it is given, with the key of its first certificate.
+    /// Serves `chain` unchanged, with the key of its first certificate.
     package convenience init(
         chain: [TestCertificate], _ script: Script = .respond(Response(body: "hello")),
         adjusting adjust: (inout Settings) -> Void = { _ in }
@@ -118,10 +120,10 @@ package final class LoopbackServer: Sendable {
 
     deinit { stop() }
 
-    /// Ends every connection and joins every thread. Once is enough.
+    /// Ends every connection and joins every thread. Further calls have no effect.
     package func stop() {
         log.stop()
-        // The first thread is the one that accepts and adds the others: with it, this call owns the listener.
+        // The first thread accepts connections and adds the other threads. The call that takes it owns the listener.
         var threads = log.takeThreads()
         guard !threads.isEmpty else { return }
         shutdown(listener, Int32(SHUT_RDWR))
@@ -132,21 +134,22 @@ package final class LoopbackServer: Sendable {
         close(listener)
     }
 
-    /// Runs `body` beside the server and stops it behind.
+    /// Runs `body` with the server and then stops the server.
     package func run<Result>(_ body: (LoopbackServer) async throws -> Result) async rethrows -> Result {
         defer { stop() }
         return try await body(self)
     }
 
-    /// One record for each connection, in the order of their arrival.
+    /// A record for each connection, in order of arrival.
     package var records: [Record] { log.records }
 
-    /// Every application byte of every connection, in the order of the connections.
+    /// All application bytes of all connections, in the order of the connections.
     package var applicationBytes: [UInt8] { records.flatMap(\.applicationBytes) }
 
-    /// The records, once `count` connections have ended, which they do when the client has closed its side; at once
-    /// when the server or the waiting task is stopped. At least `count`: a connection that never came, or didn't end, has
-    /// a record whose `failure` says so, and no test waits until its suite's time limit.
+    /// Returns the records once `count` connections have ended, which they do when the client has closed its side.
+    /// Returns immediately if the server is stopped or the waiting task is cancelled. There are at least `count`
+    /// records. If a connection never came or didn't end, the `failure` of its record says so, and no test waits until
+    /// its suite's time limit.
     package func ended(_ count: Int = 1) async -> [Record] {
         await log.ended(count)
         var records = records
@@ -162,7 +165,8 @@ package final class LoopbackServer: Sendable {
     }
 }
 
-/// A socket on a free port with a queue of that length; none does not listen, and connecting is refused.
+/// Returns a socket on a free port with a queue of this length, and the port. Without a queue, the socket doesn't
+/// listen and connections are refused.
 func listenOnLoopback(isIPv6: Bool = false, queue: Int32? = 128) throws(TestPKIError) -> (Int32, UInt16) {
     let listener = socket(isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard listener >= 0 else { throw .system("socket") }
@@ -191,7 +195,7 @@ func listenOnLoopback(isIPv6: Bool = false, queue: Int32? = 128) throws(TestPKIE
         close(listener)
         throw error
     }
-    // The port is at the same place in both families.
+    // The port is at the same offset in both families.
     let port = unsafe withUnsafeBytes(of: storage) { unsafe $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self) }
     return (listener, UInt16(bigEndian: port))
 }
@@ -206,7 +210,7 @@ private func acceptConnections(
             return
         }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-        // What is written has arrived then, and does not wait for the client's next words.
+        // Written bytes are sent at once, without waiting for the client's next bytes.
         var on: Int32 = 1
         unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         guard let identifier = log.open(socket) else {

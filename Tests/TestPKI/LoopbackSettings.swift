@@ -1,13 +1,13 @@
 extension LoopbackServer {
-    /// A certificate that the client is asked for.
+    /// A request for a client certificate.
     package struct ClientAuthentication: Sendable {
-        /// Their subjects are announced as the issuers that the server knows.
+        /// The certificates whose subjects are announced as acceptable issuers.
         package var issuers: [TestCertificate]
-        /// Where the client's chain must end; none accepts any chain.
+        /// The roots at which the client's chain must end. Without any, every chain is accepted.
         package var roots: [TestCertificate]
-        /// Turns a client without a certificate away.
+        /// Whether a client without a certificate is rejected.
         package var isRequired: Bool
-        /// Waits for ``Connection/requestCertificate()``, in TLS 1.3.
+        /// Whether the request waits for ``Connection/requestCertificate()``, in TLS 1.3.
         package var isPostponed = false
 
         package init(issuers: [TestCertificate] = [], roots: [TestCertificate] = [], isRequired: Bool = false) {
@@ -17,24 +17,24 @@ extension LoopbackServer {
         }
     }
 
-    /// How a client can take up a session again on another connection.
+    /// The way in which a client can resume a session on another connection.
     package enum Resumption: Sendable, CaseIterable {
-        /// The ticket holds the session (RFC 5077; RFC 8446, section 4.6.1).
+        /// The ticket contains the session (RFC 5077; RFC 8446, section 4.6.1).
         case tickets
-        /// The server holds the session, and its identifier is what the client gets.
+        /// The server keeps the session, and the client receives its identifier.
         case identifiers
-        /// Tickets are handed out and then not taken.
+        /// Tickets are issued and then not accepted.
         case refused
         case none
     }
 
-    /// What follows a head with `Expect: 100-continue`.
+    /// The server's reaction to a head with `Expect: 100-continue`.
     package enum Expectation: Sendable {
-        /// 100 Continue.
+        /// Sends 100 Continue.
         case met
-        /// Nothing: the server waits for the body.
+        /// Sends nothing and waits for the body.
         case ignored
-        /// A final response and the end of the connection; the body is not read.
+        /// Sends a final response and closes the connection without reading the body.
         case answered(Response)
     }
 }

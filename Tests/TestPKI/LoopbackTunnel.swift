@@ -2,14 +2,14 @@ import COpenSSL
 import Glibc
 
 extension LoopbackServer.Connection {
-    /// Bytes on their way from one side to the other.
+    /// Bytes in transit from one side to the other.
     private struct Lane {
         var waiting: [UInt8] = []
         var sourceHasEnded = false
         var isDone = false
         var count = 0
 
-        /// Takes what there is on one side and gives it to the other: whether anything moved, nil when a side is gone.
+        /// Reads from one side and writes to the other. Returns whether any bytes moved, or `nil` if a side is gone.
         mutating func move(from read: () -> [UInt8]?, to write: ([UInt8]) -> Int?, end: () -> Void) -> Bool? {
             if isDone { return false }
             if waiting.isEmpty, !sourceHasEnded {
@@ -53,7 +53,8 @@ extension LoopbackServer.Connection {
             else { return }
             log.update(identifier) { [up, down] in $0.tunnelled = (up.count, down.count) }
             if upMoved || downMoved { continue }
-            // A descriptor without events is left out, but for the client's: it tells of its end all the same.
+            // A descriptor without events is left out, except for the client's, because poll reports its end in any
+            // case.
             var both = [(socket, up, down), (target, down, up)].map { descriptor, from, to in
                 let reads = from.waiting.isEmpty && !from.sourceHasEnded ? POLLIN : 0
                 let events = Int16(reads | (to.waiting.isEmpty ? 0 : POLLOUT))
@@ -64,7 +65,7 @@ extension LoopbackServer.Connection {
         }
     }
 
-    /// What has arrived from the client: nothing yet is empty, the end is nil.
+    /// Returns the bytes that have arrived from the client. They are empty if there are none yet, and `nil` at the end.
     private func readNow() -> [UInt8]? {
         guard let session = unsafe session else { return receiveNow(on: socket) }
         var buffer = [UInt8](repeating: 0, count: 16_384)
@@ -74,7 +75,7 @@ extension LoopbackServer.Connection {
         return unsafe wants(session, count) ? [] : nil
     }
 
-    /// How many bytes the client's side took, nil when it is broken.
+    /// Returns the number of bytes that the client's side accepted, or `nil` if it is broken.
     private func writeNow(_ bytes: [UInt8]) -> Int? {
         guard let session = unsafe session else { return sendNow(bytes, on: socket) }
         ERR_clear_error()

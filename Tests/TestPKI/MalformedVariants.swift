@@ -1,7 +1,7 @@
 import COpenSSL
 
 extension TestCertificate {
-    /// The same bytes, but for one bit of the signature.
+    /// The certificate's bytes with one bit of the signature changed.
     package var derBytesWithBrokenSignature: [UInt8] {
         var bytes = derBytes
         bytes[bytes.count - 1] ^= 1
@@ -10,14 +10,14 @@ extension TestCertificate {
 }
 
 extension TestKey {
-    /// A SubjectPublicKeyInfo under an algorithm that nobody knows, for a certificate's settings.
+    /// Returns a SubjectPublicKeyInfo with an unknown algorithm, for a certificate's settings.
     package static func unknownPublicKeyDER(bits: [UInt8] = [1, 2, 3, 4]) -> [UInt8] {
         TestDER.sequence(
             TestDER.sequence(TestDER.objectIdentifier("1.3.6.1.4.1.55555.1")), TestDER.bitString(bits))
     }
 
-    /// A SubjectPublicKeyInfo of RSA under which nothing was signed: an odd modulus of so many bits, told from others
-    /// by its last octet.
+    /// Returns an RSA SubjectPublicKeyInfo without a private key. Its odd modulus has `bits` bits, and its last octet
+    /// distinguishes it from others.
     package static func rsaPublicKeyDER(bits: Int, exponent: [UInt8] = [1, 0, 1], last: UInt8 = 1) -> [UInt8] {
         let first: [UInt8] = bits % 8 == 0 ? [0, 0xC5] : [1 << UInt8(bits % 8 - 1), 0xC5]
         let modulus = first + [UInt8](repeating: 0xC5, count: bits / 8 - 2) + [last | 1]
@@ -27,7 +27,7 @@ extension TestKey {
                 TestDER.sequence(TestDER.integer(octets: modulus), TestDER.integer(octets: exponent))))
     }
 
-    /// A SubjectPublicKeyInfo of DSA under which nothing was signed: p, g and y of so many bits, q of 256.
+    /// Returns a DSA SubjectPublicKeyInfo without a private key. p, g and y have `bits` bits, and q has 256.
     package static func dsaPublicKeyDER(bits: Int, last: UInt8 = 1) -> [UInt8] {
         func number(_ first: UInt8, bits: Int) -> [UInt8] {
             TestDER.integer(octets: [0, first] + [UInt8](repeating: 0xC5, count: bits / 8 - 2) + [last | 1])
@@ -39,10 +39,11 @@ extension TestKey {
             TestDER.bitString(number(0xB1, bits: bits)))
     }
 
-    /// A P-256 key that claims the public key of `victim` and cannot sign for it: what a thief of a certificate has.
+    /// Returns a P-256 key that claims the public key of `victim` and can't sign for it, as if the certificate were
+    /// stolen.
     package static func impostor(of victim: TestKey) throws(TestPKIError) -> TestKey {
         guard victim.kind == .p256 else { throw TestPKIError("impostor", "the victim's key is not P-256") }
-        // ECPrivateKey (RFC 5915) whose scalar and point do not belong together. The point ends the public key.
+        // An ECPrivateKey (RFC 5915) whose scalar and point don't match. The point is at the end of the public key.
         let key = TestDER.sequence(
             TestDER.integer(1), TestDER.octetString([UInt8](repeating: 7, count: 32)),
             TestDER.constructed(0, TestDER.objectIdentifier("1.2.840.10045.3.1.7")),

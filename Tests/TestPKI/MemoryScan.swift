@@ -1,22 +1,23 @@
 import Glibc
 
-/// Looks for bytes in the memory of this process (`/proc/self/mem`).
+/// A search for bytes in the memory of this process (`/proc/self/mem`).
 package enum MemoryScan {
-    /// Whether there is no more of it than a program has: a sanitizer maps terabytes, and keeps what was freed.
+    /// Whether the process has no more memory than an ordinary program. A sanitizer maps terabytes, and keeps freed
+    /// memory.
     package static var isPossible: Bool {
         guard let regions = try? regions() else { return false }
         return regions.reduce(0) { $0 + ($1.1 - $1.0) } < 1 << 38
     }
 
-    /// How often `needle` stands in memory that can be written. The bytes are given inverted, and compared so: the scan
-    /// itself is to make no copy that the next one would find.
+    /// Returns how often `needle` appears in writable memory. The bytes are passed inverted and compared inverted, so
+    /// that the scan doesn't create a copy that the next scan would find.
     package static func count(inverted needle: [UInt8]) throws(TestPKIError) -> Int {
         let memory = unsafe open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
         guard memory >= 0 else { throw .system("/proc/self/mem") }
         defer { close(memory) }
         let size = 1 << 20
         let overlap = needle.count - 1
-        // Apart from the heap, so that its own place can be left out.
+        // The buffer is outside the heap, so that its own location can be skipped.
         guard
             let buffer = unsafe mmap(
                 nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -28,7 +29,7 @@ package enum MemoryScan {
         for (start, end) in try regions() {
             var position = start
             while position < end {
-                // The kernel joins neighbouring regions, so the buffer may be in the middle of one.
+                // The kernel joins adjacent regions, so the buffer may be in the middle of one.
                 if position < own + UInt(size), own < position + UInt(size), end > own {
                     if position >= own {
                         position = own + UInt(size)
@@ -61,7 +62,7 @@ package enum MemoryScan {
         return count
     }
 
-    /// Where memory is that can be read and written.
+    /// Returns the memory regions that can be read and written.
     private static func regions() throws(TestPKIError) -> [(UInt, UInt)] {
         let file = unsafe open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw .system("/proc/self/maps") }

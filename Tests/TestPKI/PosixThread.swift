@@ -1,7 +1,7 @@
 import Glibc
 
-/// A thread that someone joins. SIGPIPE is blocked in it, so a peer that went away is an error of `write` and the
-/// process keeps its own disposition.
+/// A thread that must be joined. It blocks SIGPIPE, so that a disconnected peer is an error of `write` and the process
+/// keeps its own disposition.
 struct PosixThread: Sendable {
     private let identifier: pthread_t
 
@@ -34,7 +34,7 @@ private func runBody(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPo
     return nil
 }
 
-/// For `poll`.
+/// Returns the duration in milliseconds for `poll`.
 func milliseconds(_ duration: Duration) -> Int32 {
     let (seconds, attoseconds) = duration.components
     return Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)

@@ -1,21 +1,21 @@
 import COpenSSL
 
-/// Makes TLS 1.3 records that OpenSSL would not, under the server's own key.
+/// A forge of TLS 1.3 records that OpenSSL wouldn't create, encrypted with the server's own key.
 ///
-/// It begins where the server has sent nothing behind its Finished: without tickets, before the first write. The server
-/// cannot write by itself any more.
+/// It starts where the server has sent nothing after its Finished: without tickets, and before the first write. After
+/// that, the server can't write by itself.
 package struct RecordForge {
     private let key: [UInt8]
     private let vector: [UInt8]
     private var sequence: UInt64 = 0
 
-    /// - Parameter secret: `server_application_traffic_secret_0` of `TLS_AES_256_GCM_SHA384`, 48 octets.
+    /// - Parameter secret: The `server_application_traffic_secret_0` of `TLS_AES_256_GCM_SHA384`, 48 octets.
     fileprivate init(secret: [UInt8]) throws(TestPKIError) {
         key = try Self.expand(secret, "key", 32)
         vector = try Self.expand(secret, "iv", 12)
     }
 
-    /// HKDF-Expand-Label with an empty context, for no more than one block (RFC 8446, section 7.1).
+    /// Computes HKDF-Expand-Label with an empty context, for at most one block (RFC 8446, section 7.1).
     private static func expand(_ secret: [UInt8], _ label: String, _ count: Int) throws(TestPKIError) -> [UInt8] {
         let name = Array("tls13 \(label)".utf8)
         let input = [0, UInt8(count), UInt8(name.count)] + name + [0, 1]
@@ -26,9 +26,9 @@ package struct RecordForge {
         return Array(block.prefix(count))
     }
 
-    /// One record: contents of any type and length, and zeros behind them (RFC 8446, section 5.2).
+    /// Returns a record: contents of any type and length, followed by zeros (RFC 8446, section 5.2).
     ///
-    /// Without a type there is nothing but the zeros.
+    /// Without a type, only the zeros follow the contents.
     package mutating func record(
         _ contents: [UInt8], type: UInt8? = 23, padding: Int = 0
     ) throws(TestPKIError) -> [UInt8] {
@@ -62,13 +62,13 @@ package struct RecordForge {
 }
 
 extension LoopbackServer.Connection {
-    /// A forge of this connection's records.
+    /// Returns a forge of this connection's records.
     package func forge() throws(TestPKIError) -> RecordForge {
         guard trafficSecret.count == 48 else { throw TestPKIError("forge", "not TLS_AES_256_GCM_SHA384") }
         return try RecordForge(secret: trafficSecret)
     }
 
-    /// A line of OpenSSL's key log: a label, the client's random, a secret.
+    /// Reads a line of OpenSSL's key log: a label, the client's random, and a secret.
     func note(keyLogLine line: String) {
         let words = line.split(separator: " ")
         guard words.count == 3, words[0] == "SERVER_TRAFFIC_SECRET_0" else { return }

@@ -1,28 +1,28 @@
 import Glibc
 
-/// Stands before a server, for one connection, and decides about every TLS record that either side sends.
+/// A relay in front of a server, for one connection. It decides about every TLS record that either side sends.
 package final class RecordRelay: Sendable {
     package enum Sender: Sendable { case client, server }
 
-    /// RFC 8446, section 5.1.
+    /// A TLS record (RFC 8446, section 5.1).
     package struct Record: Sendable {
         package let sender: Sender
-        /// Counted from 0 for each sender.
+        /// The record's number, counted from 0 for each sender.
         package let index: Int
-        /// The five octets of its head, and its contents.
+        /// The five octets of its header, and its contents.
         package let bytes: [UInt8]
 
-        /// 20 change_cipher_spec, 21 alert, 22 handshake, 23 application_data.
+        /// The content type: 20 change_cipher_spec, 21 alert, 22 handshake, 23 application_data.
         package var type: UInt8 { bytes[0] }
     }
 
     package enum Verdict: Sendable {
         case pass
-        /// Any bytes in its place.
+        /// Sends these bytes instead.
         case replace([UInt8])
-        /// One byte at a time, each behind such a pause.
+        /// Sends one byte at a time, each after this pause.
         case slowly(Duration)
-        /// Instead of the record, the end of the client's connection.
+        /// Ends the client's connection instead of sending the record.
         case end(LoopbackRelay.Ending)
     }
 
@@ -33,7 +33,7 @@ package final class RecordRelay: Sendable {
     private let thread: PosixThread
     private let log: Locked<[Record]>
 
-    /// Every record that came, in the order of its coming.
+    /// All received records, in order of arrival.
     package var records: [Record] { log.withLock { $0 } }
 
     package init(
@@ -56,21 +56,21 @@ package final class RecordRelay: Sendable {
         }
     }
 
-    /// Joins the thread, which lives as long as the client's connection.
+    /// Joins the thread, which runs as long as the client's connection.
     package func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         thread.join()
         close(listener)
     }
 
-    /// Runs `body` beside the relay and stops it behind.
+    /// Runs `body` with the relay and then stops the relay.
     package func run<Result>(_ body: (RecordRelay) async throws -> Result) async rethrows -> Result {
         defer { stop() }
         return try await body(self)
     }
 }
 
-/// Copies records both ways until a verdict ends it, or a side does: then nil.
+/// Copies records in both directions until a verdict ends the connection. Returns `nil` if a side ends it.
 private func relayRecords(
     _ client: Int32, _ server: Int32, _ decide: (RecordRelay.Record) -> RecordRelay.Verdict
 ) -> LoopbackRelay.Ending? {
@@ -110,7 +110,7 @@ private func relayRecords(
     }
 }
 
-/// The length of the first record, head and all, once it is there.
+/// Returns the length of the first record, including its header, once the record is complete.
 private func recordLength(_ bytes: [UInt8]) -> Int? {
     guard bytes.count >= 5 else { return nil }
     let count = 5 + Int(bytes[3]) << 8 + Int(bytes[4])
@@ -121,9 +121,9 @@ private func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     unsafe send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
 }
 
-/// Lets time go by; false when the peer has ended meanwhile.
+/// Waits for this duration. Returns `false` if the peer has ended meanwhile.
 private func pauseUnlessEnded(_ descriptor: Int32, _ duration: Duration) -> Bool {
-    // POLLRDHUP, which Swift does not see.
+    // POLLRDHUP, which isn't imported into Swift.
     var entry = pollfd(fd: descriptor, events: 0x2000, revents: 0)
     return unsafe poll(&entry, 1, milliseconds(duration)) == 0
 }

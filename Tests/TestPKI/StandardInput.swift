@@ -1,8 +1,9 @@
 import Glibc
 
-/// Standard input of this process.
+/// The standard input of this process.
 package enum StandardInput {
-    /// Runs `body` with a file as standard input. One call at a time: the descriptor is the process's own.
+    /// Runs `body` with a file as standard input. Only one call at a time is possible, because the process has only one
+    /// standard input.
     package static func reading<Result>(
         _ path: String, _ body: () async throws -> Result
     ) async throws -> Result {

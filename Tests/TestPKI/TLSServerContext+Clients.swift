@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Lends certificates in OpenSSL's own form: the first, and a stack of the others.
+/// Calls `use` with certificates in OpenSSL's own form: the first one, and a stack of the others.
 func withCertificates(
     _ chain: [[UInt8]], _ use: (_ leaf: OpaquePointer?, _ others: OpaquePointer) -> Int32
 ) throws(TestPKIError) {
@@ -28,7 +28,7 @@ func withCertificates(
 }
 
 extension TLSServerContext {
-    /// Within the validity of every minted certificate: 2026-06-01T00:00:00Z.
+    /// A time within the validity of every minted certificate: 2026-06-01T00:00:00Z.
     private static let time: time_t = 1_780_272_000
 
     func askForCertificate(_ authentication: LoopbackServer.ClientAuthentication?) throws(TestPKIError) {
@@ -53,7 +53,7 @@ extension TLSServerContext {
     }
 
     func resume(_ settings: LoopbackServer.Settings) throws(TestPKIError) {
-        // Without a context of its own a session with a client's certificate cannot be resumed.
+        // Without a session ID context, a session with a client certificate can't be resumed.
         try check("SSL_CTX_set_session_id_context") { unsafe SSL_CTX_set_session_id_context(pointer, [1], 1) }
         try check("SSL_CTX_set_max_early_data") {
             unsafe SSL_CTX_set_max_early_data(pointer, settings.earlyDataLimit)
@@ -68,7 +68,7 @@ extension TLSServerContext {
             try check("SSL_CTX_set_session_ticket_cb") {
                 unsafe SSL_CTX_set_session_ticket_cb(pointer, nil, ignore, nil)
             }
-            // With early data a ticket is an identifier, so that it serves once.
+            // With early data, a ticket is an identifier, so that it can be used only once.
             let neverFound = SSL_SESS_CACHE_SERVER | SSL_SESS_CACHE_NO_INTERNAL_LOOKUP
             unsafe SSL_CTX_ctrl(pointer, SSL_CTRL_SET_SESS_CACHE_MODE, Int(neverFound), nil)
         case .none:
@@ -78,7 +78,7 @@ extension TLSServerContext {
         }
     }
 
-    /// Diffie-Hellman over a fresh prime of any size.
+    /// Uses Diffie-Hellman over a fresh prime of any size.
     func useFiniteField(bits: Int) throws(TestPKIError) {
         let prime = try unsafe make("BN_new") { unsafe BN_new() }
         defer { unsafe BN_free(prime) }
@@ -93,7 +93,7 @@ extension TLSServerContext {
             }
         }
         do {
-            // Takes the parameters over when it succeeds.
+            // This takes ownership of the parameters if it succeeds.
             try check("SSL_CTX_set0_tmp_dh_pkey") { unsafe SSL_CTX_set0_tmp_dh_pkey(pointer, field) }
         } catch {
             unsafe EVP_PKEY_free(field)

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// An `SSL_CTX` that serves what it is told to, at security level 0.
+/// An `SSL_CTX` that serves what its settings specify, at security level 0.
 ///
-/// `@unchecked Sendable`: nothing changes after `init`, and the sessions inside are locked by OpenSSL.
+/// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL locks the sessions inside.
 @safe final class TLSServerContext: @unchecked Sendable {
     let pointer: OpaquePointer
     private let applicationProtocols: [[UInt8]]
@@ -23,7 +23,7 @@ import COpenSSL
         if let groups = settings.groups {
             try check("SSL_CTX_set1_groups_list") { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, groups) }
         }
-        // Send the given certificates and no others.
+        // Send only the given certificates.
         try unsafe control(SSL_CTRL_MODE, Int(SSL_MODE_NO_AUTO_CHAIN))
         if !settings.chain.isEmpty {
             try unsafe withCertificates(settings.chain) { leaf, others in
@@ -47,7 +47,7 @@ import COpenSSL
         if let bits = settings.finiteFieldBits { try useFiniteField(bits: bits) }
         if let limit = settings.recordLimit {
             try unsafe control(SSL_CTRL_SET_MAX_SEND_FRAGMENT, limit)
-            // Who answers to a name writes it into session tickets, which makes them long.
+            // A server that accepts the server name writes it into session tickets, which makes them long.
             unsafe SSL_CTX_callback_ctrl(
                 pointer, SSL_CTRL_SET_TLSEXT_SERVERNAME_CB,
                 unsafeBitCast(acceptName, to: (@convention(c) () -> Void).self))
@@ -71,7 +71,7 @@ import COpenSSL
         }
     }
 
-    /// The server's first choice among the client's list. The answer points into either list.
+    /// Returns the server's first choice from the client's list. The result points into either list.
     fileprivate func select(from offered: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
         if unsafe !forcedProtocol.isEmpty { return unsafe UnsafeBufferPointer(forcedProtocol) }
         for wanted in applicationProtocols {
@@ -92,7 +92,7 @@ private let acceptName:
         _, _, _ in SSL_TLSEXT_ERR_OK
     }
 
-/// Hands out a copy, which OpenSSL frees.
+/// Returns a copy to OpenSSL, which frees it.
 private let stapleResponse: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { session, argument in
     guard let argument = unsafe argument else { return SSL_TLSEXT_ERR_NOACK }
     let staple = unsafe Unmanaged<TLSServerContext>.fromOpaque(argument).takeUnretainedValue().staple

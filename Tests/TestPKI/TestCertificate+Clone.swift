@@ -1,8 +1,8 @@
 extension TestCertificate {
-    /// A self-signed certificate of somebody else, re-keyed: every byte of its signed part stays as it is but for the
-    /// SubjectPublicKeyInfo and the algorithm of the signature. The new key is one of the same family, shared.
+    /// Returns a re-keyed clone of another party's self-signed certificate. Every byte of its signed part is unchanged
+    /// except for the SubjectPublicKeyInfo and the signature algorithm. The new key is a shared one of the same family.
     ///
-    /// The clone's ``settings`` hold the subject and nothing else that the certificate says.
+    /// The clone's ``settings`` have only the subject, and nothing else from the certificate.
     package static func clone(of derBytes: [UInt8]) throws(TestPKIError) -> TestCertificate {
         guard var fields = derBytes.derElements.first?.derElements else {
             throw TestPKIError("clone", "not a certificate")
@@ -19,13 +19,13 @@ extension TestCertificate {
         return TestCertificate(derBytes: clone, key: key, settings: Settings(subject: subject))
     }
 
-    /// The whole `[3]` that holds the extensions, as it stands in the DER; empty when there are none.
+    /// The whole `[3]` element with the extensions, as it is in the DER. It is empty if there are none.
     package var extensionsDER: [UInt8] {
         let last = derBytes.derElements.first?.derElements.last ?? []
         return last.first == 0xA3 ? last : []
     }
 
-    /// The contents of the subjectKeyIdentifier extension as it stands in the DER; nil when there is none.
+    /// The contents of the subjectKeyIdentifier extension, as they are in the DER. `nil` if there is none.
     package var subjectKeyIdentifier: [UInt8]? {
         let found = extensionsDER.derElements.first?.derElements.first { field in
             field.derElements.first == TestDER.objectIdentifier("2.5.29.14")
@@ -35,7 +35,7 @@ extension TestCertificate {
 }
 
 extension TestKey.Kind {
-    /// RSA of 2048 bits for RSA of any size, else the same curve.
+    /// Selects RSA with 2048 bits for RSA of any size, or else the same curve.
     fileprivate init(cloning subjectPublicKeyInfo: [UInt8]) throws(TestPKIError) {
         let curves = ["1.2.840.10045.3.1.7": Self.p256, "1.3.132.0.34": .p384, "1.3.132.0.35": .p521]
         let algorithm = subjectPublicKeyInfo.derElements.first?.derElements ?? []
@@ -62,10 +62,10 @@ extension [UInt8] {
         return elements
     }
 
-    /// What stands behind the tag and the length.
+    /// The bytes after the tag and the length.
     fileprivate var derContents: [UInt8] { count < 2 ? [] : Array(dropFirst(Self.derHeader(self[...]).size)) }
 
-    /// The size of tag and length, and the length.
+    /// Returns the size of the tag and the length, and the length.
     private static func derHeader(_ bytes: ArraySlice<UInt8>) -> (size: Int, count: Int) {
         let first = Int(bytes[bytes.startIndex + 1])
         guard first >= 0x80 else { return (2, first) }

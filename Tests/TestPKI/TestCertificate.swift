@@ -1,4 +1,4 @@
-/// A certificate with its private key. Any certificate can issue others, whether it may or not.
+/// A certificate with its private key. Any certificate can issue others, whether or not it is allowed to.
 ///
 ///     let root = try TestCertificate.root("Test Root")
 ///     let intermediate = try root.intermediate("Test Intermediate")
@@ -11,7 +11,7 @@ package struct TestCertificate: Sendable {
     package var subject: TestName { settings.subject }
     package var pemText: String { TestPEM.block("CERTIFICATE", derBytes) }
 
-    /// A self-signed authority.
+    /// Returns a self-signed CA certificate.
     package static func root(
         _ commonName: String, key: TestKey? = nil, adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) -> TestCertificate {
@@ -21,13 +21,13 @@ package struct TestCertificate: Sendable {
         return try selfSigned(settings, key: key)
     }
 
-    /// A self-signed certificate of any kind.
+    /// Returns a self-signed certificate of any kind.
     package static func selfSigned(_ settings: Settings, key: TestKey? = nil) throws(TestPKIError) -> TestCertificate {
         let key = if let key { key } else { try TestKey() }
         return try TestCertificate(settings, key: key, issuer: settings.subject, issuerKey: key)
     }
 
-    /// An authority under this one.
+    /// Returns a CA certificate issued by this one.
     package func intermediate(
         _ commonName: String, key: TestKey? = nil, adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) -> TestCertificate {
@@ -36,7 +36,7 @@ package struct TestCertificate: Sendable {
         return try issue(settings, key: key)
     }
 
-    /// A server's certificate for `dnsNames`, the first of which is also its common name.
+    /// Returns a server certificate for `dnsNames`, the first of which is also its common name.
     package func leaf(
         _ dnsNames: String..., key: TestKey? = nil, adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) -> TestCertificate {
@@ -45,7 +45,7 @@ package struct TestCertificate: Sendable {
         return try issue(settings, key: key)
     }
 
-    /// The same subject and key under this issuer: `newRoot.crossSign(oldRoot)`.
+    /// Returns a certificate with the same subject and key, issued by this one: `newRoot.crossSign(oldRoot)`.
     package func crossSign(
         _ other: TestCertificate, adjusting adjust: (inout Settings) -> Void = { _ in }
     ) throws(TestPKIError) -> TestCertificate {
@@ -55,7 +55,7 @@ package struct TestCertificate: Sendable {
         return try issue(settings, key: other.key)
     }
 
-    /// A certificate of any kind under this one; a fresh P-256 key unless told.
+    /// Returns a certificate of any kind issued by this one. By default, it has a fresh P-256 key.
     package func issue(_ settings: Settings, key: TestKey? = nil) throws(TestPKIError) -> TestCertificate {
         let key = if let key { key } else { try TestKey() }
         return try TestCertificate(settings, key: key, issuer: subject, issuerKey: self.key)
@@ -66,7 +66,7 @@ package struct TestCertificate: Sendable {
     ) throws(TestPKIError) {
         let extensions = try settings.allExtensions(key: key, issuerKey: issuerKey)
         var start = try TestDER.time(settings.notBefore)
-        // A UTCTime of this century with its century in front.
+        // A UTCTime of this century, with the century in front.
         if settings.startsWithGeneralizedTime { start = TestDER.element(0x18, Array("20".utf8) + start.dropFirst(2)) }
         let validity = TestDER.sequence(start, try TestDER.time(settings.notAfter))
         let uniqueIdentifier = settings.uniqueIdentifier.map { TestDER.primitive(1, $0) } ?? []
@@ -98,7 +98,7 @@ package struct TestCertificate: Sendable {
 }
 
 extension TestCertificate.Settings {
-    /// cA, keyCertSign and cRLSign.
+    /// Returns the settings of a CA: cA, keyCertSign and cRLSign.
     package static func authority(_ commonName: String) -> Self {
         var settings = Self(subject: TestName(.commonName(commonName)))
         settings.isAuthority = true
@@ -106,7 +106,7 @@ extension TestCertificate.Settings {
         return settings
     }
 
-    /// digitalSignature, serverAuth, and the names as dNSNames.
+    /// Returns the settings of a server: digitalSignature, serverAuth, and the names as dNSNames.
     package static func server(_ dnsNames: [String]) -> Self {
         var settings = Self(subject: TestName(attributes: dnsNames.prefix(1).map { .commonName($0) }))
         settings.alternativeNames = dnsNames.map { .dns($0) }
@@ -115,7 +115,7 @@ extension TestCertificate.Settings {
         return settings
     }
 
-    /// digitalSignature and clientAuth.
+    /// Returns the settings of a client: digitalSignature and clientAuth.
     package static func client(_ commonName: String) -> Self {
         var settings = Self(subject: TestName(.commonName(commonName)))
         settings.keyUsage = .digitalSignature

@@ -1,11 +1,12 @@
 import Glibc
 
-/// Another program, run to its end.
+/// Another program that is run to its end.
 ///
-/// Its three standard files are files, not pipes: nothing blocks, however much is written, and no SIGPIPE comes of it.
+/// Its three standard files are files and not pipes, so that nothing blocks, however much is written, and no SIGPIPE
+/// occurs.
 package enum TestCommand {
     package struct Result: Sendable {
-        /// The exit status, or 128 and the number of the signal.
+        /// The exit status, or 128 plus the number of the signal.
         package let status: Int32
         package let output: [UInt8]
         package let errors: [UInt8]
@@ -14,13 +15,13 @@ package enum TestCommand {
         package var text: String { String(decoding: output + errors, as: UTF8.self) }
     }
 
-    /// Whether `program` is in PATH and exits with 0.
+    /// Returns whether `program` is in PATH and exits with 0.
     package static func isPresent(_ program: String, _ arguments: String...) -> Bool {
         (try? run([program] + arguments))?.status == 0
     }
 
-    /// Runs `command`, whose first element is looked up in PATH. Its environment is PATH, what sanitizers are told by,
-    /// and what is given.
+    /// Runs `command`, whose first element is looked up in PATH. Its environment has PATH, the options of sanitizers,
+    /// and `environment`.
     package static func run(
         _ command: [String], input: String = "", environment: [String] = ["LC_ALL=C"]
     ) throws(TestPKIError) -> Result {
@@ -31,14 +32,14 @@ package enum TestCommand {
         return Result(status: wait(for: child), output: try output.contents(), errors: try errors.contents())
     }
 
-    /// Starts `command` with these standard files and no signal blocked.
+    /// Starts `command` with these standard files and without blocked signals.
     static func spawn(
         _ command: [String], files: [Int32], environment: [String]
     ) throws(TestPKIError) -> pid_t {
         let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
         var sanitizers: [String] = []
         for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
-            // Of two with one name a program reads the first.
+            // If a variable is set twice, a program reads the first one.
             guard !environment.contains(where: { $0.hasPrefix(name + "=") }), let value = unsafe getenv(name) else {
                 continue
             }
@@ -50,7 +51,7 @@ package enum TestCommand {
         for (number, file) in files.enumerated() {
             unsafe posix_spawn_file_actions_adddup2(&actions, file, Int32(number))
         }
-        // A test may run on a thread that has every signal blocked, which children inherit.
+        // A test may run on a thread that blocks every signal, and children inherit that.
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -70,7 +71,7 @@ package enum TestCommand {
         return child
     }
 
-    /// Waits for a child's end: its exit status, or 128 and the number of the signal.
+    /// Waits for a child to end. Returns its exit status, or 128 plus the number of the signal.
     static func wait(for child: pid_t) -> Int32 {
         var status: Int32 = 0
         while unsafe waitpid(child, &status, 0) < 0 {

@@ -1,6 +1,6 @@
-/// Writes DER, and only writes it: nothing here is shared with the reader under test.
+/// A writer for DER. It shares nothing with the reader under test.
 package enum TestDER {
-    /// One element with any tag octet around any contents.
+    /// Returns an element with any tag octet and any contents.
     package static func element(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
         var length: [UInt8] = []
         if contents.count < 0x80 {
@@ -22,10 +22,10 @@ package enum TestDER {
     package static func octetString(_ contents: [UInt8]) -> [UInt8] { element(0x04, contents) }
     package static func utf8String(_ text: String) -> [UInt8] { element(0x0C, Array(text.utf8)) }
 
-    /// An INTEGER from its contents octets, which may break the rules.
+    /// Returns an INTEGER with these contents octets, which may be invalid.
     package static func integer(octets: [UInt8]) -> [UInt8] { element(0x02, octets) }
 
-    /// A non-negative INTEGER.
+    /// Returns a non-negative INTEGER.
     package static func integer(_ value: Int) -> [UInt8] {
         var octets = [UInt8(value & 0xFF)]
         var rest = value >> 8
@@ -40,17 +40,17 @@ package enum TestDER {
         element(0x03, [unusedBits] + octets)
     }
 
-    /// `[number] EXPLICIT`, or an implicit tag on a constructed type.
+    /// Returns `[number] EXPLICIT`, or an implicit tag on a constructed type.
     package static func constructed(_ number: UInt8, _ contents: [UInt8]) -> [UInt8] {
         element(0xA0 | number, contents)
     }
 
-    /// An implicit `[number]` on a primitive type.
+    /// Returns an implicit `[number]` on a primitive type.
     package static func primitive(_ number: UInt8, _ contents: [UInt8]) -> [UInt8] {
         element(0x80 | number, contents)
     }
 
-    /// An OBJECT IDENTIFIER from dotted decimal.
+    /// Returns an OBJECT IDENTIFIER from its dotted decimal form.
     package static func objectIdentifier(_ dotted: String) -> [UInt8] {
         let arcs = dotted.split(separator: ".").compactMap { Int($0) }
         precondition(arcs.count >= 2, "not an object identifier: \(dotted)")

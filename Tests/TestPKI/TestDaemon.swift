@@ -1,15 +1,15 @@
 import Glibc
 
-/// A server program that runs in the foreground beside a test, and ends with the last reference to it.
+/// A server program that runs in the foreground during a test, and ends with the last reference to it.
 package final class TestDaemon: Sendable {
     private let process: Locked<pid_t?>
     private let output: ScratchFile
 
-    /// Starts `command` and waits until it takes connections on each of these ports.
+    /// Starts `command` and waits until it accepts connections on each of these ports.
     package init(_ command: [String], ports: [UInt16]) async throws {
         output = try ScratchFile()
         let input = try ScratchFile()
-        // Were the tests killed, it would end all the same.
+        // The program ends even if the tests are killed.
         let limited = ["timeout", "--kill-after=10", "600"] + command
         process = Locked(
             try TestCommand.spawn(
@@ -20,7 +20,7 @@ package final class TestDaemon: Sendable {
     deinit { stop() }
 
     private func start(_ port: UInt16, _ command: [String]) async throws {
-        // A minute and more, for busy machines.
+        // At least a minute, for busy machines.
         for _ in 0..<3000 {
             guard isRunning else { break }
             if Self.answers(port) { return }
@@ -30,7 +30,7 @@ package final class TestDaemon: Sendable {
         throw TestPKIError(command.first ?? "", "nobody answers on port \(port): \(text)")
     }
 
-    /// Asks the program to end, and waits until it has. Once is enough.
+    /// Asks the program to end, and waits until it has ended. Further calls have no effect.
     package func stop() {
         process.withLock { process in
             guard let child = process else { return }
@@ -50,7 +50,8 @@ package final class TestDaemon: Sendable {
         }
     }
 
-    /// Ports of loopback where nobody listens, below those that the system gives away by itself (Linux: 32768 to 60999).
+    /// Returns unused ports of the loopback interface, below those that the system assigns itself (Linux: 32768 to
+    /// 60999).
     package static func freePorts(_ count: Int) -> [UInt16] {
         var ports: [UInt16] = []
         while ports.count < count {

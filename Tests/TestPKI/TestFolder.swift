@@ -1,6 +1,6 @@
 import Glibc
 
-/// A folder for files that are gone with the last reference to it.
+/// A directory whose files are deleted with the last reference to it.
 package final class TestFolder: Sendable {
     package let path: String
 
@@ -12,7 +12,7 @@ package final class TestFolder: Sendable {
 
     deinit { _ = try? TestCommand.run(["rm", "-rf", path]) }
 
-    /// Writes a file, under a name of its own unless told, and gives its path. `mode` holds whatever the umask.
+    /// Writes a file, by default under a unique name, and returns its path. `mode` applies regardless of the umask.
     package func add(
         _ bytes: [UInt8], name: String? = nil, mode: UInt32 = 0o600
     ) throws(TestPKIError) -> String {

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// A key pair.
 ///
-/// `@unchecked Sendable`: the `EVP_PKEY` is never changed after `init`, and OpenSSL reads one from many threads.
+/// `@unchecked Sendable`: the `EVP_PKEY` never changes after `init`, and OpenSSL can read it from many threads.
 @safe package final class TestKey: @unchecked Sendable {
     package enum Kind: Hashable, Sendable {
         case rsa(bits: Int)
@@ -12,7 +12,7 @@ import COpenSSL
         case ed25519
         case ed448
         case dsa(bits: Int)
-        /// ML-DSA or SLH-DSA by OpenSSL's name, such as `ML-DSA-44`; OpenSSL 3.5 and later have them.
+        /// ML-DSA or SLH-DSA by OpenSSL's name, such as `ML-DSA-44`. OpenSSL 3.5 and later support them.
         case postQuantum(String)
 
         package static let p256 = Kind.curve("prime256v1")
@@ -31,7 +31,7 @@ import COpenSSL
 
     deinit { unsafe EVP_PKEY_free(pointer) }
 
-    /// A fresh key. RSA and DSA take their time: see ``shared(_:)``.
+    /// Generates a key. RSA and DSA keys take a long time, see ``shared(_:)``.
     package convenience init(_ kind: Kind = .p256) throws(TestPKIError) {
         let pointer =
             switch kind {
@@ -50,7 +50,7 @@ import COpenSSL
 
     private static let cache = Locked<[Kind: TestKey]>([:])
 
-    /// The one key of its kind in this process, for tests to which any key will do.
+    /// Returns the only shared key of its kind in this process, for tests that work with any key.
     package static func shared(_ kind: Kind) throws(TestPKIError) -> TestKey {
         try cache.withLock { (keys) throws(TestPKIError) in
             if let key = keys[kind] { return key }

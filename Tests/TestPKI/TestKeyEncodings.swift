@@ -1,14 +1,14 @@
 import COpenSSL
 
 extension TestKey {
-    /// DER SubjectPublicKeyInfo.
+    /// The SubjectPublicKeyInfo in DER.
     package var publicKeyDER: [UInt8] {
         get throws(TestPKIError) {
             try unsafe encoded("i2d_PUBKEY_bio") { unsafe i2d_PUBKEY_bio($0, pointer) }
         }
     }
 
-    /// SHA-256 of the SubjectPublicKeyInfo by OpenSSL's own encoder, 32 octets.
+    /// The SHA-256 of the SubjectPublicKeyInfo from OpenSSL's own encoder, 32 octets.
     package var publicKeyDigest: [UInt8] {
         get throws(TestPKIError) {
             let key = try publicKeyDER
@@ -18,17 +18,17 @@ extension TestKey {
         }
     }
 
-    /// `sha256/BASE64`.
+    /// The pin in the form `sha256/BASE64`.
     package var pin: String {
         get throws(TestPKIError) { "sha256/" + TestPEM.base64(try publicKeyDigest) }
     }
 
-    /// `PUBLIC KEY`.
+    /// The `PUBLIC KEY` block.
     package var publicKeyPEM: String {
         get throws(TestPKIError) { TestPEM.block("PUBLIC KEY", try publicKeyDER) }
     }
 
-    /// `PRIVATE KEY` (PKCS#8).
+    /// The `PRIVATE KEY` block (PKCS#8).
     package var privateKeyPEM: String {
         get throws(TestPKIError) {
             try unsafe text("PEM_write_bio_PKCS8PrivateKey") {
@@ -37,7 +37,8 @@ extension TestKey {
         }
     }
 
-    /// `RSA PRIVATE KEY`, `EC PRIVATE KEY`, `DSA PRIVATE KEY`; RSA-PSS and Edwards keys have no such form.
+    /// The `RSA PRIVATE KEY`, `EC PRIVATE KEY` or `DSA PRIVATE KEY` block. RSA-PSS and Edwards keys don't have this
+    /// form.
     package var traditionalPrivateKeyPEM: String {
         get throws(TestPKIError) {
             try unsafe text("PEM_write_bio_PrivateKey_traditional") {
@@ -46,7 +47,7 @@ extension TestKey {
         }
     }
 
-    /// `ENCRYPTED PRIVATE KEY` (PKCS#8), AES-256-CBC.
+    /// Returns the `ENCRYPTED PRIVATE KEY` block (PKCS#8), with AES-256-CBC.
     package func encryptedPrivateKeyPEM(passphrase: String) throws(TestPKIError) -> String {
         let secret = Array(passphrase.utf8CString)
         return try unsafe text("PEM_write_bio_PKCS8PrivateKey") {
@@ -55,7 +56,7 @@ extension TestKey {
         }
     }
 
-    /// The same encrypted in OpenSSL's old way (RFC 1421 fields), AES-256-CBC behind one round of MD5.
+    /// Returns the traditional block in OpenSSL's old encryption (RFC 1421 fields): AES-256-CBC with one round of MD5.
     package func encryptedTraditionalPEM(passphrase: String) throws(TestPKIError) -> String {
         let secret = Array(passphrase.utf8)
         return try unsafe text("PEM_write_bio_PrivateKey_traditional") {
@@ -64,7 +65,7 @@ extension TestKey {
         }
     }
 
-    /// DER PKCS#8.
+    /// The PKCS#8 private key in DER.
     package var privateKeyDER: [UInt8] {
         get throws(TestPKIError) {
             try unsafe encoded("i2d_PKCS8PrivateKey_bio") {

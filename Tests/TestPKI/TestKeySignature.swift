@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The digest under a signature. Ed25519, Ed448, ML-DSA and SLH-DSA have their own and ignore it.
+/// The digest of a signature. Ed25519, Ed448, ML-DSA and SLH-DSA have their own and ignore it.
 package enum TestDigest: String, Sendable {
     case md5 = "MD5"
     case sha1 = "SHA1"
@@ -11,7 +11,7 @@ package enum TestDigest: String, Sendable {
 }
 
 extension TestKey {
-    /// A signature and the DER AlgorithmIdentifier that names it.
+    /// A signer with the DER AlgorithmIdentifier of its signatures.
     @safe struct Signer: ~Copyable {
         private let context: OpaquePointer
         let algorithmIdentifier: [UInt8]
@@ -29,7 +29,7 @@ extension TestKey {
                     unsafe EVP_DigestSignInit_ex(context, &parameters, name, nil, nil, key.pointer, nil)
                 }
                 if case .rsaPSS = key.kind {
-                    // As long as the digest, which is what the Web takes (CA/Browser Forum 7.1.3.2.1).
+                    // The salt is as long as the digest, which the Web requires (CA/Browser Forum 7.1.3.2.1).
                     try check("EVP_PKEY_CTX_set_rsa_pss_saltlen") {
                         unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST)
                     }
@@ -74,8 +74,8 @@ extension TestKey {
         }
     }
 
-    /// `SEQUENCE { body, algorithm, signature }`, the shape of certificates and requests. `algorithm` and `signature`
-    /// stand in for the true ones behind the body.
+    /// Returns `SEQUENCE { body, algorithm, signature }`, the structure of certificates and requests. `algorithm` and
+    /// `signature` replace the real ones after the body.
     func signed(
         _ digest: TestDigest, algorithm: [UInt8]? = nil, signature: [UInt8]? = nil,
         _ body: (_ algorithm: [UInt8]) -> [UInt8]

@@ -2,10 +2,11 @@
 package struct TestName: Hashable, Sendable {
     package struct Attribute: Hashable, Sendable {
         package var type: String
-        /// The whole element that is the value.
+        /// The whole element of the value.
         package var value: [UInt8]
 
-        /// An attribute of any type, in dotted decimal; the value's string type is `tag`, UTF8String unless told.
+        /// Creates an attribute of any type, in dotted decimal. `tag` is the string type of the value, by default
+        /// UTF8String.
         package init(_ type: String, _ text: String, tag: UInt8 = 0x0C) {
             self.type = type
             value = TestDER.element(tag, Array(text.utf8))
@@ -21,10 +22,10 @@ package struct TestName: Hashable, Sendable {
 
     package let derBytes: [UInt8]
 
-    /// A name as it stands in a certificate.
+    /// Creates a name from its DER in a certificate.
     package init(derBytes: [UInt8]) { self.derBytes = derBytes }
 
-    /// Attributes in order, one to each RelativeDistinguishedName.
+    /// Creates a name with these attributes in order, one in each RelativeDistinguishedName.
     package init(attributes: [Attribute]) {
         derBytes = TestDER.element(0x30, attributes.flatMap { TestDER.set($0.derBytes) })
     }

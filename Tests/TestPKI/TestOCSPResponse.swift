@@ -1,30 +1,30 @@
 import COpenSSL
 
-/// An OCSP response, and what it is to say. Nothing is checked.
+/// An OCSP response with any contents. They aren't checked.
 package struct TestOCSPResponse: Sendable {
     package enum Status: Sendable {
         case good
-        /// With a CRLReason, unless there is none.
+        /// The certificate is revoked, with a CRLReason if it isn't `nil`.
         case revoked(reason: UInt8?)
         case unknown
     }
 
-    /// The certificate it is about, and who issued that.
+    /// The certificate that the response covers, followed by its issuer.
     package var certificate: TestCertificate
     package var issuer: TestCertificate
     package var status = Status.good
-    /// Unix seconds.
+    /// The time of the update in Unix seconds.
     package var thisUpdate: Int64 = 1_799_000_000
     package var nextUpdate: Int64? = 1_801_000_000
-    /// Names the certificate with SHA-256 instead of SHA-1.
+    /// Whether to name the certificate with SHA-256 instead of SHA-1.
     package var usesSHA256 = false
-    /// Names the responder by its key instead of its name.
+    /// Whether to name the responder by its key instead of its name.
     package var namesKey = false
-    /// OCSPResponseStatus; what is not 0 has no response in it.
+    /// The OCSPResponseStatus. With any value except 0, there are no response bytes.
     package var responseStatus: UInt8 = 0
-    /// Whose single responses stand behind this one's, under one signature.
+    /// Responses whose single responses follow this one's, under one signature.
     package var others: [TestOCSPResponse] = []
-    /// Of the single response.
+    /// The extensions of the single response.
     package var extensions: [TestCertificate.Extension] = []
     package var digest = TestDigest.sha256
 
@@ -33,7 +33,7 @@ package struct TestOCSPResponse: Sendable {
         self.issuer = issuer
     }
 
-    /// DER, signed by any certificate's key; `included` come with it.
+    /// Returns the response in DER, signed by any certificate's key and with the `included` certificates.
     package func signed(
         by responder: TestCertificate, including included: [TestCertificate] = []
     ) throws(TestPKIError) -> [UInt8] {
@@ -83,7 +83,7 @@ package struct TestOCSPResponse: Sendable {
         }
     }
 
-    /// GeneralizedTime, in every year (`ASN1_GENERALIZEDTIME_set`).
+    /// Returns a GeneralizedTime for any year (`ASN1_GENERALIZEDTIME_set`).
     private static func time(_ unixSeconds: Int64) throws(TestPKIError) -> [UInt8] {
         ERR_clear_error()
         guard let time = unsafe ASN1_GENERALIZEDTIME_set(nil, time_t(unixSeconds)) else {
@@ -95,7 +95,7 @@ package struct TestOCSPResponse: Sendable {
         return unsafe TestDER.element(0x18, Array(text))
     }
 
-    /// The point of a P-256 key, which ends its SubjectPublicKeyInfo.
+    /// Returns the point of a P-256 key, which is at the end of its SubjectPublicKeyInfo.
     private static func keyOctets(_ key: TestKey) throws(TestPKIError) -> [UInt8] {
         guard key.kind == .p256 else { throw TestPKIError("OCSP identifiers", "the key is not P-256") }
         return Array(try key.publicKeyDER.suffix(65))

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// PEM text (RFC 7468).
 package enum TestPEM {
-    /// One block around DER, in lines of 64 characters, with a line feed at the end.
+    /// Returns a block around DER, in lines of 64 characters, with a line feed at the end.
     package static func block(_ label: String, _ derBytes: [UInt8]) -> String {
         var lines = ["-----BEGIN \(label)-----"]
         var start = 0

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// PKCS #12 files (RFC 7292), as OpenSSL writes them and as it never would.
+/// PKCS #12 files (RFC 7292), both as OpenSSL writes them and as it never would.
 package enum TestPKCS12 {
-    /// An identity under a password: AES-256-CBC and an HMAC with SHA-256. An iteration count of 1 makes tests fast;
-    /// `macIterations` -1 leaves the MAC out. A nil password is another thing than an empty one.
+    /// Returns an identity encrypted with a password, with AES-256-CBC and an HMAC with SHA-256. An iteration count of
+    /// 1 makes tests fast. With -1 as `macIterations`, there is no MAC. A `nil` password differs from an empty one.
     package static func file(
         _ certificate: TestCertificate, chain: [TestCertificate] = [], password: String?, iterations: Int32 = 1,
         macIterations: Int32 = 1
@@ -30,7 +30,7 @@ package enum TestPKCS12 {
         return try unsafe encoded(file)
     }
 
-    /// A file of bags that OpenSSL would not put together: unencrypted, without a MAC.
+    /// Returns a file of bags that OpenSSL wouldn't combine, unencrypted and without a MAC.
     package static func file(bags: [[UInt8]]) -> [UInt8] {
         let safe = contentInfo(data, TestDER.octetString(TestDER.element(0x30, bags.flatMap(\.self))))
         return file(authenticatedSafe: safe, mac: [])
@@ -40,7 +40,7 @@ package enum TestPKCS12 {
         bag("1.2.840.113549.1.12.10.1.1", try key.privateKeyDER)
     }
 
-    /// A key that takes this many iterations to decrypt.
+    /// Returns a bag with a key that takes this many iterations to decrypt.
     package static func shroudedKeyBag(iterations: Int) -> [UInt8] {
         bag("1.2.840.113549.1.12.10.1.2", encryptedKey(iterations: iterations))
     }
@@ -53,7 +53,7 @@ package enum TestPKCS12 {
                 TestDER.constructed(0, TestDER.octetString(certificate.derBytes))))
     }
 
-    /// A file whose certificates take this many iterations to decrypt.
+    /// Returns a file whose certificates take this many iterations to decrypt.
     package static func encryptedSafe(iterations: Int) -> [UInt8] {
         let content = TestDER.sequence(
             TestDER.objectIdentifier(data), pbes2(pbkdf2(iterations)),
@@ -62,7 +62,7 @@ package enum TestPKCS12 {
         return file(authenticatedSafe: safe, mac: [])
     }
 
-    /// A file whose MAC takes this many iterations.
+    /// Returns a file whose MAC takes this many iterations.
     package static func macced(iterations: Int) -> [UInt8] {
         let sha256 = TestDER.sequence(
             TestDER.objectIdentifier("2.16.840.1.101.3.4.2.1"), TestDER.element(0x05, []))
@@ -72,10 +72,11 @@ package enum TestPKCS12 {
         return file(authenticatedSafe: contentInfo(data, TestDER.octetString([0x30, 0])), mac: mac)
     }
 
-    /// An EncryptedPrivateKeyInfo of PBES2 that takes this many iterations of PBKDF2; nothing is in it.
+    /// Returns an EncryptedPrivateKeyInfo with PBES2 that takes this many iterations of PBKDF2. It has no real
+    /// contents.
     package static func encryptedKey(iterations: Int) -> [UInt8] { encryptedKey(pbes2(pbkdf2(iterations))) }
 
-    /// The same of scrypt (RFC 7914, section 7).
+    /// Returns an EncryptedPrivateKeyInfo with scrypt (RFC 7914, section 7).
     package static func encryptedKey(scryptCost: Int, blockSize: Int, parallelization: Int) -> [UInt8] {
         encryptedKey(
             pbes2(
@@ -86,7 +87,8 @@ package enum TestPKCS12 {
                         TestDER.integer(parallelization)))))
     }
 
-    /// The same of PBES1 with MD5 and DES (RFC 8018, appendix A.3), which OpenSSL 3 does not provide by itself.
+    /// Returns an EncryptedPrivateKeyInfo with PBES1, MD5 and DES (RFC 8018, appendix A.3), which OpenSSL 3 doesn't
+    /// provide by default.
     package static func encryptedKeyOfDES(iterations: Int) -> [UInt8] {
         encryptedKey(
             TestDER.sequence(

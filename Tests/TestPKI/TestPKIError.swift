@@ -1,13 +1,13 @@
 import COpenSSL
 import Glibc
 
-/// A call that OpenSSL, or the operating system, did not carry out.
+/// A failed call to OpenSSL or to the operating system.
 package struct TestPKIError: Error, CustomStringConvertible {
     package let description: String
 
     init(_ operation: String, _ reason: String) { description = "\(operation): \(reason)" }
 
-    /// Explains a failed call by the oldest entry of this thread's error queue, which it empties.
+    /// Returns an error with the oldest entry of this thread's error queue, and empties the queue.
     static func openSSL(_ operation: String) -> TestPKIError {
         let code = ERR_get_error()
         ERR_clear_error()
@@ -22,13 +22,13 @@ package struct TestPKIError: Error, CustomStringConvertible {
     }
 }
 
-/// Runs an OpenSSL call that answers 1 for success.
+/// Runs an OpenSSL call that returns 1 for success.
 func check(_ operation: String, _ call: () -> Int32) throws(TestPKIError) {
     ERR_clear_error()
     guard call() == 1 else { throw .openSSL(operation) }
 }
 
-/// Runs an OpenSSL call that answers a new object, or NULL.
+/// Runs an OpenSSL call that returns a new object or NULL.
 func make(_ operation: String, _ call: () -> OpaquePointer?) throws(TestPKIError) -> OpaquePointer {
     ERR_clear_error()
     guard let object = unsafe call() else { throw .openSSL(operation) }

@@ -1,10 +1,10 @@
-/// A list of revoked certificates, and what it is to say. Nothing is checked: wrong lists are what tests need.
+/// A certificate revocation list with any contents. They aren't checked, because tests need invalid lists.
 package struct TestRevocationList: Sendable {
     package struct Entry: Sendable {
         package var serial: [UInt8]
-        /// Unix seconds.
+        /// The time of the revocation in Unix seconds.
         package var date: Int64 = 1_790_000_000
-        /// CRLReason; none unless told.
+        /// The CRLReason. There is none by default.
         package var reason: UInt8?
         package var extensions: [TestCertificate.Extension] = []
 
@@ -18,7 +18,7 @@ package struct TestRevocationList: Sendable {
             self.init(certificate.settings.serial, reason: reason)
         }
 
-        /// The entry belongs to a certificate of this issuer, and those behind it too.
+        /// Returns the entry for a certificate of this issuer. The issuer also applies to the entries after it.
         package func issued(by issuer: TestName) -> Entry {
             var entry = self
             let name = TestCertificate.GeneralName.directory(issuer)
@@ -28,27 +28,27 @@ package struct TestRevocationList: Sendable {
     }
 
     package var issuer: TestName
-    /// Unix seconds.
+    /// The time of the update in Unix seconds.
     package var thisUpdate: Int64 = 1_799_000_000
     package var nextUpdate: Int64? = 1_801_000_000
     package var entries: [Entry] = []
     package var number: Int? = 1
-    /// The number of the list that this one adds to.
+    /// The number of the list that this delta list updates.
     package var baseNumber: Int?
-    /// Contents of issuingDistributionPoint; see ``scope(name:_:)``.
+    /// The contents of issuingDistributionPoint. See ``scope(name:flags:reasons:)``.
     package var scope: [UInt8]?
     package var extensions: [TestCertificate.Extension] = []
     package var digest = TestDigest.sha256
     package var authorityKeyIdentifier: [UInt8]?
-    /// Stands in for the AlgorithmIdentifier in both places.
+    /// A replacement for the AlgorithmIdentifier in both positions.
     package var signatureAlgorithm: [UInt8]?
-    /// Stands in for the signature.
+    /// A replacement for the signature.
     package var signature: [UInt8]?
 
     package init(issuer: TestName) { self.issuer = issuer }
 
-    /// Contents of issuingDistributionPoint: a fullName, and flags by their number (1 user, 2 authority, 4 indirect,
-    /// 5 attribute certificates).
+    /// Returns the contents of issuingDistributionPoint: a fullName, flags by their number (1 user, 2 authority, 4
+    /// indirect, 5 attribute certificates), and the reasons.
     package static func scope(name: String? = nil, flags: [UInt8] = [], reasons: [UInt8]? = nil) -> [UInt8] {
         let uri = name.map { TestDER.constructed(0, TestDER.constructed(0, Self.uri($0))) } ?? []
         func flag(_ number: UInt8) -> [UInt8] { flags.contains(number) ? TestDER.primitive(number, [0xFF]) : [] }
@@ -58,14 +58,14 @@ package struct TestRevocationList: Sendable {
 
     private static func uri(_ text: String) -> [UInt8] { TestCertificate.GeneralName.uri(text).derBytes }
 
-    /// Contents of ReasonFlags with these bits.
+    /// Returns the contents of ReasonFlags with these bits.
     fileprivate static func reasonFlags(_ bits: [UInt8]) -> [UInt8] {
         var octets: [UInt8] = [0, 0]
         for bit in bits { octets[Int(bit) / 8] |= 0x80 >> (bit % 8) }
         return [7] + octets
     }
 
-    /// DER, signed by any key.
+    /// Returns the list in DER, signed by any key.
     package func signed(by key: TestKey) throws(TestPKIError) -> [UInt8] {
         let times = try TestDER.time(thisUpdate) + (try nextUpdate.map(TestDER.time) ?? [])
         var revoked: [UInt8] = []
@@ -102,7 +102,7 @@ extension TestRevocationList.Entry {
 }
 
 extension TestCertificate {
-    /// A list by this certificate's name and key.
+    /// Returns a list with this certificate's name, signed by its key.
     package func revocationList(
         _ entries: TestRevocationList.Entry..., adjusting adjust: (inout TestRevocationList) -> Void = { _ in }
     ) throws(TestPKIError) -> [UInt8] {
@@ -114,7 +114,7 @@ extension TestCertificate {
 }
 
 extension TestCertificate.Extension {
-    /// One distribution point: a URI, the reasons its list covers, who signs the list.
+    /// Returns a distribution point with a URI, the reasons that its list covers, and the list's signer.
     package static func distributionPoint(
         _ uri: String? = nil, reasons: [UInt8]? = nil, listIssuer: TestName? = nil
     ) -> Self {

@@ -4,8 +4,8 @@ package struct TestSigningRequest: Sendable {
 
     package var pemText: String { TestPEM.block("CERTIFICATE REQUEST", derBytes) }
 
-    /// Asks for `extensions` in the extensionRequest attribute, when there are any; `subjectPublicKeyInfo` stands in
-    /// for the key's own.
+    /// Creates a request with `extensions` in the extensionRequest attribute, if there are any. `subjectPublicKeyInfo`
+    /// replaces the key's own.
     package init(
         _ subject: TestName, key: TestKey, extensions: [TestCertificate.Extension] = [],
         digest: TestDigest = .sha256, subjectPublicKeyInfo: [UInt8]? = nil

@@ -1,7 +1,7 @@
 import COpenSSL
 
 extension TestDER {
-    /// A time as RFC 5280 writes it: UTCTime up to 2049, GeneralizedTime beyond (`ASN1_TIME_set`).
+    /// Returns a time as RFC 5280 writes it: UTCTime up to 2049, and GeneralizedTime from 2050 on (`ASN1_TIME_set`).
     static func time(_ unixSeconds: Int64) throws(TestPKIError) -> [UInt8] {
         ERR_clear_error()
         guard let time = unsafe ASN1_TIME_set(nil, time_t(unixSeconds)) else { throw .openSSL("ASN1_TIME_set") }
