@@ -100,9 +100,10 @@ func labelledLines(_ tools: Tools, bundle: String, _ report: inout Report) throw
         report.row(
             contender.name, time(contender.median), "\(decimal(contender.ratio(to: times[0]), 2)) times the C loop")
     }
+    // The packages ship the static build.
     report.row(
-        "dynamic, certificates a second", decimal(1_000_000_000 / times[1].median, 0),
-        Target(measured: 1_000_000_000 / times[1].median, unit: "a second", bound: .atLeast, limit: 250_000))
+        "static, certificates a second", decimal(1_000_000_000 / times[2].median, 0),
+        Target(measured: 1_000_000_000 / times[2].median, unit: "a second", bound: .atLeast, limit: 250_000))
 }
 
 /// Time and memory over a large PEM file: the growth of the peak over the same command on one certificate.
