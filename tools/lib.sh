@@ -135,6 +135,20 @@ build_release() {
     run_quietly swift build --configuration release --package-path "$package" --product "$product" "$@"
 }
 
+# Writes the symbol graphs of the public declarations of each library to $graphs.
+graphs=.build/symbol-graphs
+symbol_graphs() {
+    local library
+    run_quietly swift build
+    rm -rf "$graphs"
+    mkdir -p "$graphs"
+    for library in CertificateTrust CertificatePinning PinDialects PinnedNetworking; do
+        swift symbolgraph-extract -module-name "$library" -target "$(uname -m)-unknown-linux-gnu" \
+            -I .build/debug/Modules -I Sources/COpenSSL -I Sources/CLinux -minimum-access-level public \
+            -skip-synthesized-members -output-dir "$graphs"
+    done
+}
+
 # run_tests ARGUMENT…: builds and runs the tests with these arguments of `swift test`. Shows the compiler's complaints,
 # failures, skipped tests and the runner's closing line, that line last; what goes well is left out. One test at a time:
 # on two cores that takes no longer, and what a test measures of time is its own.

@@ -106,13 +106,13 @@ extension PinFailureCause {
 extension Pin {
     /// The same pin, also named by the subject of its certificate if the policy gives the file.
     fileprivate var namedBySubject: Pin {
-        guard let from, case .publicKey(let fingerprint) = object, let file = try? InputFile(path: from) else {
+        guard let from, case .publicKey(let key) = fingerprint, let file = try? InputFile(path: from) else {
             return self
         }
         var subject: X509Name?
         do throws(KeyFile.Failure) {
             try KeyFile.read(file) { item in
-                guard case .success(let material) = item.content, material.fingerprint == fingerprint else { return }
+                guard case .success(let material) = item.content, material.fingerprint == key else { return }
                 subject = subject ?? material.subject
             }
         } catch {
@@ -120,6 +120,7 @@ extension Pin {
         }
         guard let subject else { return self }
         return Pin(
-            object, role: role, isBackup: isBackup, name: name.map { "\(subject) (\($0))" } ?? "\(subject)", note: note)
+            fingerprint, role: role, isBackup: isBackup, name: name.map { "\(subject) (\($0))" } ?? "\(subject)",
+            note: note)
     }
 }

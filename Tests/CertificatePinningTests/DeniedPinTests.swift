@@ -78,7 +78,7 @@ struct DeniedPinTests {
         let policy = try PinningPolicy(pins: [server.leaf.pin()], deny: [pin])
         #expect(
             policy.outcome(try server.path, port: 443, at: TestServer.time).description == """
-                api.example.test port 443 is refused: the policy denies \(pin.object) (lost), which is the root of its \
+                api.example.test port 443 is refused: the policy denies \(pin.fingerprint) (lost), which is the root of its \
                 path, CN=Test Root: serve a chain without it
                 """)
     }
@@ -88,18 +88,18 @@ struct DeniedPinTests {
         let system = TrustStore(certificates: [try server.root.parsed])
         let pins = [try server.leaf.pin()]
         let proxied = try TestServer.trust(sent: [other.leaf, other.intermediate], anchors: [server.root, other.root])
-        let policy = try PinningPolicy(pins: pins, pinsBypassedOutside: system)
+        let policy = try PinningPolicy(pins: pins, pinsApplyOnlyUnder: system)
         #expect(policy.verdict(proxied) == "accepted: bypassed")
         #expect(try policy.verdict(server.trust) == "accepted: matched")
         #expect(try PinningPolicy(pins: pins).verdict(proxied) == "refused: mismatch")
         #expect(
-            try PinningPolicy(pins: [other.root.pin(.leaf)], pinsBypassedOutside: system).verdict(server.trust)
+            try PinningPolicy(pins: [other.root.pin(.leaf)], pinsApplyOnlyUnder: system).verdict(server.trust)
                 == "refused: mismatch")
         // A bypass doesn't accept an anchor that the client doesn't trust, or a denied one.
         let untrusted = try TestServer.trust(sent: [other.leaf, other.intermediate], anchors: [server.root])
         #expect(policy.verdict(untrusted) == "refused: untrusted")
         #expect(
-            try PinningPolicy(pins: pins, pinsBypassedOutside: system, deny: [other.root.pin()]).verdict(proxied)
+            try PinningPolicy(pins: pins, pinsApplyOnlyUnder: system, deny: [other.root.pin()]).verdict(proxied)
                 == "refused: denied")
         let decision = policy.outcome(
             try proxied.evaluate(at: TestServer.time), port: 443, at: TestServer.time)
@@ -113,7 +113,7 @@ struct DeniedPinTests {
             sent: [server.leaf, server.intermediate, crossSigned], anchors: [server.root, other.root])
         for (system, pinned) in [(server.root, server.root), (server.root, other.root), (other.root, server.root)] {
             let store = TrustStore(certificates: [try system.parsed])
-            let policy = try PinningPolicy(pins: [pinned.pin(.root)], pinsBypassedOutside: store)
+            let policy = try PinningPolicy(pins: [pinned.pin(.root)], pinsApplyOnlyUnder: store)
             #expect(policy.verdict(trust) == "accepted: matched")
         }
     }

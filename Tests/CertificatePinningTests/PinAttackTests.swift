@@ -165,9 +165,9 @@ struct PinAttackTests {
                 \(try root.parsed.spkiFingerprint)  root  CN=Evil\\u{1B}[2J\\u{202E}\\u{A}Root\\u{200B}
                 \(try root.parsed.fingerprint)
               pinned:
-                \(pins[0].object)  leaf  api-\\u{9B}2026
-                \(pins[1].object)  leaf  served, but as root
-                \(pins[2].object)  any  backup
+                \(pins[0].fingerprint)  leaf  api-\\u{9B}2026
+                \(pins[1].fingerprint)  leaf  served, but as root
+                \(pins[2].fingerprint)  any  backup
             if the served keys are yours (confirm it on the server itself, where pinctl hash of the certificate file \
             prints the served leaf pin), serve a pinned key again, as released apps keep their pins, then ship the pin \
             of the next key before it is served; if not, the connection may be intercepted: pin nothing that is \

@@ -53,7 +53,7 @@ struct PinSpellingTests {
             let text = try #require(row["in"]?.string)
             let pin = try? Pin(text)
             #expect((pin != nil) == row["valid"]?.bool, "\(text)")
-            if case .publicKey(let key) = pin?.object, let hex = row["hex"]?.string {
+            if case .publicKey(let key) = pin?.fingerprint, let hex = row["hex"]?.string {
                 #expect(PinSpelling.hex.text(key) == hex)
                 #expect(PinSpelling.okhttp.text(key) == text)
             }

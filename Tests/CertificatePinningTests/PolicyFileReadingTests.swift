@@ -70,7 +70,7 @@ struct PolicyFileReadingTests {
             let text = PolicyFileTests.rule(#""host": "a.test", "pins": [\#(pin)]"#)
             let rule = try PinningPolicy(contentsOfFile: folder.add(text)).rules[0]
             let read = try #require(rule.pins.first)
-            #expect(rule.pins.count == 1 && read.object == .publicKey(fingerprint), "\(name)")
+            #expect(rule.pins.count == 1 && read.fingerprint == .publicKey(fingerprint), "\(name)")
             #expect(read.role == .root && read.isBackup && read.note == "n" && read.name == nil)
             #expect(read.from == (name.hasPrefix("/") ? name : folder.path + "/" + name))
         }

@@ -56,7 +56,7 @@ struct PolicyInclusionTests {
         let policy = try PinningPolicy(contentsOfFile: folder.add(text))
         let pins = policy.rules[0].pins
         #expect(pins.map(\.name) == ["test-root", "one", "own"])
-        #expect(pins[0].object == .publicKey(try root.parsed.spkiFingerprint))
+        #expect(pins[0].fingerprint == .publicKey(try root.parsed.spkiFingerprint))
         #expect(pins[0].role == .root && pins[0].note == "n")
         #expect(pins[0].from == folder.path + "/roots/deep/x.pem")
         #expect(policy.deny.map(\.name) == ["one"])

@@ -89,7 +89,7 @@ struct RuleChoiceTests {
     func invalidRules() throws {
         let host = try ServerName("example.com")
         let address = try ServerName("192.0.2.1")
-        let leaf = Pin(Self.pin.object, role: .leaf)
+        let leaf = Pin(Self.pin.fingerprint, role: .leaf)
         let rows: [([PinningRule], PolicyError)] = [
             ([], .noRules),
             ([PinningRule(host: host, pins: [])], .noPins(host: host)),
@@ -209,7 +209,7 @@ struct RuleChoiceTests {
         let second = try Self.rule("example.org")
         let named = PinningRule(
             host: host,
-            pins: [other, Pin(Self.pin.object, isBackup: true, name: "spare", note: "HSM")], note: "for people",
+            pins: [other, Pin(Self.pin.fingerprint, isBackup: true, name: "spare", note: "HSM")], note: "for people",
             location: PolicyLocation(path: "pins.jsonc", line: 4, column: 5))
         #expect(try digest(base).count == 32)
         #expect(try digest(base) == digest(named))
@@ -217,7 +217,7 @@ struct RuleChoiceTests {
         let different: [[UInt8]] = try [
             digest(base), digest(base, unlisted: .refuse), digest(second), digest(base, second),
             digest(PinningRule(host: host, pins: [Self.pin])),
-            digest(PinningRule(host: host, pins: [Self.pin, Pin(other.object, role: .leaf)])),
+            digest(PinningRule(host: host, pins: [Self.pin, Pin(other.fingerprint, role: .leaf)])),
             digest(PinningRule(host: host, includesSubdomains: true, pins: base.pins)),
             digest(PinningRule(host: host, ports: [443], pins: base.pins)),
             digest(PinningRule(host: host, ports: [443, 8443], pins: base.pins)),
@@ -226,12 +226,12 @@ struct RuleChoiceTests {
             digest(PinningRule(host: host, pins: base.pins, mode: .report)),
             digest(PinningRule(host: host, pins: base.pins, mode: .off)),
             digest(PinningRule(host: host, pins: base.pins, anchors: TrustStore(certificates: []))),
-            digest(PinningRule(host: host, pins: base.pins, pinsBypassedOutside: TrustStore(certificates: []))),
+            digest(PinningRule(host: host, pins: base.pins, pinsApplyOnlyUnder: TrustStore(certificates: []))),
             digest(PinningRule(host: host, pins: base.pins, expiry: PinningExpiry("2027-03-31", then: .fail))),
             digest(PinningRule(host: host, pins: base.pins, expiry: PinningExpiry("2027-03-31", then: .report))),
             digest(PinningRule(host: host, pins: base.pins, expiry: PinningExpiry("2027-04-01", then: .fail))),
             digest(base, deny: [Self.pin]), digest(base, deny: [other]),
-            digest(base, deny: [Pin(Self.pin.object, role: .leaf)]),
+            digest(base, deny: [Pin(Self.pin.fingerprint, role: .leaf)]),
         ]
         #expect(Set(different).count == different.count)
     }

@@ -47,11 +47,11 @@ extension PinningPolicy {
     /// Creates a policy with one rule for the test server.
     init(
         pins: [Pin], requirement: PinRequirement = .any, mode: PinningMode = .enforce, expiry: PinningExpiry? = nil,
-        anchors: TrustStore? = nil, pinsBypassedOutside: TrustStore? = nil, deny: [Pin] = []
+        anchors: TrustStore? = nil, pinsApplyOnlyUnder: TrustStore? = nil, deny: [Pin] = []
     ) throws {
         let rule = PinningRule(
             host: try ServerName(TestServer.name), pins: pins, requirement: requirement, mode: mode, expiry: expiry,
-            anchors: anchors, pinsBypassedOutside: pinsBypassedOutside)
+            anchors: anchors, pinsApplyOnlyUnder: pinsApplyOnlyUnder)
         try self.init(rules: [rule], deny: deny)
     }
 

@@ -1,4 +1,5 @@
 import CertificateTrust
+import FoundationEssentials
 import TestPKI
 import Testing
 
@@ -158,5 +159,32 @@ struct KeyFileTests {
                 if let material = try? KeyMaterial(der: changed.span) { _ = material.keyKind }
             }
         }
+    }
+
+    @Test("A PEM text gives one certificate, or a store of all of them, by the rules of files")
+    func pemText() throws {
+        let root = try TestCertificate.root("Root")
+        let leaf = try root.leaf("api.example.test")
+        let both = "text before\n" + root.pemText + leaf.pemText
+        #expect(try X509Certificate(pem: root.pemText).derBytes == root.derBytes)
+        #expect(try CertificateFile.read(pem: both).map(\.derBytes) == [root.derBytes, leaf.derBytes])
+        let presented = PresentedChain(leaf: try X509Certificate(pem: leaf.pemText), intermediates: [])
+        let name = try ServerName("api.example.test")
+        let path = try ServerTrust(presented: presented, name: name, store: try TrustStore(pem: both)).evaluate(
+            at: Date(timeIntervalSince1970: 1_800_000_000))
+        #expect(path.anchor.derBytes == leaf.derBytes || path.anchor.derBytes == root.derBytes)
+        for (text, reason) in [
+            (both, "has 2 certificates where one is expected"), ("", "is empty"),
+            ("no PEM\n", "holds neither PEM nor DER"),
+            (root.pemText.replacing("MII", with: "M!I", maxReplacements: 1), "is not base64 in line 2"),
+            (TestPEM.block("PUBLIC KEY", Array(root.derBytes.prefix(10))), "holds no certificate"),
+        ] {
+            let error = #expect(throws: CertificateFileError.self) { try X509Certificate(pem: text) }
+            #expect(error?.description.contains(reason) == true, "\(error?.description ?? "accepted")")
+        }
+        // Trust settings could distrust a certificate, so it can't become an anchor.
+        let trusted = TestPEM.block("TRUSTED CERTIFICATE", root.derBytes + [0x30, 0x00])
+        #expect(try CertificateFile.read(pem: trusted).map(\.derBytes) == [root.derBytes])
+        #expect(throws: TrustStoreError.self) { try TrustStore(pem: trusted) }
     }
 }

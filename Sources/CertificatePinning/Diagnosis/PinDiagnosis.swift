@@ -87,7 +87,7 @@ extension Examination {
         let rule = mismatch.rule
         let path = mismatch.path
         var causes = mismatch.expiry == nil ? [] : ended(rule)
-        let roots = systemRoots ?? rule.pinsBypassedOutside
+        let roots = systemRoots ?? rule.pinsApplyOnlyUnder
         let isInspected = rule.anchors == nil && roots?.contains(path.anchor) == false
         if isInspected { causes.append(.inspected(by: path.anchor.subject)) }
         let missing = rule.pins.filter { pin in
@@ -111,7 +111,7 @@ extension Examination {
     private func cause(of pin: Pin, in mismatch: PinMismatch, _ attempts: [TrustAttempt]) -> PinFailureCause? {
         let path = mismatch.path.certificates
         func holdsPin(_ certificate: X509Certificate) -> Bool {
-            mismatch.rule.pins.objects(of: certificate).contains(pin.object)
+            mismatch.rule.pins.objects(of: certificate).contains(pin.fingerprint)
         }
         if let index = path.firstIndex(where: holdsPin) {
             return .wrongPosition(pin, PinRole(index: index, of: path.count))
@@ -139,7 +139,7 @@ extension Examination {
     private func wrongBytes(_ pin: Pin, among certificates: [X509Certificate]) -> PinFailureCause? {
         let bytes: [32 of UInt8]
         let right: DigestInput
-        switch pin.object {
+        switch pin.fingerprint {
         case .publicKey(let fingerprint): (bytes, right) = (fingerprint.bytes, .publicKey)
         case .certificate(let fingerprint): (bytes, right) = (fingerprint.bytes, .certificate)
         }
@@ -221,7 +221,8 @@ extension Examination {
     private func unknownIssuer(_ finding: TrustFinding) -> [PinFailureCause] {
         let rule = policy.rule(for: trust.name, port: port)
         let pinned = presented.contains { certificate in
-            rule.map { rule in rule.pins.contains { rule.pins.objects(of: certificate).contains($0.object) } } == true
+            rule.map { rule in rule.pins.contains { rule.pins.objects(of: certificate).contains($0.fingerprint) } }
+                == true
         }
         guard let last = finding.certificate ?? presented.last else { return [] }
         let isAlone = presented.count == 1 && !last.isSelfIssued

@@ -101,7 +101,7 @@ extension PinFailureCause {
             Self.confirmed(
                 "give the pin the role \(role.rawValue), or pin the key that has the role \(pin.role.rawValue)")
         case .wrongBytes(let pin, let input, let certificate):
-            if case .certificate = pin.object, input == .publicKey {
+            if case .certificate = pin.fingerprint, input == .publicKey {
                 Self.confirmed(
                     "write \(certificate.spkiFingerprint), or \(certificate.fingerprint) for the certificate")
             } else {
@@ -175,7 +175,7 @@ extension PinFailureCause {
     }
 
     private static func wanted(by pin: Pin) -> String {
-        if case .certificate = pin.object { ", not of the whole certificate" } else { ", not of its key" }
+        if case .certificate = pin.fingerprint { ", not of the whole certificate" } else { ", not of its key" }
     }
 }
 
@@ -198,5 +198,5 @@ extension HostMiss {
 
 extension Pin {
     /// The pin's name, or the pin itself.
-    var title: String { name ?? object.description }
+    var title: String { name ?? fingerprint.description }
 }

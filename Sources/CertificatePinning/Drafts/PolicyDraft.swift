@@ -82,7 +82,7 @@ public struct PolicyDraft: Sendable {
         pins.flatMap { named in
             (isStrict ? [] : ["    // \(named.remark)"]) + [
                 "    \(literal(named.name)): "
-                    + "{ \"pin\": \"\(named.pin.object)\", \"role\": \"\(named.pin.role.rawValue)\" },"
+                    + "{ \"pin\": \"\(named.pin.fingerprint)\", \"role\": \"\(named.pin.role.rawValue)\" },"
             ]
         }
     }
@@ -125,7 +125,7 @@ public struct PolicyDraft: Sendable {
     private mutating func name(of certificate: X509Certificate, _ role: PinRole, host: ServerName) -> String {
         let pin = Pin(.publicKey(certificate.spkiFingerprint), role: role)
         if let made = pins.first(where: { $0.pin == pin }) { return made.name }
-        let same = known.filter { $0.value.object == pin.object && $0.value.role == pin.role }
+        let same = known.filter { $0.value.fingerprint == pin.fingerprint && $0.value.role == pin.role }
         if let name = same.keys.min() { return name }
         let plain = role == .leaf ? "\(host)-leaf" : Self.slug(certificate.subject)
         // A name that starts with x- would be a free key and not the name of a pin.

@@ -66,7 +66,7 @@ extension PolicyFile {
             ]
         }
         return zip(policy.rules, linted).compactMap { rule, linted in
-            guard rule.mode != .off, let store = rule.pinsBypassedOutside, !linted.trustsSystem,
+            guard rule.mode != .off, let store = rule.pinsApplyOnlyUnder, !linted.trustsSystem,
                 !linted.anchors.isEmpty, !linted.anchors.contains(where: store.contains)
             else { return nil }
             return LintFinding(
@@ -85,7 +85,7 @@ extension PolicyFile {
         if let file, evidence[file] == nil { evidence[file] = LintEvidence(file: file) }
         let bytes: [32 of UInt8]
         let isOfCertificate: Bool
-        switch pin.object {
+        switch pin.fingerprint {
         case .publicKey(let fingerprint): (bytes, isOfCertificate) = (fingerprint.bytes, false)
         case .certificate(let fingerprint): (bytes, isOfCertificate) = (fingerprint.bytes, true)
         }
@@ -111,7 +111,7 @@ extension Pin {
     /// Returns whether this pin names the same object as another one, and counts at every position where that one can
     /// match.
     fileprivate func denies(_ pin: Pin) -> Bool {
-        object == pin.object
+        fingerprint == pin.fingerprint
             && (0..<3).allSatisfy { !pin.role.covers(index: $0, of: 3) || role.covers(index: $0, of: 3) }
     }
 }

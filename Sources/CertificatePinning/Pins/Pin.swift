@@ -1,8 +1,8 @@
 public import CertificateTrust
 
-/// The object of a pin: a key or one certificate.
+/// The fingerprint of what a pin names: a key, or one certificate.
 @nonexhaustive
-public enum PinnedObject: Sendable, Hashable {
+public enum PinFingerprint: Sendable, Hashable {
     /// The SHA-256 of a SubjectPublicKeyInfo, written `sha256/BASE64`. It stays valid when a renewed certificate keeps
     /// the key.
     case publicKey(SPKIFingerprint)
@@ -10,7 +10,7 @@ public enum PinnedObject: Sendable, Hashable {
     case certificate(CertificateFingerprint)
 }
 
-extension PinnedObject: CustomStringConvertible {
+extension PinFingerprint: CustomStringConvertible {
     /// `sha256/BASE64` or `cert-sha256/BASE64`.
     public var description: String {
         switch self {
@@ -22,8 +22,8 @@ extension PinnedObject: CustomStringConvertible {
 
 /// A key or certificate that may appear in a server's verified path.
 public struct Pin: Sendable, Hashable {
-    /// The key or certificate.
-    public let object: PinnedObject
+    /// The fingerprint of the key or certificate.
+    public let fingerprint: PinFingerprint
     /// The positions in the path where the pin counts.
     public let role: PinRole
     /// Whether the pin is a backup for later use. Nothing that a server presents today should match it.
@@ -37,10 +37,10 @@ public struct Pin: Sendable, Hashable {
 
     /// Creates a pin for a key or certificate.
     public init(
-        _ object: PinnedObject, role: PinRole = .any, isBackup: Bool = false, name: String? = nil,
+        _ fingerprint: PinFingerprint, role: PinRole = .any, isBackup: Bool = false, name: String? = nil,
         note: String? = nil
     ) {
-        self.object = object
+        self.fingerprint = fingerprint
         self.role = role
         self.isBackup = isBackup
         self.name = name
@@ -51,7 +51,7 @@ public struct Pin: Sendable, Hashable {
     public init(
         _ text: String, role: PinRole = .any, isBackup: Bool = false, name: String? = nil, note: String? = nil
     ) throws(PinTextError) {
-        let object = try PinnedObject(text)
-        self.init(object, role: role, isBackup: isBackup, name: name, note: note)
+        let fingerprint = try PinFingerprint(text)
+        self.init(fingerprint, role: role, isBackup: isBackup, name: name, note: note)
     }
 }

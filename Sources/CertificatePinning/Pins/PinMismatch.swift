@@ -28,7 +28,7 @@ extension PinMismatch: CustomStringConvertible {
             lines += served[index].dropFirst().map { "    \($0)" }
         }
         lines.append("  pinned:")
-        lines += rule.pins.map { "    \($0.object)  \($0.role.rawValue)\(remarks(on: $0, served))" }
+        lines += rule.pins.map { "    \($0.fingerprint)  \($0.role.rawValue)\(remarks(on: $0, served))" }
         lines.append(
             "if the served keys are yours (\(PinFailureCause.confirmation)), serve a pinned key again, as released apps "
                 + "keep their pins, then ship the pin of the next key before it is served; if not, the connection may be "
@@ -45,12 +45,12 @@ extension PinMismatch: CustomStringConvertible {
         return "no pin of \(rule) is on the path"
     }
 
-    private func remarks(on pin: Pin, _ served: [[PinnedObject]]) -> String {
+    private func remarks(on pin: Pin, _ served: [[PinFingerprint]]) -> String {
         var remarks = pin.name.map { "  \(visibleText($0))" } ?? ""
         if pin.isBackup { remarks += "  backup" }
         if let match = matches.first(where: { $0.pin == pin }) {
             remarks += "  matches as \(match.role.rawValue)"
-        } else if let index = served.firstIndex(where: { $0.contains(pin.object) }) {
+        } else if let index = served.firstIndex(where: { $0.contains(pin.fingerprint) }) {
             // A served key that doesn't count because of its position is the most confusing mismatch.
             remarks += "  served, but as \(PinRole(index: index, of: served.count).rawValue)"
         }

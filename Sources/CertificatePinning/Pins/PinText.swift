@@ -1,6 +1,6 @@
 import CertificateTrust
 
-extension PinnedObject {
+extension PinFingerprint {
     /// Parses `sha256/BASE64` or `cert-sha256/BASE64`, canonical base64 of 32 bytes.
     ///
     /// Rejects the digests of an empty input and of a line end, because a failed command outputs them.

@@ -17,7 +17,7 @@ extension Pin {
     public init(
         keyIn bytes: [UInt8], role: PinRole = .any, isBackup: Bool = false, name: String? = nil, note: String? = nil
     ) throws(PinnedKeyError) {
-        let object = try PinnedObject(keyIn: bytes)
+        let object = try PinFingerprint(keyIn: bytes)
         self.init(object, role: role, isBackup: isBackup, name: name, note: note)
     }
 
@@ -64,7 +64,7 @@ extension PinnedKeyError: CustomStringConvertible {
     }
 }
 
-extension PinnedObject {
+extension PinFingerprint {
     init(keyInFile path: String, of folder: PolicyFolder) throws(PinnedKeyError) {
         let bytes: [UInt8]
         do throws(InputFileError) {

@@ -64,7 +64,8 @@ extension PinningError: CustomStringConvertible {
         case .expired(let rule, let path, let port):
             return "\(path.name) port \(port) is refused: \(rule.ended), and says to fail then: \(PinningRule.renewal)"
         case .denied(let match, let path, let port):
-            let key = match.pin.name.map { "\(match.pin.object) (\(visibleText($0)))" } ?? "\(match.pin.object)"
+            let fingerprint = match.pin.fingerprint
+            let key = match.pin.name.map { "\(fingerprint) (\(visibleText($0)))" } ?? "\(fingerprint)"
             return
                 "\(path.name) port \(port) is refused: the policy denies \(key), which is the \(match.role.rawValue) of "
                 + "its path, \(path.certificates[match.index].subject): serve a chain without it"
@@ -81,7 +82,7 @@ extension PinDecision: CustomStringConvertible {
         switch self {
         case .matched(let matches, let rule):
             let pins = matches.map {
-                "\($0.pin.name.map { visibleText($0) } ?? "\($0.pin.object)") as \($0.role.rawValue)"
+                "\($0.pin.name.map { visibleText($0) } ?? "\($0.pin.fingerprint)") as \($0.role.rawValue)"
             }
             return "\(rule.title) matches: \(pins.joined(separator: ", "))"
         case .unpinned(let rule?): return "the pins of \(rule.title) are off"

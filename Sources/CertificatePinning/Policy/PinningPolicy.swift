@@ -16,7 +16,7 @@ public struct PinningPolicy: Sendable {
     public let digest: [UInt8]
     private let table: RuleTable
     /// The pins of ``deny`` by object. They are looked up for every certificate of every candidate path.
-    private let denied: [PinnedObject: [Pin]]
+    private let denied: [PinFingerprint: [Pin]]
 
     /// Creates a policy from rules.
     ///
@@ -43,7 +43,7 @@ public struct PinningPolicy: Sendable {
         self.table = table
         self.unlisted = unlisted
         self.deny = deny
-        denied = Dictionary(grouping: deny, by: \.object)
+        denied = Dictionary(grouping: deny, by: \.fingerprint)
         digest = policyDigest(rules, unlisted, deny: deny)
     }
 }
@@ -148,7 +148,7 @@ extension PinningPolicy {
         guard let unmet = rule.unmetRoles(matches, on: path) else { return .matched(matches, rule) }
         let mismatch = PinMismatch(
             rule: rule, path: path, port: port, matches: matches, unmetRoles: unmet, expiry: expiry)
-        if let store = rule.pinsBypassedOutside, !store.contains(path.anchor) { return .bypassed(mismatch) }
+        if let store = rule.pinsApplyOnlyUnder, !store.contains(path.anchor) { return .bypassed(mismatch) }
         guard rule.mode == .report || expiry != nil else { throw .mismatch(mismatch) }
         return .forgiven(mismatch)
     }

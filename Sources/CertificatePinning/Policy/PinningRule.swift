@@ -25,7 +25,7 @@ public struct PinningRule: Sendable {
     public let anchors: TrustStore?
     /// The anchors under which the pins apply. A path that ends at any other anchor is accepted without a match, for
     /// example that of a debugging proxy with its own CA. `nil` means that the pins always apply.
-    public let pinsBypassedOutside: TrustStore?
+    public let pinsApplyOnlyUnder: TrustStore?
     /// The URLs that receive failure reports: `https`, and not a host that this rule covers.
     public let reports: [URL]
     /// A note for readers of the policy.
@@ -40,7 +40,7 @@ public struct PinningRule: Sendable {
         host: ServerName, includesSubdomains: Bool = false, ownsPublicSuffix: Bool = false, ports: Set<Int>? = nil,
         pins: [Pin],
         requirement: PinRequirement = .any, mode: PinningMode = .enforce,
-        expiry: PinningExpiry? = nil, anchors: TrustStore? = nil, pinsBypassedOutside: TrustStore? = nil,
+        expiry: PinningExpiry? = nil, anchors: TrustStore? = nil, pinsApplyOnlyUnder: TrustStore? = nil,
         reports: [URL] = [], note: String? = nil, location: PolicyLocation? = nil
     ) {
         self.host = host
@@ -52,7 +52,7 @@ public struct PinningRule: Sendable {
         self.mode = mode
         self.expiry = expiry
         self.anchors = anchors
-        self.pinsBypassedOutside = pinsBypassedOutside
+        self.pinsApplyOnlyUnder = pinsApplyOnlyUnder
         self.reports = reports
         self.note = note
         self.location = location

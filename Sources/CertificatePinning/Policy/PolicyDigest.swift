@@ -7,7 +7,7 @@ func policyDigest(_ rules: [PinningRule], _ unlisted: UnlistedHosts, deny: [Pin]
     // Rules of one file share their stores, and hashing a store is the expensive part.
     var stores: [ObjectIdentifier: String] = [:]
     let lines = rules.map { rule in
-        let digests = [rule.anchors, rule.pinsBypassedOutside].map { store in
+        let digests = [rule.anchors, rule.pinsApplyOnlyUnder].map { store in
             guard let store else { return "none" }
             let digest = stores[ObjectIdentifier(store)] ?? Base64.encode(store.digest.span)
             stores[ObjectIdentifier(store)] = digest
@@ -37,6 +37,6 @@ extension PinningRule {
 
 extension [Pin] {
     fileprivate var canonicalText: String {
-        map { "\($0.role.rawValue):\($0.object)" }.sorted().joined(separator: ",")
+        map { "\($0.role.rawValue):\($0.fingerprint)" }.sorted().joined(separator: ",")
     }
 }

@@ -88,7 +88,7 @@ extension PolicyReader {
             mode: value["mode"]?.string.flatMap(PinningMode.init) ?? .enforce,
             expiry: expiry,
             anchors: anchors,
-            pinsBypassedOutside: bypass,
+            pinsApplyOnlyUnder: bypass,
             reports: reports.map(\.url),
             note: value["note"]?.string,
             location: PolicyLocation(path: path, value.position))
@@ -231,7 +231,7 @@ extension PolicyReader {
         guard let text = value.string else { return pin(value, name: nil) }
         if let named = named[text] { return named.pin }
         do throws(PinTextError) {
-            return Pin(try PinnedObject(text))
+            return Pin(try PinFingerprint(text))
         } catch {
             let names = named.keys
             let isName = error.reason == .unknownSpelling && !text.contains("/")
@@ -246,7 +246,7 @@ extension PolicyReader {
     /// Reads a pin from a string or an object.
     private mutating func pin(_ value: JSONValue, name: String?) -> Pin? {
         guard value.members != nil else { return pinnedObject(value).map { Pin($0, name: name) } }
-        let object: PinnedObject?
+        let object: PinFingerprint?
         switch (value["pin"], value["file"]) {
         case (let pin?, nil): object = pinnedObject(pin)
         case (nil, let file?): object = keyInFile(file)
@@ -265,10 +265,10 @@ extension PolicyReader {
         return pin
     }
 
-    private mutating func pinnedObject(_ value: JSONValue) -> PinnedObject? {
+    private mutating func pinnedObject(_ value: JSONValue) -> PinFingerprint? {
         guard let text = value.string else { return nil }
         do throws(PinTextError) {
-            return try PinnedObject(text)
+            return try PinFingerprint(text)
         } catch {
             problems.add(error.description, at: value.position, rule: error.lintRule)
             return nil
@@ -276,10 +276,10 @@ extension PolicyReader {
     }
 
     /// Reads the only key of a certificate, a certificate request or a public key.
-    private mutating func keyInFile(_ value: JSONValue) -> PinnedObject? {
+    private mutating func keyInFile(_ value: JSONValue) -> PinFingerprint? {
         guard let name = value.string, mayRead(1, at: value) else { return nil }
         do throws(PinnedKeyError) {
-            return try PinnedObject(keyInFile: resolved(name), of: folder)
+            return try PinFingerprint(keyInFile: resolved(name), of: folder)
         } catch {
             problems.add("\(quoted(name)): \(error)", at: value.position)
             return nil

@@ -108,7 +108,7 @@ extension PinFailureReport {
     private var knownPins: JSON {
         .array(
             rule.pins.compactMap { pin in
-                guard case .publicKey(let fingerprint) = pin.object else { return nil }
+                guard case .publicKey(let fingerprint) = pin.fingerprint else { return nil }
                 return .string("pin-sha256=\"\(Base64.encode(fingerprint.bytes.span))\"")
             })
     }

@@ -9,6 +9,30 @@ public enum CertificateFile {
         try read(path, trustSettings: .ignored)
     }
 
+    /// Reads every certificate of a PEM text, in order, by the rules of ``read(_:)``. Errors call it `PEM text`.
+    public static func read(pem text: String) throws(CertificateFileError) -> [X509Certificate] {
+        try read(Array(text.utf8), name: "PEM text", trustSettings: .ignored)
+    }
+
+    /// Reads every certificate of a file's contents, in order. `name` is the file's name in errors.
+    static func read(
+        _ bytes: [UInt8], name: String, trustSettings: TrustSettings
+    ) throws(CertificateFileError) -> [X509Certificate] {
+        var certificates: [X509Certificate] = []
+        var reading = Reading(name: name, trustSettings: trustSettings)
+        do throws(KeyFile.Failure) {
+            try KeyFile.readObjects(bytes) { label, block, result, der in
+                reading.take(label, block, result, der) { der throws(DERError) in
+                    certificates.append(try X509Certificate(derBytes: Array(copying: der)))
+                }
+            }
+        } catch {
+            throw .unreadable(path: name, reason: error.description)
+        }
+        try reading.finish()
+        return certificates
+    }
+
     /// Calls `body` with the pin of every certificate of a file, in order. Uses constant memory, whatever the size of
     /// the file.
     ///
@@ -63,37 +87,58 @@ public enum CertificateFile {
     private static func forEachCertificate(
         in file: consuming InputFile, trustSettings: TrustSettings, _ body: (Span<UInt8>) throws(DERError) -> Void
     ) throws(CertificateFileError) {
-        let name = file.name
-        var count = 0
-        var failure: CertificateFileError?
+        var reading = Reading(name: file.name, trustSettings: trustSettings)
         do throws(KeyFile.Failure) {
-            try KeyFile.readObjects(file) { label, block, result, der in
-                let line = label == nil ? nil : block.line
-                do throws(CertificateFileError) {
-                    if case .failure(let error) = result {
-                        throw .malformed(path: name, line: line, reason: error.description)
-                    }
-                    guard let range = certificateRange(label, der) else { return }
-                    guard range.count == der.count || trustSettings == .ignored else {
-                        throw .malformed(
-                            path: name, line: line,
-                            reason: "carries trust settings that are not evaluated: write it without (openssl x509)")
-                    }
-                    count += 1
-                    do throws(DERError) {
-                        try body(der.extracting(range))
-                    } catch {
-                        throw .malformed(path: name, line: line, reason: "is malformed: \(error)")
-                    }
-                } catch {
-                    failure = failure ?? error
-                }
-            }
+            try KeyFile.readObjects(file) { reading.take($0, $1, $2, $3, body) }
         } catch {
-            throw .unreadable(path: name, reason: error.description)
+            throw .unreadable(path: reading.name, reason: error.description)
         }
-        if let failure { throw failure }
-        guard count > 0 else { throw .noCertificate(path: name) }
+        try reading.finish()
+    }
+
+    /// The state of reading one file.
+    private struct Reading {
+        let name: String
+        let trustSettings: TrustSettings
+        private var count = 0
+        private var failure: CertificateFileError?
+
+        init(name: String, trustSettings: TrustSettings) {
+            self.name = name
+            self.trustSettings = trustSettings
+        }
+
+        /// Takes the next object. Keeps the first failure, so that the certificates after it are read too.
+        mutating func take(
+            _ label: String?, _ block: PEMBlock, _ result: Result<Void, PEMError>, _ der: Span<UInt8>,
+            _ body: (Span<UInt8>) throws(DERError) -> Void
+        ) {
+            let line = label == nil ? nil : block.line
+            do throws(CertificateFileError) {
+                if case .failure(let error) = result {
+                    throw .malformed(path: name, line: line, reason: error.description)
+                }
+                guard let range = certificateRange(label, der) else { return }
+                guard range.count == der.count || trustSettings == .ignored else {
+                    throw .malformed(
+                        path: name, line: line,
+                        reason: "carries trust settings that are not evaluated: write it without (openssl x509)")
+                }
+                count += 1
+                do throws(DERError) {
+                    try body(der.extracting(range))
+                } catch {
+                    throw .malformed(path: name, line: line, reason: "is malformed: \(error)")
+                }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+
+        func finish() throws(CertificateFileError) {
+            if let failure { throw failure }
+            guard count > 0 else { throw .noCertificate(path: name) }
+        }
     }
 
     /// Returns the position of the certificate in an object, or `nil` if the object isn't a certificate.

@@ -12,6 +12,17 @@ public struct X509Certificate: Sendable {
         storage = Storage(derBytes: derBytes, contents: try Contents(derBytes.span))
     }
 
+    /// Parses the one certificate of a PEM text. Throws if there is none, or more than one.
+    public init(pem text: String) throws(CertificateFileError) {
+        let certificates = try CertificateFile.read(pem: text)
+        guard let certificate = certificates.first, certificates.count == 1 else {
+            throw .malformed(
+                path: "PEM text", line: nil,
+                reason: "has \(certificates.count) certificates where one is expected: read them with CertificateFile")
+        }
+        self = certificate
+    }
+
     /// Parses a certificate received in a handshake, and keeps OpenSSL's parsed form of it.
     package init(received: ReceivedCertificate) throws(DERError) {
         let der = received.derBytes

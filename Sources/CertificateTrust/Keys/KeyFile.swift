@@ -55,25 +55,35 @@ package enum KeyFile {
         _ bytes: [UInt8], password: KeyPassword = KeyPassword(), text: ([UInt8]) -> Bool = { _ in false },
         each: (Item) -> Void
     ) throws(Failure) {
+        var items = ItemNumbers()
+        do throws(Failure) {
+            try readObjects(bytes) { label, block, result, der in
+                items.add(label, block, result, der, password, in: bytes, each)
+            }
+        } catch {
+            guard error == .format(.noBlock), bytes.count <= PEMReader.textLimit, text(bytes) else { throw error }
+        }
+    }
+
+    /// Finds the objects of bytes as ``readObjects(_:limit:_:)`` finds those of a file.
+    static func readObjects(
+        _ bytes: [UInt8], _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
+    ) throws(Failure) {
         guard !bytes.isEmpty else { throw .empty }
         guard !bytes.starts(with: [0xFE, 0xED, 0xFE, 0xED]) else { throw .javaKeyStore }
-        var items = ItemNumbers()
+        let limit = PEMReader.objectLimit
+        guard !looksLikeDER(bytes[...]) else {
+            guard bytes.count <= limit else { throw .format(.tooLarge(limit: limit)) }
+            return output(nil, PEMBlock(label: "", line: 0, index: 0), .success(()), bytes.span)
+        }
+        var reader = PEMReader(limit: limit)
+        defer { reader.wipe() }
+        let emit: PEMReader.Output = { block, result, der in output(block.label, block, result, der) }
         do throws(PEMError) {
-            let limit = PEMReader.objectLimit
-            guard !looksLikeDER(bytes[...]) else {
-                guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
-                let block = PEMBlock(label: "", line: 0, index: 0)
-                return items.add(nil, block, .success(()), bytes.span, password, each)
-            }
-            var reader = PEMReader(limit: limit)
-            defer { reader.wipe() }
-            let emit: PEMReader.Output = { block, result, der in
-                items.add(block.label, block, result, der, password, in: bytes, each)
-            }
             try reader.feed(bytes.span, emit)
             try reader.finish(emit)
         } catch {
-            guard error == .noBlock, bytes.count <= PEMReader.textLimit, text(bytes) else { throw .format(error) }
+            throw .format(error)
         }
     }
 

@@ -60,6 +60,7 @@ struct PathBuilder {
     /// `admits`.
     mutating func search<Judge: PathJudge>(with judge: inout Judge) -> Outcome {
         var path = [leaf]
+        path.reserveCapacity(4)
         return walk(&path, &judge)
     }
 
@@ -73,8 +74,14 @@ struct PathBuilder {
     }
 
     private mutating func walk<Judge: PathJudge>(_ path: inout [X509Certificate], _ judge: inout Judge) -> Outcome {
+        let outcome = extend(&path, &judge)
+        // A path that is accepted isn't copied.
+        if outcome != .stopped, path.count > longestWalk.count { longestWalk = path }
+        return outcome
+    }
+
+    private mutating func extend<Judge: PathJudge>(_ path: inout [X509Certificate], _ judge: inout Judge) -> Outcome {
         guard let current = path.last else { return .exhausted }
-        if path.count > longestWalk.count { longestWalk = path }
         if path.count == 1, store.contains(current) {
             let outcome = yield(path, &judge)
             guard outcome == .exhausted, !current.isSelfIssued else { return outcome }
@@ -159,8 +166,11 @@ struct PathBuilder {
         let others = presented.filter {
             $0.canonicalSubject == certificate.canonicalIssuer && !anchors.contains($0)
         }
-        return ordered(anchors, for: certificate).map { ($0, true) }
-            + ordered(others, for: certificate).map { ($0, false) }
+        var issuers: [(X509Certificate, isAnchor: Bool)] = []
+        issuers.reserveCapacity(anchors.count + others.count)
+        for anchor in ordered(anchors, for: certificate) { issuers.append((anchor, true)) }
+        for other in ordered(others, for: certificate) { issuers.append((other, false)) }
+        return issuers
     }
 
     private func ordered(_ issuers: [X509Certificate], for certificate: X509Certificate) -> [X509Certificate] {

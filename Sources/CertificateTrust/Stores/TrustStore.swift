@@ -26,37 +26,16 @@ public final class TrustStore: Sendable {
 
     /// Reads every certificate of a file's contents by the same rules. `file` is its name in errors.
     package convenience init(bytes: [UInt8], file: String) throws(TrustStoreError) {
-        // The reader of bytes doesn't separate the trust settings from the certificate before them.
-        guard !Self.hasTrustSettings(bytes) else {
-            throw .file(
-                .malformed(
-                    path: file, line: nil,
-                    reason: "carries trust settings that are not evaluated: write it without (openssl x509)"))
-        }
-        var certificates: [X509Certificate] = []
-        var failure: String?
-        do throws(KeyFile.Failure) {
-            try KeyFile.read(bytes) { item in
-                switch item.content {
-                case .failure(let error): failure = failure ?? error.description
-                case .success(let material):
-                    switch material.certificate {
-                    case .success(let certificate): certificates.append(certificate)
-                    case .failure(let error): failure = failure ?? "is malformed: \(error)"
-                    case nil: break
-                    }
-                }
-            }
+        do throws(CertificateFileError) {
+            self.init(certificates: try CertificateFile.read(bytes, name: file, trustSettings: .refused))
         } catch {
-            throw .file(.unreadable(path: file, reason: error.description))
+            throw .file(error)
         }
-        if let failure { throw .file(.malformed(path: file, line: nil, reason: failure)) }
-        guard !certificates.isEmpty else { throw .file(.noCertificate(path: file)) }
-        self.init(certificates: certificates)
     }
 
-    private static func hasTrustSettings(_ bytes: [UInt8]) -> Bool {
-        String(decoding: bytes, as: UTF8.self).contains("-----BEGIN TRUSTED CERTIFICATE-----")
+    /// Reads every certificate of a PEM text by the same rules.
+    public convenience init(pem text: String) throws(TrustStoreError) {
+        try self.init(bytes: Array(text.utf8), file: "PEM text")
     }
 
     /// Uses the certificates in the files of a directory, without its subdirectories.

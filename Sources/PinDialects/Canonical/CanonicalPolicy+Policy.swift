@@ -42,7 +42,7 @@ extension CanonicalRule {
 extension CanonicalPin {
     /// Creates a canonical pin from a pin of this project.
     public init(_ pin: Pin) {
-        switch pin.object {
+        switch pin.fingerprint {
         case .publicKey(let fingerprint): self.init(.publicKey, .sha256, Array(copying: fingerprint.bytes.span))
         case .certificate(let fingerprint): self.init(.certificate, .sha256, Array(copying: fingerprint.bytes.span))
         }

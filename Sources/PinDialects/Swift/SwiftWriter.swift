@@ -70,7 +70,7 @@ enum SwiftWriter {
                 files.isEmpty
                 ? "TrustStore.system()" : isSystem ? "TrustStore(combining: [TrustStore.system(), \(own)])" : own
             arguments.append("anchors: \(store)")
-            if anchors.contains(where: \.bypassesPins) { arguments.append("pinsBypassedOutside: TrustStore.system()") }
+            if anchors.contains(where: \.bypassesPins) { arguments.append("pinsApplyOnlyUnder: TrustStore.system()") }
         }
         if !rule.reports.isEmpty {
             let urls = rule.reports.map(literal).joined(separator: ", ")

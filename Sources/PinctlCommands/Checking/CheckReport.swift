@@ -45,7 +45,7 @@ extension VerdictText {
             let match = verdict.matches.first { $0.pin == pin }
             let isKey = if case .keyMatched(let pins, _) = verdict { pins.contains(pin) } else { false }
             return ReportPin(
-                title: pin.title, pin: pin.object.description, role: pin.role.rawValue, isBackup: pin.isBackup,
+                title: pin.title, pin: pin.fingerprint.description, role: pin.role.rawValue, isBackup: pin.isBackup,
                 standing: verdict.mismatch?.standing(of: pin) ?? match.map { "matches as \($0.role.rawValue)" }
                     ?? (isKey ? "is the key" : "not served"),
                 isMatched: match != nil || isKey)

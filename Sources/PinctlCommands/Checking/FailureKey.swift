@@ -45,8 +45,8 @@ extension Verdict {
         switch self {
         case .untrusted(let finding): [finding.rule.rawValue, finding.groupOperand]
         case .unreachable(let error): [error.reasonWord]
-        case .denied(let match, _, _): ["\(match.pin.object)"]
-        case .keyDenied(let pin): ["\(pin.object)"]
+        case .denied(let match, _, _): ["\(match.pin.fingerprint)"]
+        case .keyDenied(let pin): ["\(pin.fingerprint)"]
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             [mismatch.path.anchor.spkiFingerprint.description]
         case .exportRefused(let refusals, _, _): refusals.map(\.finding)
@@ -83,15 +83,15 @@ extension PinFailureCause {
             switch self {
             case .clockBehind, .clockAhead, .leafRekeyed: []
             case .inspected(let name), .issuerMissing(let name): ["\(name)"]
-            case .wrongPosition(let pin, let role): ["\(pin.object)", role.rawValue]
-            case .wrongBytes(let pin, let input, _): ["\(pin.object)", input.rawValue]
-            case .offPath(let pin, _, let finding): ["\(pin.object)", finding?.rule.rawValue ?? ""]
+            case .wrongPosition(let pin, let role): ["\(pin.fingerprint)", role.rawValue]
+            case .wrongBytes(let pin, let input, _): ["\(pin.fingerprint)", input.rawValue]
+            case .offPath(let pin, _, let finding): ["\(pin.fingerprint)", finding?.rule.rawValue ?? ""]
             case .authorityChanged(_, let anchor): [anchor.spkiFingerprint.description]
             case .intermediateChanged(let issuer): [issuer.spkiFingerprint.description]
             case .ruleEnded(let rule, _): [rule.host.description]
-            case .denied(let pin): ["\(pin.object)"]
+            case .denied(let pin): ["\(pin.fingerprint)"]
             case .hostMissed(_, let miss, let rule): [miss.rawValue, rule.host.description]
-            case .onlyBackup(let pins): pins.map { "\($0.object)" }
+            case .onlyBackup(let pins): pins.map { "\($0.fingerprint)" }
             }
         return ([identifier] + operands).joined(separator: " ")
     }

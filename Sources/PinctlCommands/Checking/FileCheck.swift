@@ -241,15 +241,15 @@ extension FileCheck {
             }
             return CheckResult(text: text)
         }
-        let object = PinnedObject.publicKey(key.fingerprint)
+        let object = PinFingerprint.publicKey(key.fingerprint)
         let (rules, denied) = rules()
-        if let pin = denied.first(where: { $0.object == object }) { return [result(.keyDenied(pin), title)] }
+        if let pin = denied.first(where: { $0.fingerprint == object }) { return [result(.keyDenied(pin), title)] }
         guard !rules.isEmpty else { return [uncovered(title, key.subject)] }
         let meant = rules.filter { rule in
             key.hosts.contains { rule.host == $0 || rule.includesSubdomains && $0.isSubdomain(of: rule.host) }
         }
         let matches = (meant.isEmpty ? rules : meant).map { rule in
-            (rule, rule.pins.filter { $0.object == object && $0.role.overlaps(key.role) })
+            (rule, rule.pins.filter { $0.fingerprint == object && $0.role.overlaps(key.role) })
         }
         // Without a rule for the key's hosts, only the rules that have a pin for the key apply.
         let told = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches

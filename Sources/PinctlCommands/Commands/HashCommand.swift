@@ -45,7 +45,7 @@ private struct PinListing {
     private let reader: InputReader
     private let writing: PinWriting
     private let selection: KeySelection
-    private let expected: [PinnedObject]
+    private let expected: [PinFingerprint]
     private let isLabelled: Bool
     // Each column is as wide as its longest text so far, so that the output doesn't wait for the end of the input.
     private var nameWidth: Int
@@ -279,7 +279,7 @@ private struct ShownKey {
         return .object(members + (certificate.map(certificateMembers) ?? []))
     }
 
-    func has(_ object: PinnedObject) -> Bool {
+    func has(_ object: PinFingerprint) -> Bool {
         switch object {
         case .publicKey(let expected): expected == fingerprint
         case .certificate(let expected): expected == certificate?.fingerprint
@@ -289,11 +289,11 @@ private struct ShownKey {
 
 extension Arguments {
     /// Returns the pins of `--expect`.
-    fileprivate func expectedPins() throws(UsageError) -> [PinnedObject] {
-        var pins: [PinnedObject] = []
+    fileprivate func expectedPins() throws(UsageError) -> [PinFingerprint] {
+        var pins: [PinFingerprint] = []
         for text in all(.expect) {
             do throws(PinTextError) {
-                pins.append(try PinnedObject(text))
+                pins.append(try PinFingerprint(text))
             } catch {
                 throw .invalidValue(.expect, reason: error.description)
             }

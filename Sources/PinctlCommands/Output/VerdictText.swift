@@ -138,7 +138,7 @@ struct VerdictText {
         let pinned = mismatch.rule.pins.map { pin in
             let name = nameWidth > 0 ? padded(pin.name ?? "", nameWidth) + "  " : ""
             let backup = pin.isBackup ? "backup, " : ""
-            return "\(pin.object)  \(padded(pin.role.rawValue, 12))  \(name)\(backup)\(mismatch.standing(of: pin))"
+            return "\(pin.fingerprint)  \(padded(pin.role.rawValue, 12))  \(name)\(backup)\(mismatch.standing(of: pin))"
         }
         let width = served.map(\.count).max() ?? 0
         return ["  \(padded("served, and trusted", width))  pinned"]
@@ -192,9 +192,9 @@ extension VerdictText {
         case .exportRefused(_, _, let rule): members += rule.map { Self.members(of: $0, []) } ?? []
         case .keyMatched(_, let rule), .keyStrange(_, let rule?), .keyExpired(let rule, _):
             members += Self.members(of: rule, [])
-        case .keyDenied(let pin): members.append(("denied", .string("\(pin.object)")))
+        case .keyDenied(let pin): members.append(("denied", .string("\(pin.fingerprint)")))
         case .keyStrange(_, nil): break
-        case .denied(let match, _, _): members.append(("denied", .string("\(match.pin.object)")))
+        case .denied(let match, _, _): members.append(("denied", .string("\(match.pin.fingerprint)")))
         case .expired(let rule, _, _): members += Self.members(of: rule, [])
         case .untrusted(let finding): members += finding.members
         case .unreachable(let error):
@@ -255,7 +255,7 @@ extension VerdictText {
     private static func members(of rule: PinningRule, _ matches: [PinMatch]) -> [(String, JSON)] {
         let pins = rule.pins.map { pin -> JSON in
             [
-                "name": pin.name.map { .string($0) } ?? .null, "pin": .string(pin.object.description),
+                "name": pin.name.map { .string($0) } ?? .null, "pin": .string(pin.fingerprint.description),
                 "role": .string(pin.role.rawValue), "backup": .bool(pin.isBackup),
                 "matched": .bool(matches.contains { $0.pin == pin }),
             ]
@@ -283,7 +283,7 @@ extension TrustFinding {
 
 extension Pin {
     /// The name of the pin, or else the pin itself.
-    var title: String { name ?? object.description }
+    var title: String { name ?? fingerprint.description }
 }
 
 extension PinningRule {
@@ -303,7 +303,7 @@ extension PinMismatch {
     func standing(of pin: Pin) -> String {
         if let match = matches.first(where: { $0.pin == pin }) { return "matches as \(match.role.rawValue)" }
         // The most confusing mismatch is a pinned key that is served, but not at the position where its pin counts.
-        let place = path.certificates.firstIndex { rule.pins.objects(of: $0).contains(pin.object) }
+        let place = path.certificates.firstIndex { rule.pins.objects(of: $0).contains(pin.fingerprint) }
         guard let place else { return "not served" }
         return "served as \(PinRole(index: place, of: path.certificates.count).rawValue)"
     }

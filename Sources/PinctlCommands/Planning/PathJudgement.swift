@@ -54,7 +54,7 @@ extension ReleaseRule {
             } catch {
                 switch error {
                 case .mismatch(let mismatch): return mismatched(mismatch.unmetRoles)
-                case .denied(let match, _, _): return Self.denied(match.pin.name ?? "\(match.pin.object)")
+                case .denied(let match, _, _): return Self.denied(match.pin.name ?? "\(match.pin.fingerprint)")
                 case .expired(let rule, _, _): return Self.ended(rule.expiry?.end.day)
                 case .unlisted: return Self.unlisted
                 case .untrusted(let finding): return .refused(finding.description, isMismatch: false)

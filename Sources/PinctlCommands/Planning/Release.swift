@@ -154,7 +154,7 @@ struct ReleaseRule: Sendable {
     var bypass: String? {
         if case .policy(let policy, _, _) = system {
             let isBypassed = policy.rules.contains { rule in
-                rule.pinsBypassedOutside != nil && rules.contains { $0.location == rule.location }
+                rule.pinsApplyOnlyUnder != nil && rules.contains { $0.location == rule.location }
             }
             return isBypassed && isPinned
                 ? "no pin is needed for chains to roots outside the system's (localAnchorsBypassPins)" : nil

@@ -66,7 +66,7 @@ struct SwiftTests {
             var roles = "any"
             if case .eachOf(let named) = rule.requirement { roles = named.map(\\.rawValue).sorted().joined(separator: ",") }
             let end = rule.expiry.map { "\\(Int($0.end.timeIntervalSince1970)) \\($0.action.rawValue)" } ?? "never"
-            let pins = rule.pins.map { "\\($0.object) \\($0.role.rawValue) \\($0.isBackup) \\($0.name ?? "-")" }
+            let pins = rule.pins.map { "\\($0.fingerprint) \\($0.role.rawValue) \\($0.isBackup) \\($0.name ?? "-")" }
             let reports = rule.reports.map(\\.absoluteString).joined(separator: ",")
             return [
                 "\\(rule.host)", "\\(rule.includesSubdomains)", ports, roles, rule.mode.rawValue, end,
@@ -76,7 +76,7 @@ struct SwiftTests {
         }
         let policy = try PinningPolicy.pinned()
         for rule in policy.rules { print(text(rule), terminator: "\\u{1}") }
-        print(policy.unlisted.rawValue, policy.deny.map { "\\($0.object)" }.joined(), terminator: "\\u{1}")
+        print(policy.unlisted.rawValue, policy.deny.map { "\\($0.fingerprint)" }.joined(), terminator: "\\u{1}")
         """
 
     /// The output of the program, compiled with the policy and the modules of the running tests.
