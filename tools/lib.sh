@@ -135,7 +135,8 @@ build_release() {
     run_quietly swift build --configuration release --package-path "$package" --product "$product" "$@"
 }
 
-# Writes the symbol graphs of the public declarations of each library to $graphs.
+# symbol_graphs ARGUMENT…: writes the symbol graphs of the public declarations of each library to $graphs, with these
+# arguments of `swift symbolgraph-extract`.
 graphs=.build/symbol-graphs
 symbol_graphs() {
     local library
@@ -145,7 +146,7 @@ symbol_graphs() {
     for library in CertificateTrust CertificatePinning PinDialects PinnedNetworking; do
         swift symbolgraph-extract -module-name "$library" -target "$(uname -m)-unknown-linux-gnu" \
             -I .build/debug/Modules -I Sources/COpenSSL -I Sources/CLinux -minimum-access-level public \
-            -skip-synthesized-members -output-dir "$graphs"
+            -skip-synthesized-members -output-dir "$graphs" "$@"
     done
 }
 
