@@ -96,15 +96,16 @@ func labelledLines(_ tools: Tools, bundle: String, _ report: inout Report) throw
     let times = zip(names, runs).map { Times(name: $0, rounds: $1.map { $0.cpuTime / count }) }
     report.heading("A labelled line for each certificate of a PEM file of \(Int(count)) (CPU time of the process)")
     report.row(times[0].name, time(times[0].median))
+    // 250,000 lines a second where the loop hashes a million. The clock of a shared machine changes by more than half from
+    // one minute to the next, and the loop's speed changes with it.
     for contender in times.dropFirst() {
-        report.row(
-            contender.name, time(contender.median), "\(decimal(contender.ratio(to: times[0]), 2)) times the C loop")
+        let target = Target(
+            measured: contender.ratio(to: times[0]), unit: "times the C loop", bound: .atMost, limit: 3)
+        report.row(contender.name, "\(time(contender.median)), \(perSecond(contender.median)) a second", target)
     }
-    // The packages ship the static build.
-    report.row(
-        "static, certificates a second", decimal(1_000_000_000 / times[2].median, 0),
-        Target(measured: 1_000_000_000 / times[2].median, unit: "a second", bound: .atLeast, limit: 250_000))
 }
+
+private func perSecond(_ nanoseconds: Double) -> String { decimal(1_000_000_000 / nanoseconds, 0) }
 
 /// Time and memory over a large PEM file: the growth of the peak over the same command on one certificate.
 func largeFile(_ tools: Tools, large: String, one: String, _ report: inout Report) throws {
