@@ -78,9 +78,7 @@ extension ServerName {
         case (.ipv4(let address), .ipAddress(let bytes)), (.ipv6(let address), .ipAddress(let bytes)):
             return address == bytes
         case (.dns(let name), .dns(let bytes)):
-            guard let parent = entry.wildcardParent else {
-                return HostText.lowered(bytes).elementsEqual(name.utf8)
-            }
+            guard let parent = entry.wildcardParent else { return HostText.isHost(name, spelled: bytes) }
             guard parent.contains(UInt8(ascii: ".")), let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {
                 return false
             }

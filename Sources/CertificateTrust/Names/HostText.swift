@@ -1,8 +1,16 @@
 /// Functions on hostnames as bytes in lower case.
 enum HostText {
     /// Converts ASCII capitals to lower case and leaves all other bytes unchanged.
-    static func lowered(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+    static func lowered(_ bytes: [UInt8]) -> [UInt8] { bytes.map(lowered) }
+
+    private static func lowered(_ byte: UInt8) -> UInt8 {
+        UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
+    }
+
+    /// Whether `bytes` spell a lower-case host, ignoring ASCII case.
+    static func isHost(_ host: String, spelled bytes: [UInt8]) -> Bool {
+        let text = host.utf8.span
+        return bytes.count == text.count && bytes.indices.allSatisfy { lowered(bytes[$0]) == text[$0] }
     }
 
     /// Whether the text consists of non-empty labels of letters, digits, hyphens and underscores.
