@@ -111,7 +111,7 @@ extension Examination {
     private func cause(of pin: Pin, in mismatch: PinMismatch, _ attempts: [TrustAttempt]) -> PinFailureCause? {
         let path = mismatch.path.certificates
         func holdsPin(_ certificate: X509Certificate) -> Bool {
-            mismatch.rule.pins.objects(of: certificate).contains(pin.fingerprint)
+            mismatch.rule.pins.fingerprints(of: certificate).contains(pin.fingerprint)
         }
         if let index = path.firstIndex(where: holdsPin) {
             return .wrongPosition(pin, PinRole(index: index, of: path.count))
@@ -221,7 +221,7 @@ extension Examination {
     private func unknownIssuer(_ finding: TrustFinding) -> [PinFailureCause] {
         let rule = policy.rule(for: trust.name, port: port)
         let pinned = presented.contains { certificate in
-            rule.map { rule in rule.pins.contains { rule.pins.objects(of: certificate).contains($0.fingerprint) } }
+            rule.map { rule in rule.pins.contains { rule.pins.fingerprints(of: certificate).contains($0.fingerprint) } }
                 == true
         }
         guard let last = finding.certificate ?? presented.last else { return [] }

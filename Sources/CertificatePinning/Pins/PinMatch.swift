@@ -15,15 +15,15 @@ extension [Pin] {
     func matches(on path: VerifiedPath) -> [PinMatch] {
         let count = path.certificates.count
         return path.certificates.enumerated().flatMap { index, certificate in
-            let objects = objects(of: certificate)
-            return filter { $0.role.covers(index: index, of: count) && objects.contains($0.fingerprint) }
+            let fingerprints = fingerprints(of: certificate)
+            return filter { $0.role.covers(index: index, of: count) && fingerprints.contains($0.fingerprint) }
                 .map { PinMatch(pin: $0, index: index, role: PinRole(index: index, of: count)) }
         }
     }
 
     /// Returns the objects of a certificate that these pins can match: its key, and the certificate itself if one of
     /// the pins is for a certificate.
-    package func objects(of certificate: X509Certificate) -> [PinFingerprint] {
+    package func fingerprints(of certificate: X509Certificate) -> [PinFingerprint] {
         let key = PinFingerprint.publicKey(certificate.spkiFingerprint)
         let namesCertificates = contains { if case .certificate = $0.fingerprint { true } else { false } }
         return namesCertificates ? [key, .certificate(certificate.fingerprint)] : [key]

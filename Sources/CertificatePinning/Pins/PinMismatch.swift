@@ -20,7 +20,7 @@ extension PinMismatch: CustomStringConvertible {
     /// The failure as text of several lines: every key of the path, leaf first, and every pin. Each has the form
     /// `sha256/…`, ready to paste.
     public var description: String {
-        let served = path.certificates.map { rule.pins.objects(of: $0) }
+        let served = path.certificates.map { rule.pins.fingerprints(of: $0) }
         var lines = ["pin mismatch for \(path.name) port \(port): \(finding)", "  served, verified:"]
         for (index, certificate) in path.certificates.enumerated() {
             let role = PinRole(index: index, of: served.count).rawValue

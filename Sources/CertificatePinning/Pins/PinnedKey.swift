@@ -17,8 +17,8 @@ extension Pin {
     public init(
         keyIn bytes: [UInt8], role: PinRole = .any, isBackup: Bool = false, name: String? = nil, note: String? = nil
     ) throws(PinnedKeyError) {
-        let object = try PinFingerprint(keyIn: bytes)
-        self.init(object, role: role, isBackup: isBackup, name: name, note: note)
+        let fingerprint = try PinFingerprint(keyIn: bytes)
+        self.init(fingerprint, role: role, isBackup: isBackup, name: name, note: note)
     }
 
     /// Creates a pin for the only key in a text: PEM, or the base64 of DER with nothing around it.

@@ -245,10 +245,10 @@ extension PolicyReader {
 
     /// Reads a pin from a string or an object.
     private mutating func pin(_ value: JSONValue, name: String?) -> Pin? {
-        guard value.members != nil else { return pinnedObject(value).map { Pin($0, name: name) } }
+        guard value.members != nil else { return pinFingerprint(value).map { Pin($0, name: name) } }
         let object: PinFingerprint?
         switch (value["pin"], value["file"]) {
-        case (let pin?, nil): object = pinnedObject(pin)
+        case (let pin?, nil): object = pinFingerprint(pin)
         case (nil, let file?): object = keyInFile(file)
         case (nil, nil):
             problems.add("a pin has \"pin\" or \"file\": add one", at: value.position)
@@ -265,7 +265,7 @@ extension PolicyReader {
         return pin
     }
 
-    private mutating func pinnedObject(_ value: JSONValue) -> PinFingerprint? {
+    private mutating func pinFingerprint(_ value: JSONValue) -> PinFingerprint? {
         guard let text = value.string else { return nil }
         do throws(PinTextError) {
             return try PinFingerprint(text)

@@ -68,7 +68,6 @@ struct CertificateLayout: Sendable {
     }
 
     /// Calls `body` with each extension in order: its identifier, criticality and value contents.
-    @inline(__always)
     func forEachExtension(
         _ bytes: Span<UInt8>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
     ) throws(DERError) {
@@ -79,7 +78,6 @@ struct CertificateLayout: Sendable {
 
 /// A walk over `SEQUENCE OF Extension`, which certificates, CRLs and OCSP responses share.
 enum DERExtensions {
-    @inline(__always)
     static func forEach(
         _ bytes: Span<UInt8>, _ contents: Range<Int>, _ body: (Range<Int>, Bool, Range<Int>) throws(DERError) -> Void
     ) throws(DERError) {

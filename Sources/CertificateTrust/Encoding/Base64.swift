@@ -4,9 +4,7 @@ import OpenSSLBridge
 package enum Base64 {
     /// Encodes with padding, on one line.
     package static func encode(_ bytes: Span<UInt8>) -> String {
-        var text: [UInt8] = []
-        append(bytes, to: &text)
-        return String(decoding: text, as: UTF8.self)
+        String(appending: { append(bytes, to: &$0) })
     }
 
     /// Encodes with padding, on one line, and appends to `text`.

@@ -180,7 +180,7 @@ struct PEMReader {
                 emit(.failure(.noBegin), output)
             } else if state == .broken {
                 emit(.failure(breakage), output)
-            } else if !text.extracting(label).elementsEqual(block.label.utf8.span) {
+            } else if !text.extracting(label).equals(block.label) {
                 emit(.failure(.labelMismatch(begin: block.label, end: text.ascii(label, or: ""))), output)
             } else {
                 emit(decoder.finish() ? .success(()) : .failure(.invalidBase64(line: line)), output)
@@ -243,9 +243,12 @@ extension Span<UInt8> {
         return isEnd ? .end(start..<end) : .begin(start..<end)
     }
 
+    /// Whether these are the bytes of `text`.
+    fileprivate func equals(_ text: String) -> Bool { elementsEqual(text.utf8.span) }
+
     /// Returns a part as text. If it equals `known`, returns `known`, which avoids a new string.
     fileprivate func ascii(_ range: Range<Int>, or known: String) -> String {
         let part = extracting(range)
-        return part.elementsEqual(known.utf8.span) ? known : String(decoding: Array(copying: part), as: UTF8.self)
+        return part.equals(known) ? known : String(decoding: Array(copying: part), as: UTF8.self)
     }
 }

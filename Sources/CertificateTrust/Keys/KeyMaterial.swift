@@ -127,7 +127,6 @@ extension KeyMaterial {
         _ body: (Result<KeyMaterial, KeyMaterialError>) -> Void
     ) throws(KeyMaterialError) {
         switch label {
-        case "CERTIFICATE": return body(.success(try KeyMaterial(certificate: der)))
         case "PKCS7", "PKCS #7 SIGNED DATA", "CMS": return try KeyContainer.pkcs7(der).forEach(body)
         case "ENCRYPTED PRIVATE KEY": return body(.success(try KeyMaterial(encryptedPrivateKey: der, password)))
         case let label?:

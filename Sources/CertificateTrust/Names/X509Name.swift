@@ -91,12 +91,12 @@ extension X509Name: CustomStringConvertible {
         var last = [32 of Attribute](repeating: nothing)
         var count = 0
         try? NameWalk.forEachAttribute(name, 0..<name.count) { identifier, value, isJoined in
-            last[count % 32] = Attribute(identifier: identifier.contents, value: value, isJoined: isJoined)
+            last[count % last.count] = Attribute(identifier: identifier.contents, value: value, isJoined: isJoined)
             count += 1
         }
-        let start = max(0, count - 32)
+        let start = max(0, count - last.count)
         for index in (start..<count).reversed() {
-            let attribute = last[index % 32]
+            let attribute = last[index % last.count]
             appendType(name.extracting(attribute.identifier), to: &text)
             text.append(UInt8(ascii: "="))
             append(attribute.value, of: name, to: &text)

@@ -28,28 +28,21 @@ public struct ChainTrust: Sendable {
     public func evaluate(
         at time: Date, tracing: (TrustAttempt) -> Void = { _ in }
     ) throws(TrustFinding) -> VerifiedChain {
-        let claim = TrustEvaluation.Claim(
-            presented: presented, name: nil, store: store, policy: policy, revocation: revocation)
-        let result = TrustEvaluation.run(claim, at: time, tracing: tracing)
-        guard let path = result.accepted else { throw result.finding }
-        return VerifiedChain(certificates: path, leaf: presented.leaf)
+        verified(try TrustEvaluation.bestPath(claim, at: time, tracing: tracing))
     }
 
     /// Returns every valid path as of `time`, best first, up to `limit`, as ``ServerTrust/allPaths(at:limit:)`` does.
     /// Throws the most useful finding if there is none.
     public func allPaths(at time: Date, limit: Int) throws(TrustFinding) -> [VerifiedChain] {
-        guard limit > 0 else { return [] }
-        let claim = TrustEvaluation.Claim(
-            presented: presented, name: nil, store: store, policy: policy, revocation: revocation)
-        var paths: [VerifiedChain] = []
-        let result = TrustEvaluation.run(
-            claim, at: time,
-            accepting: { path in
-                paths.append(VerifiedChain(certificates: path, leaf: presented.leaf))
-                return paths.count >= limit
-            }, tracing: { _ in })
-        guard !paths.isEmpty else { throw result.finding }
-        return paths
+        try TrustEvaluation.allPaths(claim, at: time, limit: limit).map(verified)
+    }
+
+    private var claim: TrustEvaluation.Claim {
+        TrustEvaluation.Claim(presented: presented, name: nil, store: store, policy: policy, revocation: revocation)
+    }
+
+    private func verified(_ path: [X509Certificate]) -> VerifiedChain {
+        VerifiedChain(certificates: path, leaf: presented.leaf)
     }
 }
 

@@ -36,9 +36,7 @@ public final class ServerTrust: Sendable {
     public func evaluate(
         at time: Date, tracing: (TrustAttempt) -> Void = { _ in }
     ) throws(TrustFinding) -> VerifiedPath {
-        let result = evaluation(at: time, tracing: tracing)
-        guard let path = result.accepted else { throw result.finding }
-        return verified(path)
+        verified(try TrustEvaluation.bestPath(claim, at: time, tracing: tracing))
     }
 
     /// Returns a valid path as of `time` that `accepting` accepts.
@@ -60,16 +58,7 @@ public final class ServerTrust: Sendable {
     ///
     /// Throws the most useful finding if there is none. The limits of an evaluation apply to all paths together.
     public func allPaths(at time: Date, limit: Int) throws(TrustFinding) -> [VerifiedPath] {
-        guard limit > 0 else { return [] }
-        var paths: [VerifiedPath] = []
-        let result = evaluation(
-            at: time,
-            accepting: { path in
-                paths.append(path)
-                return paths.count >= limit
-            })
-        guard !paths.isEmpty else { throw result.finding }
-        return paths
+        try TrustEvaluation.allPaths(claim, at: time, limit: limit).map(verified)
     }
 
     /// Returns every valid path as of `time`, given one path that is known to be valid. Nothing is verified again if
@@ -87,10 +76,11 @@ public final class ServerTrust: Sendable {
     func evaluation(
         at time: Date, accepting: (VerifiedPath) -> Bool = { _ in true }, tracing: (TrustAttempt) -> Void = { _ in }
     ) -> TrustEvaluation.Result {
-        TrustEvaluation.run(
-            TrustEvaluation.Claim(
-                presented: presented, name: name, store: store, policy: policy, revocation: revocation),
-            at: time, accepting: { accepting(verified($0)) }, tracing: tracing)
+        TrustEvaluation.run(claim, at: time, accepting: { accepting(verified($0)) }, tracing: tracing)
+    }
+
+    private var claim: TrustEvaluation.Claim {
+        TrustEvaluation.Claim(presented: presented, name: name, store: store, policy: policy, revocation: revocation)
     }
 
     private func verified(_ path: [X509Certificate]) -> VerifiedPath {

@@ -369,3 +369,28 @@ extension TrustEvaluation {
         return TrustFinding(rule: .unknownIssuer, depth: max(walk.count - 1, 0), certificate: last, detail: detail)
     }
 }
+
+extension TrustEvaluation {
+    /// Returns the best valid path. Throws the most useful finding if there is none.
+    static func bestPath(
+        _ claim: Claim, at time: Date, tracing: (TrustAttempt) -> Void
+    ) throws(TrustFinding) -> [X509Certificate] {
+        let result = run(claim, at: time, tracing: tracing)
+        guard let path = result.accepted else { throw result.finding }
+        return path
+    }
+
+    /// Returns every valid path, best first, up to `limit`. Throws the most useful finding if there is none.
+    static func allPaths(_ claim: Claim, at time: Date, limit: Int) throws(TrustFinding) -> [[X509Certificate]] {
+        guard limit > 0 else { return [] }
+        var paths: [[X509Certificate]] = []
+        let result = run(
+            claim, at: time,
+            accepting: { path in
+                paths.append(path)
+                return paths.count >= limit
+            }, tracing: { _ in })
+        guard !paths.isEmpty else { throw result.finding }
+        return paths
+    }
+}

@@ -20,15 +20,6 @@ extension Array where Element == UInt8 {
 /// Operations that the C library performs on many bytes at a time. The pointers are valid for the call, and the counts
 /// are the spans' own.
 extension Span<UInt8> {
-    /// Whether the span has the bytes of a string literal.
-    func equals(_ text: StaticString) -> Bool {
-        guard count == text.utf8CodeUnitCount else { return false }
-        return unsafe withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress else { return true }
-            return unsafe memcmp(start, text.utf8Start, count) == 0
-        }
-    }
-
     /// Whether both spans have the same bytes (`memcmp`).
     func elementsEqual(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
