@@ -33,22 +33,27 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CLinux"),
         .target(name: "OpenSSLBridge", dependencies: ["COpenSSL"], swiftSettings: modern),
-        .target(name: "CertificateTrust", dependencies: ["OpenSSLBridge"], swiftSettings: modern),
-        .target(name: "CertificatePinning", dependencies: ["CertificateTrust"], swiftSettings: modern),
+        .target(name: "Basics", swiftSettings: modern),
+        .target(name: "CertificateTrust", dependencies: ["Basics", "OpenSSLBridge"], swiftSettings: modern),
+        .target(name: "CertificatePinning", dependencies: ["Basics", "CertificateTrust"], swiftSettings: modern),
         .target(
-            name: "PinDialects", dependencies: ["CertificatePinning", "CertificateTrust"], swiftSettings: modern),
+            name: "PinDialects", dependencies: ["Basics", "CertificatePinning", "CertificateTrust"],
+            swiftSettings: modern),
         .target(name: "HTTPMessages", dependencies: ["CertificateTrust"], swiftSettings: modern),
         .target(
-            name: "TLSTransport", dependencies: ["CertificateTrust", "HTTPMessages", "OpenSSLBridge", "CLinux"],
+            name: "TLSTransport",
+            dependencies: ["Basics", "CertificateTrust", "HTTPMessages", "OpenSSLBridge", "CLinux"],
             swiftSettings: modern),
         .target(name: "SystemGSSAPI", dependencies: ["CLinux"], swiftSettings: modern),
         .target(
             name: "PinnedNetworking",
-            dependencies: ["CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "TLSTransport"],
+            dependencies: [
+                "Basics", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "TLSTransport",
+            ],
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",
-            dependencies: ["CertificatePinning", "CertificateTrust", "PinDialects", "TLSTransport"],
+            dependencies: ["Basics", "CertificatePinning", "CertificateTrust", "PinDialects", "TLSTransport"],
             // A link to the one in pins/; in the program itself, so that it runs without a folder beside it.
             resources: [.embedInCode("policy.schema.json")],
             swiftSettings: modern),

@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// An excerpt of a message for use in an error: at most 60 bytes, in quotes, with invisible characters made visible.

@@ -1,3 +1,4 @@
+import Basics
 public import CertificateTrust
 
 /// A notation for the pin of a key. The raw value is the notation's name on the command line.
@@ -28,25 +29,20 @@ public enum PinSpelling: String, Sendable, Hashable, CaseIterable {
 
     /// Returns a pin in this notation. Only TLSA depends on `isAuthority`, which says whether the key belongs to a CA.
     public func text(_ fingerprint: SPKIFingerprint, isAuthority: Bool = false) -> String {
-        var base64: String { Base64.encode(fingerprint.bytes.span) }
+        let bytes = Array(copying: fingerprint.bytes.span)
+        var base64: String { Base64.encode(bytes.span) }
+        var pairs: [String] { bytes.map { Hexadecimal.encode([$0]) } }
         return switch self {
         case .base64: base64
-        case .hex: Self.pairs(fingerprint).joined()
-        case .colon: Self.pairs(fingerprint).joined(separator: ":").uppercased()
+        case .hex: pairs.joined()
+        case .colon: pairs.joined(separator: ":").uppercased()
         case .curl: "sha256//\(base64)"
         case .hpkp: "pin-sha256=\"\(base64)\""
         case .okhttp: fingerprint.description
         case .nsc: "<pin digest=\"SHA-256\">\(base64)</pin>"
         case .plist: "<dict><key>SPKI-SHA256-BASE64</key><string>\(base64)</string></dict>"
         case .swift: "Pin(\"\(fingerprint)\")"
-        case .tlsa: "\(isAuthority ? 2 : 3) 1 1 \(Self.pairs(fingerprint).joined())"
-        }
-    }
-
-    private static func pairs(_ fingerprint: SPKIFingerprint) -> [String] {
-        fingerprint.bytes.indices.map { index in
-            let byte = fingerprint.bytes[index]
-            return (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        case .tlsa: "\(isAuthority ? 2 : 3) 1 1 \(pairs.joined())"
         }
     }
 }

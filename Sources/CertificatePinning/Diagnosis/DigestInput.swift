@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// The input of a digest that is used as a pin.
@@ -72,12 +73,12 @@ extension DigestInput {
             .map { (.keyBitString, key.derBytes.suffix(octets.count + $0)) }
         if let modulus = key.rsaModulus {
             all += [(.modulus, modulus), (.modulus, [0] + modulus)]
-            all += texts("Modulus=" + hexadecimal(modulus).uppercased()).map { (.modulusLine, $0) }
+            all += texts("Modulus=" + Hexadecimal.encode(modulus).uppercased()).map { (.modulusLine, $0) }
         }
         all += texts(pem("PUBLIC KEY", key.derBytes)).map { (.publicKeyPEM, $0) }
         if let certificate { all += texts(pem("CERTIFICATE", certificate.derBytes)).map { (.certificatePEM, $0) } }
         let digest = sha256Digest(key.derBytes.span)
-        all += texts(hexadecimal(digest)).map { (.pinText, $0) } + [(.pinDigest, digest)]
+        all += texts(Hexadecimal.encode(digest)).map { (.pinText, $0) } + [(.pinDigest, digest)]
         return all
     }
 
@@ -93,16 +94,6 @@ extension DigestInput {
 
     private static func texts(_ text: String) -> [[UInt8]] { [Array(text.utf8) + [0x0A], Array(text.utf8)] }
 
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-
-    /// Returns PEM (RFC 7468) in lines of 64 characters, without a line end after the last.
-    private static func pem(_ label: String, _ der: [UInt8]) -> String {
-        let characters = Array(Base64.encode(der.span).utf8)
-        let lines = stride(from: 0, to: characters.count, by: 64).map { start in
-            String(decoding: characters[start..<min(start + 64, characters.count)], as: UTF8.self)
-        }
-        return (["-----BEGIN \(label)-----"] + lines + ["-----END \(label)-----"]).joined(separator: "\n")
-    }
+    /// Returns PEM without a line end after the last line.
+    private static func pem(_ label: String, _ der: [UInt8]) -> String { String(pemText(label, der).dropLast()) }
 }

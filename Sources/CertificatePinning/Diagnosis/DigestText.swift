@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A digest in any usual spelling: base64 (standard or URL-safe, padded or not) or hexadecimal (with colons, blanks or
@@ -56,11 +57,8 @@ public struct DigestText: Sendable, Hashable {
     ]
 
     private static func hexadecimal(_ text: [UInt8]) -> [UInt8]? {
-        let digits = text.filter { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: " ") }
-        guard digits.count % 2 == 0 else { return nil }
-        let values = digits.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard values.count == digits.count, Algorithm(byteCount: values.count / 2) != nil else { return nil }
-        return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
+        let bytes = Hexadecimal.decode(text.lazy.filter { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: " ") })
+        return bytes.flatMap { Algorithm(byteCount: $0.count) == nil ? nil : $0 }
     }
 
     private static func base64(_ text: [UInt8]) -> [UInt8]? {

@@ -1,3 +1,5 @@
+import Basics
+
 /// The reason why rules weren't added to a policy file.
 package enum PolicyInsertionError: Error, Sendable {
     /// The file, or the file with the rules added, isn't a valid policy.

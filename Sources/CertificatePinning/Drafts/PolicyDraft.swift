@@ -1,3 +1,4 @@
+import Basics
 public import CertificateTrust
 
 /// A first version of a policy: the named keys of verified paths, and a slot for the backup key that doesn't exist yet.

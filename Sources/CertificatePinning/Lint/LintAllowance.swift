@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A comment that allows findings on its own line or the next: `pinctl-allow P011, P016: reason`.

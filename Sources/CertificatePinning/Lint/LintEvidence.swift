@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// The keys in the file that a pin claims to come from.

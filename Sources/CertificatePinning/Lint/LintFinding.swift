@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A problem in a policy that is valid but likely to cause an outage or to weaken security.

@@ -1,3 +1,4 @@
+import Basics
 public import CertificateTrust
 
 /// A verified path that doesn't meet the requirement of its rule, with the served keys and the pins.

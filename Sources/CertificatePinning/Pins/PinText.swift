@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 extension PinFingerprint {
@@ -110,19 +111,9 @@ extension PinTextError.Reason {
         } else if core.hasPrefix("pin-sha256=\""), core.hasSuffix("\"") {
             core = core.dropFirst("pin-sha256=\"".count).dropLast()
         }
-        let bytes = hexadecimal(Array(core.utf8)) ?? Base64.decodeCanonical(Array(core.utf8))
+        let bytes = Hexadecimal.decode(core.utf8.lazy.filter { $0 != UInt8(ascii: ":") })
+            ?? Base64.decodeCanonical(Array(core.utf8))
         guard let bytes, bytes.count == 32 else { return nil }
         return [32 of UInt8] { bytes[$0] }
-    }
-
-    private static func hexadecimal(_ text: [UInt8]) -> [UInt8]? {
-        let digits = text.filter { $0 != UInt8(ascii: ":") }.map { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == 64 else { return nil }
-        var bytes: [UInt8] = []
-        for index in 0..<32 {
-            guard let high = digits[index * 2], let low = digits[index * 2 + 1] else { return nil }
-            bytes.append(UInt8(high << 4 | low))
-        }
-        return bytes
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 public import CertificateTrust
 
 // Pins made from keys, either in a certificate or on their own.

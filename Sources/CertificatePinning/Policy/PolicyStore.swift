@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// The current policy of a program that receives new policies while it runs.

@@ -1,3 +1,4 @@
+package import Basics
 public import CertificateTrust
 
 /// A policy file: the policy, and settings that only the file has.

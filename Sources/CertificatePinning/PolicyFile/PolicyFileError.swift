@@ -1,3 +1,4 @@
+package import Basics
 import CertificateTrust
 
 /// A problem in a policy file.

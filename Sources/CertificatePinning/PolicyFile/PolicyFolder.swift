@@ -1,4 +1,5 @@
-package import CertificateTrust
+package import Basics
+import CertificateTrust
 import FoundationEssentials
 
 /// The source of the files that a policy names: the file system, or a stored snapshot of it.

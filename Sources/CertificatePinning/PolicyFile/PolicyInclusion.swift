@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// The limits on the files that are read for one policy, and the use so far.

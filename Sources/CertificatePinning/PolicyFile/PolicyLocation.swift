@@ -1,3 +1,4 @@
+package import Basics
 import CertificateTrust
 
 /// A location in a policy file.

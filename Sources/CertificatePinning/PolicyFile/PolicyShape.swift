@@ -1,3 +1,5 @@
+import Basics
+
 /// The values that are allowed at a position of a policy file, as far as a table can express them.
 package indirect enum PolicyShape: Sendable {
     case string

@@ -1,3 +1,4 @@
+import Basics
 public import CertificateTrust
 public import FoundationEssentials
 
@@ -122,7 +123,7 @@ extension PinFailureReport {
     }
 
     private static func pem(_ chain: [[UInt8]]) -> JSON {
-        .array(chain.map { .string(pemText(ofCertificate: $0)) })
+        .array(chain.map { .string(pemText("CERTIFICATE", $0)) })
     }
 }
 

@@ -1,3 +1,5 @@
+import Basics
+
 /// The contents of a certificate's extensions (RFC 5280, section 4.2), parsed once from the DER.
 ///
 /// Extensions that this module uses are decoded. Those that only OpenSSL processes (policies, mappings) are recorded as

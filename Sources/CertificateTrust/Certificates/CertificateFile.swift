@@ -1,3 +1,5 @@
+package import Basics
+
 /// A reader for certificate files, which are DER with one certificate, or PEM with any number of them and text in
 /// between.
 public enum CertificateFile {

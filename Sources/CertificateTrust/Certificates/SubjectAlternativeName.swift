@@ -1,3 +1,5 @@
+import Basics
+
 /// One entry of the subjectAltName extension (RFC 5280, section 4.2.1.6).
 ///
 /// There are nine kinds, two of which can match a server's hostname. The others are kept with their tag and never

@@ -1,3 +1,5 @@
+import Basics
+
 /// The reason why bytes aren't the expected DER.
 ///
 /// Distinguished encoding (X.690, section 10) has one encoding of every value. Any other is rejected, because two
@@ -24,18 +26,13 @@ extension DERError: CustomStringConvertible {
         case .invalidLength(let offset):
             "invalid DER length at byte \(offset): BER and padded lengths are refused, re-encode the file as DER"
         case .unexpectedTag(let found, let expected, let offset):
-            "unexpected DER tag \(hexadecimal(found)) at byte \(offset) where \(hexadecimal(expected)) belongs"
+            "unexpected DER tag 0x\(Hexadecimal.encode([found])) at byte \(offset) where 0x\(Hexadecimal.encode([expected])) belongs"
         case .trailingBytes(let offset, let count):
             "\(count) bytes follow the end of the DER at byte \(offset): give one object a file, or PEM for several"
         case .invalidValue(let what, let offset):
             "invalid \(what) at byte \(offset) of the DER"
         }
     }
-}
-
-func hexadecimal(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 16)
-    return digits.count == 1 ? "0x0\(digits)" : "0x\(digits)"
 }
 
 /// The tags of X.509 (X.690, section 8.1.2).

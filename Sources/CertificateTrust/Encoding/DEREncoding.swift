@@ -1,3 +1,5 @@
+import Basics
+
 /// A check that a whole encoding is DER (X.690, sections 8, 10 and 11), including the parts that aren't decoded here.
 enum DEREncoding {
     /// The limit on nesting. Certificates nest about ten levels deep.

@@ -1,3 +1,5 @@
+import Basics
+
 /// One encapsulated object in a PEM text (RFC 7468).
 struct PEMBlock {
     /// The label, such as `CERTIFICATE` or `PUBLIC KEY`.

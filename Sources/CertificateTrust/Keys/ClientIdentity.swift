@@ -1,3 +1,4 @@
+import Basics
 package import OpenSSLBridge
 
 /// A client certificate with its chain and private key, for servers that request one.

@@ -1,3 +1,5 @@
+import Basics
+
 /// The reason why there is no identity to answer a server's request for a client certificate.
 @nonexhaustive
 public enum ClientIdentityError: Error, Hashable, Sendable {

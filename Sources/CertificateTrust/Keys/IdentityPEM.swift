@@ -1,3 +1,4 @@
+import Basics
 import OpenSSLBridge
 
 /// A collector for the certificates and the private key of PEM texts.

@@ -1,3 +1,4 @@
+import Basics
 import OpenSSLBridge
 
 /// The containers of several certificates and keys: PKCS #7 (RFC 2315, section 9) and PKCS #12 (RFC 7292).

@@ -1,3 +1,4 @@
+package import Basics
 import OpenSSLBridge
 
 /// A reader for files of keys and certificates, which are DER with one object, or PEM with any number of them.

@@ -1,3 +1,4 @@
+import Basics
 import OpenSSLBridge
 
 /// An object with one public key: a certificate, a certificate request, a public key or a private key.

@@ -1,3 +1,4 @@
+import Basics
 import OpenSSLBridge
 
 /// The password for the encrypted keys of some files, and the work that may still be spent on all of them. Without that

@@ -1,3 +1,4 @@
+import Basics
 import OpenSSLBridge
 
 /// The SHA-256 of a DER SubjectPublicKeyInfo as in the certificate, also called a pin.

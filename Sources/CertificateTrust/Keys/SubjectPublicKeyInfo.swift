@@ -1,3 +1,5 @@
+import Basics
+
 /// A public key as in a certificate: its algorithm and key bits (RFC 5280, section 4.1.2.7).
 public struct SubjectPublicKeyInfo: Sendable, Hashable {
     /// The DER as received.

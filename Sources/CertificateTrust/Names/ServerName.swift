@@ -1,3 +1,5 @@
+import Basics
+
 /// The hostname that a server must prove: a DNS name or an IP address. It is parsed once, and always compared as bytes.
 ///
 /// A DNS name is stored as ASCII A-labels in lower case without a trailing dot (RFC 9525, section 2). An address is

@@ -1,3 +1,5 @@
+import Basics
+
 /// A parsed list of publicsuffix.org.
 struct SuffixList: Sendable {
     /// The rules of one section, as A-labels.

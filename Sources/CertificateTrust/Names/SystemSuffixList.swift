@@ -1,3 +1,4 @@
+import Basics
 package import FoundationEssentials
 
 /// The system's list of public suffixes, which Debian's package `publicsuffix` installs.

@@ -1,3 +1,5 @@
+import Basics
+
 /// The subject or issuer of a certificate (RFC 5280, section 4.1.2.4).
 public struct X509Name: Sendable, Hashable {
     /// The DER as received.
@@ -154,41 +156,6 @@ extension X509Name: CustomStringConvertible {
 /// A.1, which leaves room for a hostname.
 let shownOctets = 256
 
-/// Returns untrusted text with every character escaped that isn't shown as itself: control characters, line breaks,
-/// bidirectional and zero-width marks (`\u{202E}`). The contents of a certificate must not move the cursor or reorder
-/// the output.
-package func visibleText(_ text: String) -> String {
-    // Most texts are plain ASCII, for which the properties of each character needn't be looked up.
-    if isPlainASCII(text.utf8.span) { return text }
-    var result: [UInt8] = []
-    result.reserveCapacity(text.utf8.count)
-    for scalar in text.unicodeScalars {
-        if (0x20...0x7E).contains(scalar.value) {
-            result.append(UInt8(scalar.value))
-        } else if isInvisible(scalar) {
-            result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".utf8
-        } else {
-            result += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
-        }
-    }
-    return String(decoding: result, as: UTF8.self)
-}
-
-/// Whether all bytes are printable ASCII.
-package func isPlainASCII(_ text: Span<UInt8>) -> Bool {
-    // Without an early exit, the compiler vectorizes the loop.
-    var isPlain = true
-    for index in text.indices { isPlain = (0x20...0x7E).contains(text[index]) && isPlain }
-    return isPlain
-}
-
-private func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true
-    default: scalar.properties.isDefaultIgnorableCodePoint
-    }
-}
-
 /// A walk over `SEQUENCE OF SET OF SEQUENCE { OBJECT IDENTIFIER, value }`.
 enum NameWalk {
     static func forEachAttribute(
@@ -252,7 +219,7 @@ enum DirectoryString {
             }
             return String(decoding: units, as: UTF32.self)
         default:
-            return "#" + value.whole.prefix(limit).map { String(hexadecimal(bytes[$0]).dropFirst(2)) }.joined()
+            return "#" + Hexadecimal.encode(Array(copying: bytes.extracting(value.whole.prefix(limit))))
         }
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 public import FoundationEssentials
 
 /// A certificate revocation list (CRL), parsed but not verified.

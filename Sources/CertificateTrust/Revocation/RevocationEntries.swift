@@ -1,3 +1,5 @@
+import Basics
+
 /// The entry of a list about one certificate.
 struct RevocationEntry: Sendable, Hashable {
     /// The revocation time, in seconds since 1970. `nil` if the field isn't a valid time.

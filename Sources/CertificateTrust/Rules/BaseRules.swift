@@ -1,3 +1,5 @@
+import Basics
+
 /// The checks that both profiles make.
 extension CertificateRule {
     static let baseRules: [CertificateRule] = [

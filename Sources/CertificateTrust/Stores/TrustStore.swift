@@ -1,3 +1,4 @@
+import Basics
 public import FoundationEssentials
 
 /// A set of trust anchors: certificates at which a path may end, found by subject. A store never changes after it is

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// The text form of IP addresses (`inet_pton`, `inet_ntop`). The arrays live as long as the calls, which know their
@@ -28,7 +29,7 @@ enum IPAddressText {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         guard bytes.count == 4 || bytes.count == 16,
             unsafe inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count)) != nil
-        else { return bytes.map(hexadecimal).joined(separator: " ") }
+        else { return bytes.map { "0x" + Hexadecimal.encode([$0]) }.joined(separator: " ") }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

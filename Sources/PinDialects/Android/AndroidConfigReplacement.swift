@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 
 /// A replacement of the domain-configs in a file that contain pins.

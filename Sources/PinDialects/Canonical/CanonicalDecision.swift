@@ -1,3 +1,4 @@
+import Basics
 public import CertificatePinning
 public import CertificateTrust
 public import FoundationEssentials

@@ -1,4 +1,5 @@
-package import CertificateTrust
+import Basics
+import CertificateTrust
 
 /// Calendar days as dialects write them, such as `2026-12-31`. A day means its midnight in UTC.
 extension CivilTime {

@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A writer of policies as Kotlin code that builds OkHttp's CertificatePinner.

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 
 /// The calls of `CertificatePinner.Builder.add` in a program.

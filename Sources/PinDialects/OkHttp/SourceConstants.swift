@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 
 /// The named strings of a program: `const val HOST = "…"`, `static final String HOST = "…";`.

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 
 /// A word, string or sign in a Kotlin or Java program.
@@ -184,7 +185,7 @@ extension SourceLexer {
     private mutating func number(radix: UInt32, digits: Int, start: UInt32 = 0) -> UInt32 {
         var number = start
         for _ in 0..<digits {
-            guard let value = cursor.byte?.hexadecimalValue, value < radix else { break }
+            guard let value = cursor.byte.flatMap(Hexadecimal.value), value < radix else { break }
             number = number * radix + UInt32(value)
             cursor.step()
         }

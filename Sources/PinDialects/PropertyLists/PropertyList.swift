@@ -1,3 +1,4 @@
+package import Basics
 package import CertificatePinning
 
 /// A value of a property list, with its position.

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 
 /// The CNAME records of a zone, which lead clients to the TLSA records of other names (RFC 7671, section 7).

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 
 /// The data of a TLSA record (RFC 6698, section 2.1).
@@ -66,7 +67,7 @@ struct TLSARecord: Hashable {
         var digits: [UInt8] = []
         for word in words {
             for byte in word.text.utf8 {
-                guard let digit = byte.hexadecimalValue else {
+                guard let digit = Hexadecimal.value(of: byte) else {
                     problems.add("\(quoted(word.text)) is not hexadecimal: write the data's digits", at: word.position)
                     return nil
                 }
@@ -121,7 +122,6 @@ extension Array {
 extension TLSARecord: CustomStringConvertible {
     /// The record's text: the numbers, such as `3 1 1`, and the data in hexadecimal.
     var description: String {
-        let digits = data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return "\(usage) \(selector) \(matchingType) \(digits)"
+        "\(usage) \(selector) \(matchingType) \(Hexadecimal.encode(data))"
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 
 /// A record of a zone file.

@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A base64 decoder that, like Foundation and Android, allows unused bits to be set.

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 import CertificateTrust
 
@@ -91,16 +92,6 @@ extension UInt8 {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...0xFF: true
         default: isDigit || self == UInt8(ascii: "_")
-        }
-    }
-
-    /// The value of a hexadecimal digit, or `nil` for any other byte.
-    var hexadecimalValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
         }
     }
 }

@@ -1,4 +1,5 @@
-package import CertificatePinning
+package import Basics
+import CertificatePinning
 
 /// An element of an XML document, with its position.
 package struct XMLElement: Sendable {

@@ -1,4 +1,5 @@
-package import CertificatePinning
+package import Basics
+import CertificatePinning
 import CertificateTrust
 
 /// A problem at a position in a text with markup.

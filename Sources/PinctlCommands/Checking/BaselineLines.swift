@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A reader of the lines of a file.

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 
 /// A reason why a command line is invalid.

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
@@ -36,7 +37,7 @@ struct CertificateExport {
         let name: String
         switch form {
         case .pem?:
-            text = certificates.map { pemText(ofCertificate: $0.derBytes) }.joined()
+            text = certificates.map { pemText("CERTIFICATE", $0.derBytes) }.joined()
             name = "pem"
         case .base64?:
             text = certificates.map { certificate in
@@ -57,7 +58,7 @@ struct CertificateExport {
         guard let folder else { return }
         for (index, certificate) in certificates.enumerated() {
             let path = "\(folder)/\(Self.fileName(base))_\(index).\(isDER ? "der" : "pem")"
-            let bytes = isDER ? certificate.derBytes : Array(pemText(ofCertificate: certificate.derBytes).utf8)
+            let bytes = isDER ? certificate.derBytes : Array(pemText("CERTIFICATE", certificate.derBytes).utf8)
             do throws(NewFileError) {
                 try writeNewFile(path, bytes)
                 console.note("wrote \(path)")

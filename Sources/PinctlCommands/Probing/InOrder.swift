@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// Runs `work` for several elements at a time and passes the results to `each` in the order of the elements, as soon as

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 
 /// A writer of the same document as `--json`, byte for byte, so that it can serve as a baseline.

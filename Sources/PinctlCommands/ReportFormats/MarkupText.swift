@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// Escapes external text for use in an element or attribute of XML or HTML.

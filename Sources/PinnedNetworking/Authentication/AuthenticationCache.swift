@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// The accepted credentials of a session by protection space, shared by all of its tasks.

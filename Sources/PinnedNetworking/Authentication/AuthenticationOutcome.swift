@@ -1,3 +1,5 @@
+import Basics
+
 /// The remaining work for a response that is delivered to the task.
 struct AuthenticationOutcome: Sendable {
     /// A proof that covers the body. The response is accepted as the server's only if the proof is valid.

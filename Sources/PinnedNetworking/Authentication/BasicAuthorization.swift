@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// The answer to a Basic challenge (RFC 7617).

@@ -1,3 +1,5 @@
+import Basics
+
 /// A server or proxy that requires authentication, or a realm on it, together with the authentication method.
 ///
 /// Two spaces are equal if host, port, protocol, realm, authentication method, proxy flag and proxy type are equal.

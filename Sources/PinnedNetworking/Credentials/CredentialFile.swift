@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A file of credentials and its contents when it was last read. Other processes may change the file at any time.

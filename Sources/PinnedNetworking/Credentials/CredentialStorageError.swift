@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// An error in reading credentials from a file or storing them in it.

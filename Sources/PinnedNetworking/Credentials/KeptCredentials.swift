@@ -1,3 +1,5 @@
+import Basics
+
 /// The credentials that a ``URLCredentialStorage`` holds at one point in time, in memory and in its file.
 struct KeptCredentials: Sendable {
     /// The credentials in memory. A user here hides the user of the same name in the file.

@@ -1,3 +1,5 @@
+import Basics
+
 /// The credentials that a ``URLCredentialStorage`` keeps in a file: user names and passwords, grouped by protection
 /// space.
 ///

@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A store of credentials for protection spaces and of the default credential for each space.

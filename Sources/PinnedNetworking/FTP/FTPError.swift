@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// An error in an FTP download.

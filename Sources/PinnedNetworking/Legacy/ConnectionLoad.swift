@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// The common part of connections and downloads: a task in its own session, and the delegate that is called.

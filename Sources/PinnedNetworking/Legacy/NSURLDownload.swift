@@ -1,3 +1,4 @@
+import Basics
 public import Foundation
 
 /// A single request that saves the body to a file, in the style of programs older than ``URLSessionDownloadTask``.

@@ -1,3 +1,5 @@
+import Basics
+
 /// The body of a request.
 enum RequestBody: Hashable, Sendable {
     case data(Data)

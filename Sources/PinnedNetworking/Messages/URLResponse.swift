@@ -1,3 +1,4 @@
+import Basics
 import HTTPMessages
 
 /// A server's response without its body.

@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 import TLSTransport
 
@@ -70,7 +71,7 @@ public final class PinReportSpool: PinReportSink {
         let day = report.time.day
         let chain = report.servedChain.flatMap { $0 }
         guard let key = digest("SHA256", of: Array("\(report.host) \(report.port) ".utf8) + chain) else { return }
-        let name = "\(day)-" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let name = "\(day)-" + Hexadecimal.encode(key)
         let isNew = state.withLock { state in
             // Keeps the set bounded for any number of hosts and chains. Names from earlier days aren't needed.
             if state.known.count >= 10 * Self.limit {

@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A delegate method, independent of its variant (completion handler or async).

@@ -1,3 +1,4 @@
+import Basics
 import TLSTransport
 
 /// An HTTP or SOCKS proxy.

@@ -1,3 +1,5 @@
+import Basics
+
 // The tasks and the invalidation of a session.
 
 /// The unfinished tasks of a session.

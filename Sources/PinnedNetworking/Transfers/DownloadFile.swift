@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// The file of a download, with mode 0600, in its own temporary directory with mode 0700.

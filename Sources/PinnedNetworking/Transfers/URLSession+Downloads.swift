@@ -1,3 +1,5 @@
+import Basics
+
 // Downloads, which save a body to a file and can be resumed.
 
 extension URLSession {

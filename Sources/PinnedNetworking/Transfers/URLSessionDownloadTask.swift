@@ -1,3 +1,5 @@
+import Basics
+
 /// A task whose body is written to a file.
 public final class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
     /// The additional state of a download task.

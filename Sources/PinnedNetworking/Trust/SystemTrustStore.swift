@@ -1,3 +1,5 @@
+import Basics
+
 /// The operating system's trust store, read once per process.
 enum SystemTrustStore {
     /// The error if the store is required but hasn't been read yet.

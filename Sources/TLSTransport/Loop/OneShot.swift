@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// A result that several parties may give. Only the first one counts. One caller waits for it.

@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 
 /// The next step on a connection that begins in cleartext.

@@ -1,5 +1,4 @@
 import Glibc
-import OpenSSLBridge
 
 /// A directory with mode 0700 whose files have mode 0600 and are replaced atomically. A reader finds either the old
 /// file or the new one, even if the program is killed during a change.

@@ -1,5 +1,3 @@
-import CertificateTrust
-
 /// Returns untrusted text for use in a message: in quotes, escaped for display, at most 80 characters. If the text
 /// contains a private key, returns only `a private key`.
 package func quoted(_ text: String) -> String {
@@ -43,4 +41,39 @@ private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         (before, row) = (row, next)
     }
     return row[right.count]
+}
+
+/// Returns untrusted text with every character escaped that isn't shown as itself: control characters, line breaks,
+/// bidirectional and zero-width marks (`\u{202E}`). The contents of a certificate must not move the cursor or reorder
+/// the output.
+package func visibleText(_ text: String) -> String {
+    // Most texts are plain ASCII, for which the properties of each character needn't be looked up.
+    if isPlainASCII(text.utf8.span) { return text }
+    var result: [UInt8] = []
+    result.reserveCapacity(text.utf8.count)
+    for scalar in text.unicodeScalars {
+        if (0x20...0x7E).contains(scalar.value) {
+            result.append(UInt8(scalar.value))
+        } else if isInvisible(scalar) {
+            result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".utf8
+        } else {
+            result += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+        }
+    }
+    return String(decoding: result, as: UTF8.self)
+}
+
+/// Whether all bytes are printable ASCII.
+package func isPlainASCII(_ text: Span<UInt8>) -> Bool {
+    // Without an early exit, the compiler vectorizes the loop.
+    var isPlain = true
+    for index in text.indices { isPlain = (0x20...0x7E).contains(text[index]) && isPlain }
+    return isPlain
+}
+
+private func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true
+    default: scalar.properties.isDefaultIgnorableCodePoint
+    }
 }

@@ -1,5 +1,3 @@
-import OpenSSLBridge
-
 /// The Base64 encoding (RFC 4648, section 4), with a canonical decoder and one that skips white space.
 package enum Base64 {
     /// Encodes with padding, on one line.
@@ -8,7 +6,7 @@ package enum Base64 {
     }
 
     /// Encodes with padding, on one line, and appends to `text`.
-    static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
+    package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
         let alphabet = alphabet
         text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { output in
             func append(_ group: UInt32, _ count: Int) {
@@ -74,28 +72,28 @@ package enum Base64 {
 }
 
 /// A decoder for Base64 that arrives in pieces. It keeps its storage, skips white space, and is strict otherwise.
-struct Base64Decoder {
+package struct Base64Decoder {
     /// The storage, of which the first ``count`` bytes are decoded.
-    private(set) var storage: [UInt8] = []
-    private(set) var count = 0
+    package private(set) var storage: [UInt8] = []
+    package private(set) var count = 0
     private let limit: Int
     private var group: UInt32 = 0
     private var groupCount = 0
     private var paddings = 0
 
     /// Creates a decoder for at most `limit` bytes.
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
     /// Whether the limit has been reached.
-    var isFull: Bool { count + 3 > limit }
+    package var isFull: Bool { count + 3 > limit }
 
     /// Whether exactly `Proc` was decoded: the start of the `Proc-Type` field of an encrypted block (RFC 1421).
-    var holdsOnlyProc: Bool {
+    package var holdsOnlyProc: Bool {
         count == 3 && groupCount == 0 && storage[0] == 0x3E && storage[1] == 0xBA && storage[2] == 0x1C
     }
 
     /// Discards the bytes and keeps their storage.
-    mutating func reset() {
+    package mutating func reset() {
         count = 0
         group = 0
         groupCount = 0
@@ -103,12 +101,12 @@ struct Base64Decoder {
     }
 
     /// Overwrites the storage.
-    mutating func wipe() { OpenSSLBridge.wipe(&storage) }
+    package mutating func wipe() { Basics.wipe(&storage) }
 
     /// Decodes from `start` up to a character that isn't valid Base64 there, and returns its index.
     ///
     /// Adds the number of line feeds to `line`. Sets `isLineStart` to whether the returned index begins a line.
-    mutating func decode(_ characters: Span<UInt8>, from start: Int, line: inout Int, isLineStart: inout Bool) -> Int {
+    package mutating func decode(_ characters: Span<UInt8>, from start: Int, line: inout Int, isLineStart: inout Bool) -> Int {
         var index = start
         while index < characters.count {
             if groupCount == 0, paddings == 0 {
@@ -136,7 +134,7 @@ struct Base64Decoder {
     }
 
     /// Decodes one character. Returns false if it isn't allowed here.
-    mutating func take(_ character: UInt8) -> Bool {
+    package mutating func take(_ character: UInt8) -> Bool {
         let value = Base64.table[Int(character)]
         if value == Base64.blank { return true }
         if character == Base64.padding {
@@ -158,7 +156,7 @@ struct Base64Decoder {
     }
 
     /// Ends the text. Returns false if a group is incomplete or its unused bits are set.
-    mutating func finish() -> Bool {
+    package mutating func finish() -> Bool {
         switch (groupCount, paddings) {
         case (0, 0): return true
         case (2, 2):

@@ -21,7 +21,7 @@ extension Array where Element == UInt8 {
 /// are the spans' own.
 extension Span<UInt8> {
     /// Whether both spans have the same bytes (`memcmp`).
-    func elementsEqual(_ other: Span<UInt8>) -> Bool {
+    package func elementsEqual(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBytes { left in
             unsafe other.withUnsafeBytes { right in
@@ -32,7 +32,7 @@ extension Span<UInt8> {
     }
 
     /// Returns the index of the first `byte` at or after `start`, or the count if there is none (`memchr`).
-    func firstIndex(of byte: UInt8, from start: Int) -> Int {
+    package func firstIndex(of byte: UInt8, from start: Int) -> Int {
         let rest = extracting(start..<count)
         return unsafe rest.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress, let found = unsafe memchr(base, Int32(byte), bytes.count) else {

@@ -1,5 +1,4 @@
 import Glibc
-import OpenSSLBridge
 
 /// An input: a regular file, a pipe, or standard input. Reading a pipe without a writer fails after about one second.
 /// Size limits are left to the caller, who sees the bytes arrive.
@@ -10,12 +9,12 @@ package struct InputFile: ~Copyable {
     private let isOwned: Bool
     private let isPipe: Bool
     /// The last nine bits of the mode (`st_mode`), or 0 for standard input and inherited descriptors.
-    let permissions: UInt32
+    package let permissions: UInt32
     /// Whether other users have rights to the file. For a file that this process's user doesn't own, the group isn't
     /// counted among the others.
-    let isOpenToOthers: Bool
+    package let isOpenToOthers: Bool
     /// The modification time in seconds since 1970 (`st_mtim`), or 0 for standard input and inherited descriptors.
-    let modified: Int64
+    package let modified: Int64
     private var hasSeenWriter = false
 
     /// Opens a path (`open` with `O_RDONLY | O_NONBLOCK | O_CLOEXEC`). Throws for a directory.

@@ -1,5 +1,3 @@
-import OpenSSLBridge
-
 /// An array of bytes that is overwritten when its last reference is released. Callers that copy the bytes are
 /// responsible for the copy.
 package final class SecretBytes: Sendable {
