@@ -1,13 +1,13 @@
 import ConformanceSuite
 import FoundationEssentials
+import TestPKI
 import Testing
 
 @Suite("Public test suites")
 struct ConformanceTests {
     /// The directory that tools/conformance/run uses.
     private static let data =
-        ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? root + "/../shared/conformance"
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").path
+        ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? Repository.root + "/../shared/conformance"
     private static let isThere = ["limbo", "pkits", "hostnames"].allSatisfy {
         FileManager.default.isReadableFile(atPath: "\(data)/\($0).json")
     }
@@ -23,7 +23,7 @@ struct ConformanceTests {
             let cases = try LimboSuite(json: Self.json("\(Self.data)/\(suite).json")).testcases
             for profile in Profile.allCases { outcomes += cases.map { $0.outcome(profile) } }
         }
-        let divergences = try Divergences(json: Self.json(Self.root + "/tools/conformance/Divergences.json"))
+        let divergences = try Divergences(json: Self.json(Repository.root + "/tools/conformance/Divergences.json"))
         for problem in divergences.problems(of: outcomes) { Issue.record("\(problem)") }
     }
 }

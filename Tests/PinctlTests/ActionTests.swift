@@ -8,9 +8,7 @@ import Testing
 struct ActionTests {
     let folder: TestFolder
     /// The action's script.
-    static let install =
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().path + "/tools/action/install"
+    static let install = Repository.root + "/tools/action/install"
 
     /// A release 1.2.3 that contains the program under test.
     init() async throws {

@@ -7,9 +7,7 @@ import Testing
 @Suite("The article on continuous integration")
 struct ContinuousIntegrationTests {
     private static let page: String = {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().path
-        let path = root + "/Sources/PinctlCommands/PinctlCommands.docc/InContinuousIntegration.md"
+        let path = Repository.root + "/Sources/PinctlCommands/PinctlCommands.docc/InContinuousIntegration.md"
         return String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
     }()
 

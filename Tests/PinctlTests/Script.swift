@@ -24,7 +24,7 @@ struct Script: Sendable {
     let path: String
     var lines: [Line] = []
 
-    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Scripts"
+    static let folder = Repository.root + "/Tests/PinctlTests/Scripts"
 
     static var names: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".txt") }.sorted()

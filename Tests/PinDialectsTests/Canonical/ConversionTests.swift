@@ -1,6 +1,7 @@
 import CertificatePinning
 import FoundationEssentials
 import PinDialects
+import TestPKI
 import Testing
 
 /// Settings that each dialect can't express, and whether the conversion makes security weaker or stricter.
@@ -301,8 +302,7 @@ struct ConversionTests {
 struct DialectDocumentTests {
     @Test("The article names every change and has a table row for every dialect")
     func article() throws {
-        let folder = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-        let path = "/\(folder)/Sources/PinDialects/PinDialects.docc/PinDialects.md"
+        let path = "\(Repository.root)/Sources/PinDialects/PinDialects.docc/PinDialects.md"
         let text = try String(contentsOfFile: path, encoding: .utf8)
         for change in ConversionChange.allCases { #expect(text.contains("`\(change.rawValue)`")) }
         for dialect in PinDialect.allCases { #expect(text.contains("| \(dialect.rawValue) |")) }

@@ -27,8 +27,7 @@ struct OkHttpPeerTests {
     private static let pin = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
     private func answers(_ rows: [Row]) throws -> [String] {
-        let program =
-            "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Peers/PinnerAnswers.java"
+        let program = Repository.root + "/Tests/PinDialectsTests/Peers/PinnerAnswers.java"
         let input = rows.map { row in
             let chain = row.chain.map { Base64.encode($0.derBytes.span) }
             return [row.pattern, row.pins.joined(separator: ","), row.host, chain.joined(separator: ",")]

@@ -1,5 +1,6 @@
 import CertificatePinning
 import FoundationEssentials
+import TestPKI
 
 /// The results that the tests of other systems expect, collected in `peer-cases.json`. The file is read when the tests
 /// run and isn't part of the project.
@@ -14,9 +15,7 @@ struct PeerCases: Sendable {
     static let absence = "\(path) is not there"
     private static let path =
         (ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"]
-            ?? URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../shared/conformance")
-            .path)
-        + "/peer-cases.json"
+            ?? Repository.root + "/../shared/conformance") + "/peer-cases.json"
 
     subscript(dynamicMember key: String) -> PeerCases { self[key] }
 

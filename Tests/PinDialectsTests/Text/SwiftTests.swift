@@ -88,12 +88,11 @@ struct SwiftTests {
             contentsOfFile: "\(build)/pinctlPackageTests.product/Objects.LinkFileList", encoding: .utf8
         ).split(separator: "\n").filter { line in modules.contains { line.contains("/\($0).build/") } }
         let object = String(try #require(objects.first { !$0.hasSuffix(".swiftmodule.o") }))
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").path
         let compiler =
             [
                 "swiftc", "-swift-version", "6", "-warnings-as-errors", "-module-name", "Program", "-o",
                 folder.path + "/program", "-module-cache-path", "\(build)/ModuleCache", "-I", "\(build)/Modules", "-I",
-                "\(root)/Sources/COpenSSL", try folder.add(policy, name: "Policy.swift"),
+                "\(Repository.root)/Sources/COpenSSL", try folder.add(policy, name: "Policy.swift"),
                 try folder.add(Self.program, name: "main.swift"),
                 "@" + (try folder.add(objects.joined(separator: "\n"))),
             ] + (try Self.sanitizer(of: object))

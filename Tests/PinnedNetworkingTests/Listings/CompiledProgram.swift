@@ -14,7 +14,7 @@ struct CompiledProgram {
     /// Compiles the files of `Programs/NAME` and the shared one, with their listings inserted.
     init(_ name: String, languageMode: Int) async throws {
         folder = try TestFolder()
-        let programs = "\(Seeds.root)/Tests/PinnedNetworkingTests/Listings/Programs"
+        let programs = "\(Repository.root)/Tests/PinnedNetworkingTests/Listings/Programs"
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(programs)/\(name)").filter {
             $0.hasSuffix(".swift")
         }
@@ -34,7 +34,8 @@ struct CompiledProgram {
         let command =
             ["swiftc", "-swift-version", "\(languageMode)", "-warnings-as-errors", "-parse-as-library"]
             + ["-module-name", "Program", "-o", folder.path + "/program", "-module-cache-path", "\(build)/ModuleCache"]
-            + ["-I", "\(build)/Modules", "-I", "\(Seeds.root)/Sources/COpenSSL", "-I", "\(Seeds.root)/Sources/CLinux"]
+            + ["-I", "\(build)/Modules", "-I", "\(Repository.root)/Sources/COpenSSL"]
+            + ["-I", "\(Repository.root)/Sources/CLinux"]
             + (try Self.sanitizer(of: String(object)))
             + sources + ["@" + (try folder.add(objects.joined(separator: "\n")))]
         let result = try await Self.run(command)

@@ -1,11 +1,11 @@
 import Foundation
+import TestPKI
 import Testing
 
 /// Published articles whose listings have to work unchanged. They are read when the tests run and aren't part of the
 /// project.
 enum Seeds {
-    static let folder = Self.root + "/../shared/seeds"
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").path
+    static let folder = Repository.root + "/../shared/seeds"
     static let areThere = !files.isEmpty
 
     private static let files =

@@ -1,1 +1,1 @@
-../../../../Tests/CertificateTrustTests/PathologicalChain+Names.swift
+../../../../Tests/CertificateTrustTests/Paths/PathologicalChain+Names.swift

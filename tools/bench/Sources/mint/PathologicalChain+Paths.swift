@@ -1,1 +1,1 @@
-../../../../Tests/CertificateTrustTests/PathologicalChain+Paths.swift
+../../../../Tests/CertificateTrustTests/Paths/PathologicalChain+Paths.swift

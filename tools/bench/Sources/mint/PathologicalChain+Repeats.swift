@@ -1,1 +1,1 @@
-../../../../Tests/CertificateTrustTests/PathologicalChain+Repeats.swift
+../../../../Tests/CertificateTrustTests/Paths/PathologicalChain+Repeats.swift

@@ -1,1 +1,1 @@
-../../../../Tests/CertificateTrustTests/PathologicalChain+Sizes.swift
+../../../../Tests/CertificateTrustTests/Paths/PathologicalChain+Sizes.swift

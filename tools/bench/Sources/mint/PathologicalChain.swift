@@ -1,1 +1,1 @@
-../../../../Tests/CertificateTrustTests/PathologicalChain.swift
+../../../../Tests/CertificateTrustTests/Paths/PathologicalChain.swift

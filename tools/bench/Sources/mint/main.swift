@@ -1,6 +1,7 @@
-// mint FOLDER: writes chains that are meant to make an evaluation slow or large, those of Tests/CertificateTrustTests
-// and larger ones, a file each: what it is, the host, the time in seconds since 1970, and in base64 a line for each
-// certificate that is presented or an anchor, for each list of revoked ones, and for a stapled response.
+// mint FOLDER: writes chains that are meant to make an evaluation slow or large, those of
+// Tests/CertificateTrustTests/Paths and larger ones, a file each: what it is, the host, the time in seconds since 1970,
+// and in base64 a line for each certificate that is presented or an anchor, for each list of revoked ones, and for a
+// stapled response.
 import Foundation
 
 guard CommandLine.arguments.count == 2 else {

@@ -199,7 +199,7 @@ struct LoginTests {
         }
     }
 
-    @Test("HA2: A login and the caller's Authorization stay with their host, even after a redirect back to it")
+    @Test("HA2: A login and the caller's Authorization stay with their host, even after a redirect back to it (PE17)")
     func otherHost() async throws {
         let site = try TestSite.shared.get()
         let gate = Gate(isDigest: false)

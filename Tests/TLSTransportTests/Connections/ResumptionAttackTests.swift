@@ -3,7 +3,7 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// Tests of TC1 to TC9 in the transport: a resumed session needs a new decision, and nothing is sent before it.
+/// Tests of TC1–TC9 in the transport: a resumed session needs a new decision, and nothing is sent before it.
 @Suite struct ResumptionAttackTests {
     private static let hello = LoopbackServer.Script.respond(.init(body: "hello", closes: true))
 
@@ -28,8 +28,8 @@ import Testing
 
     // Fails if no decision is requested.
     @Test(
-        "A resumed session presents the chain that the session began with, not the server's new one", arguments: Row.all
-    )
+        "A resumed session presents the chain that the session began with, not the server's new one (TC1–TC9)",
+        arguments: Row.all)
     func swapped(row: Row) async throws {
         let (site, other) = (try Site(), try Site())
         try await server(site, row, later: other.chain).run { server in
@@ -51,8 +51,8 @@ import Testing
     // Fails if advance() sends the output of a resumed handshake before the decision. That output is the client's
     // Finished.
     @Test(
-        "A resumed server that is rejected or dropped receives no Finished and no data", arguments: Row.all,
-        [true, false])
+        "A resumed server that is rejected or dropped receives no Finished and no data (TC1–TC9)",
+        arguments: Row.all, [true, false])
     func refused(row: Row, isDropped: Bool) async throws {
         let site = try Site()
         try await server(site, row).run { server in
@@ -67,7 +67,7 @@ import Testing
     }
 
     // Fails without the comparison of the path with the chain and the name.
-    @Test("A resumed session isn't accepted with another server's path", arguments: Row.all)
+    @Test("A resumed session isn't accepted with another server's path (TC1–TC9)", arguments: Row.all)
     func foreign(row: Row) async throws {
         let (site, other) = (try Site(), try Site())
         let theirs = try other.path(PresentedChain(derCertificates: other.chain.map(\.derBytes)))
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(
-        "A server that doesn't accept its ticket presents its current chain for the decision",
+        "A server that doesn't accept its ticket presents its current chain for the decision (TC1–TC9)",
         arguments: [
             LoopbackServer.TLSVersion.tls12, .tls13,
         ])
@@ -100,7 +100,7 @@ import Testing
     }
 
     // Fails if session() no longer checks the identity.
-    @Test("A connection with a client identity leaves no session")
+    @Test("A connection with a client identity leaves no session (TC1–TC9)")
     func identified() async throws {
         let site = try Site()
         let approvals = [

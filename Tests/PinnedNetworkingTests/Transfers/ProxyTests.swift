@@ -333,7 +333,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("A proxy with TLS is verified by its own hostname and its own pins", arguments: ["https", "http"])
+    @Test("A proxy with TLS is verified by its own hostname and its own pins (PE18)", arguments: ["https", "http"])
     func ownPins(scheme: String) async throws {
         let site = try TestSite.shared.get()
         // The origin's pin isn't a pin of the proxy, and the reverse.
@@ -357,7 +357,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "A TLS proxy that isn't accepted for a request doesn't get it over an earlier request's connection",
+        "A TLS proxy that isn't accepted for a request doesn't get it over an earlier connection (PE18, TC1–TC9)",
         arguments: Change.allCases, ["https", "http"])
     func acceptedForAnother(change: Change, scheme: String) async throws {
         let site = try TestSite.shared.get()

@@ -49,12 +49,8 @@ struct RemedyTests {
 
     @Test("The table of these tests has every cause")
     func all() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let article = try String(
-            contentsOf: root.appending(
-                path: "Sources/CertificatePinning/CertificatePinning.docc/WhenPinsStopMatching.md"),
-            encoding: .utf8)
+        let path = "/Sources/CertificatePinning/CertificatePinning.docc/WhenPinsStopMatching.md"
+        let article = try String(contentsOfFile: Repository.root + path, encoding: .utf8)
         let rows = article.split(separator: "\n").filter { $0.hasPrefix("| `") }
         let identifiers = Set(rows.compactMap { $0.split(separator: "`").dropFirst().first.map(String.init) })
         #expect(Set(causes.map(\.identifier)) == identifiers)

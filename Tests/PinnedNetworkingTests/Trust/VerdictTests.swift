@@ -34,11 +34,13 @@ import Testing
 // | a handler is called once | twice after a failure | RandomCancelTests |
 // | URLSession's mirror is empty | shows its logins | SecretTests |
 
-/// TC1 to TC9 with the whole client: a request uses a connection only if the server is accepted for this request,
+/// TC1–TC9 with the whole client: a request uses a connection only if the server is accepted for this request,
 /// whatever the connection was made for.
 @Suite(.timeLimit(.minutes(2)))
 struct VerdictTests {
-    @Test("No byte of a request is sent to a server that isn't accepted for it", arguments: VerdictRow.pairwise)
+    @Test(
+        "No byte of a request is sent to a server that isn't accepted for it (PE17, TC1–TC9)",
+        arguments: VerdictRow.pairwise)
     func verdict(row: VerdictRow) async throws {
         try await VerdictScene(row).play()
     }

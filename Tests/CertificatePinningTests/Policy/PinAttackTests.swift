@@ -5,7 +5,7 @@ import TestPKI
 import Testing
 
 /// Lists the attacks on the evaluation of pins by the codes that test names use, and where each of them is tested. The
-/// attacks below the line need a session, and their tests are in PinnedNetworkingTests.
+/// attacks below the line need a session, and their tests are in PinnedNetworkingTests and PeerTests.
 ///
 /// | attack | suite | test |
 /// |---|---|---|
@@ -33,8 +33,8 @@ import Testing
 /// | --- | | |
 /// | PE1, PE7 no byte of a request is sent | PinnedRequestTests | unpinnedChain, untrustedButPinned |
 /// | PE16 plain http to a pinned host | PinnedRequestTests | portsAndSchemes |
-/// | PE17 redirects | VerdictTests, LoginTests | verdict (isRedirected), hostileRedirects |
-/// | PE18 proxies under their own pins | ProxyTests, VerdictTests | ownPins, verdict (tlsTunnel) |
+/// | PE17 redirects | VerdictTests, LoginTests | verdict (isRedirected), otherHost |
+/// | PE18 proxies under their own pins | ProxyTests, SecureProxyTests | ownPins, acceptedForAnother, proxyPins, originPins |
 /// | PE20 two policies side by side | PinnedRequestTests | parallelPolicies |
 /// | PE21 a policy replaced in use | VerdictTests, ConnectionReuseTests, PolicyChangeTests | verdict (policy), observed, store |
 /// | PE22 every answer of a delegate | ServerTrustChallengeTests, VerdictTests | dispositions, verdict (never, late, twice) |

@@ -1,13 +1,12 @@
 import CertificatePinning
 import FoundationEssentials
+import TestPKI
 import Testing
 
 @Suite("The article on causes and lint rules")
 struct DiagnosisDocumentTests {
     private static func text(_ path: String) throws -> String {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        return try String(contentsOf: root.appending(path: "Sources/CertificatePinning/\(path)"), encoding: .utf8)
+        try String(contentsOfFile: "\(Repository.root)/Sources/CertificatePinning/\(path)", encoding: .utf8)
     }
 
     private static func article() throws -> String { try text("CertificatePinning.docc/WhenPinsStopMatching.md") }

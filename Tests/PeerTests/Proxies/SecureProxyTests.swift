@@ -64,7 +64,7 @@ struct SecureProxyTests {
         #expect(server.records.isEmpty)
     }
 
-    @Test("Pins for the proxy's hostname apply to the proxy, and a mismatch ends the connection before any request")
+    @Test("Pins for the proxy's hostname apply to the proxy, and a mismatch prevents any request (PE18)")
     func proxyPins() async throws {
         let refused = try session(nil) { $0.pinning = try .pinning(site.origin.key.pin, host: "127.0.0.1") }
         #expect(try await refused.failure(url).code == .serverCertificateUntrusted)
@@ -75,7 +75,7 @@ struct SecureProxyTests {
         try await expectTunnel(of: accepted)
     }
 
-    @Test("The origin's pins don't match a key of the proxy's chain")
+    @Test("The origin's pins don't match a key of the proxy's chain (PE18)")
     func originPins() async throws {
         let session = try session(LoginDelegate(LoginDelegate.login)) {
             $0.pinning = try .pinning(site.proxy.key.pin, host: "localhost")

@@ -36,11 +36,11 @@ struct GateTests {
 
     init() throws { site = try Site() }
 
-    private func check(_ words: [String], now: Date = testTime) async -> Run {
+    func check(_ words: [String], now: Date = testTime) async -> Run {
         await pinctl(["check", "--ca-file", site.anchors] + words, now: now)
     }
 
-    private func document(_ words: [String], now: Date = testTime) async throws -> (Document, Run) {
+    func document(_ words: [String], now: Date = testTime) async throws -> (Document, Run) {
         let run = await check(["--json"] + words, now: now)
         return (try run.decoded(as: Document.self), run)
     }
@@ -140,79 +140,6 @@ struct GateTests {
         #expect(await check(["--exit-zero", "--pin", strangePin, "--targets", list]).status == 2)
     }
 
-    @Test("A baseline excuses identical failures, reports fixed ones and counts new ones")
-    func baseline() async throws {
-        let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")
-        try await site.serve { server in
-            let (first, earlier) = try await document(["--policy", policy, server.target()])
-            #expect(first.results[0].failure?.hasPrefix("pin_mismatch ") == true)
-            let file = try site.folder.add(earlier.output)
-            let words = ["--baseline", file, "--policy", policy, server.target()]
-            let lines = try site.folder.add(await check(["--ndjson", "--policy", policy, server.target()]).output)
-            #expect(await check(["--baseline", lines, "--policy", policy, server.target()]).status == 0)
-            let run = await check(words)
-            #expect(run.lines[0].hasPrefix("old   api.test:"))
-            #expect(run.lines[0].contains("  known: pin mismatch: "))
-            #expect(run.lines.last == "1 checked: 1 known")
-            #expect(run.status == 0)
-            let (again, _) = try await document(words)
-            #expect(again.results[0].known == true)
-            #expect(again.summary.found == "finding")
-            #expect(again.summary.known == 1)
-            // Another host isn't excused.
-            let other = ["--baseline", file, "--policy", policy, server.target("www.test")]
-            #expect(await check(other).status == 1)
-            let good = try site.policy("\"\(try site.leaf.key.pin)\"")
-            let mended = await check(["--baseline", file, "--policy", good, server.target()])
-            #expect(mended.lines[1] == "  mended: it failed in the baseline")
-            #expect(mended.lines.last == "1 checked: 1 ok, 1 mended")
-            // A known mismatch doesn't excuse a chain that isn't trusted.
-            let stranger = try site.folder.add(TestCertificate.root("Other Root").pemText)
-            let untrusted = await pinctl(["check", "--ca-file", stranger] + words)
-            #expect(untrusted.status == 4)
-        }
-    }
-
-    @Test("A chain that is untrusted for one reason isn't known when it is untrusted for another")
-    func baselineReasons() async throws {
-        var earlier = ""
-        try await site.serve { server in
-            earlier = await check(["--json", "--pin", strangePin, "www.test:1@127.0.0.1:\(server.port)"]).output
-        }
-        let expired = try site.intermediate.leaf("www.test") { $0.notAfter = $0.notBefore + 86_400 }
-        try await site.serve([expired, site.intermediate]) { server in
-            // The target of the earlier run, at this server's port.
-            let moved = try site.folder.add(
-                earlier.replacing(/127\.0\.0\.1:[0-9]+/, with: "127.0.0.1:\(server.port)"))
-            let target = "www.test:1@127.0.0.1:\(server.port)"
-            let (later, run) = try await document(["--baseline", moved, "--pin", strangePin, target])
-            #expect(later.results[0].verdict == "chain_expired")
-            #expect(later.summary.known == 0)
-            #expect(run.status == 4)
-        }
-    }
-
-    @Test("With several runs in one baseline the last result for a target counts; an invalid line doesn't start a run")
-    func runsInBaseline() async throws {
-        let policy = try site.policy("\"\(strangePin)\"")
-        let good = try site.policy("\"\(try site.leaf.key.pin)\"")
-        try await site.serve { server in
-            func lines(_ policy: String) async -> String {
-                await check(["--ndjson", "--policy", policy, server.target()]).output
-            }
-            let (bad, fine) = (await lines(policy), await lines(good))
-            let error = "{\"input\":\"#\",\"error\":\"no host\"}\n"
-            for (text, status) in [(fine + bad, 0), (bad + fine, 1), (error + bad, 0)] as [(String, Int32)] {
-                let file = try site.folder.add(text)
-                #expect(await check(["--baseline", file, "--policy", policy, server.target()]).status == status)
-            }
-            let again = await check(
-                ["--baseline", try site.folder.add(bad, name: "b.json"), "--policy", policy, server.target()]
-                    + ["--report", "json=\(site.folder.path)/./b.json"])
-            #expect(again.status == 2 && again.errors.contains("b.json is the baseline"))
-        }
-    }
-
     @Test("--failures omits good results")
     func failures() async throws {
         try await site.serve { server in
@@ -231,26 +158,6 @@ struct GateTests {
         let policy = try site.policy("\"\(try site.leaf.key.pin)\"", rule: anchors)
         let run = await check(["--policy", policy, "--store", "old=\(site.anchors)", "--files", site.chain])
         #expect(run.errors.contains("--store is not held against api.test, whose rules have anchors of their own"))
-    }
-
-    @Test(
-        "A file that isn't a baseline is rejected",
-        arguments: [
-            "", "{", "{}", "[]", "{\"schema\":\"pinctl.hash/1\",\"results\":[]}", "{\"schema\":\"pinctl.check/1\"}",
-            "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\"}]}",
-            "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\",\"verdict\":\"fine\"}]}",
-            "{\"schema\":\"pinctl.check/1\",\"results\":[{\"target\":\"a\",\"verdict\":\"denied\"}]}",
-            // Lines without a summary, and with the summary of another command.
-            "{\"type\":\"check\",\"target\":\"a\",\"verdict\":\"ok\"}",
-            "{\"type\":\"check\",\"target\":\"a\"}\n{\"type\":\"summary\",\"schema\":\"pinctl.check/1\"}",
-            "{\"type\":\"summary\",\"schema\":\"pinctl.lint/1\"}", "{\"type\":\"check\",\"target\":\"a\",",
-        ])
-    func foreignBaseline(text: String) async throws {
-        let file = try site.folder.add(text)
-        let run = await check(["--pin", strangePin, "--baseline", file, "a.test"])
-        #expect(run.errors.hasPrefix("pinctl: --baseline: \(file): "))
-        #expect(run.output == "")
-        #expect(run.status == 2)
     }
 
     @Test("--max-unreachable accepts a share of targets, but never a run that reached none")
@@ -376,28 +283,6 @@ struct GateTests {
                 let run = await check(["--policy", policy, server.target()])
                 #expect(run.output.contains("the authority changed: CN=Old Root (former) -> CN=Test Root: "), "\(run)")
             }
-        }
-    }
-
-    @Test("A report works as the next run's baseline, and reports and annotations agree with the text")
-    func reports() async throws {
-        try await site.serve { server in
-            let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")
-            let folder = site.folder.path
-            let reports = ["json", "junit", "sarif", "markdown", "html", "prometheus"]
-            let words = ["--policy", policy, server.target()]
-            let run = await check(reports.flatMap { ["--report", "\($0)=\(folder)/report.\($0)"] } + words)
-            #expect(run.lines[0].hasPrefix("FAIL"))
-            #expect(run.errors == "")
-            #expect(run.status == 1)
-            for format in reports {
-                let text = try String(
-                    decoding: Data(contentsOf: URL(filePath: "\(folder)/report.\(format)")), as: UTF8.self)
-                #expect(text.contains("pin_mismatch"), "\(format)")
-            }
-            let again = await check(["--baseline", "\(folder)/report.json"] + words)
-            #expect(again.lines.last == "1 checked: 1 known")
-            #expect(again.status == 0)
         }
     }
 }

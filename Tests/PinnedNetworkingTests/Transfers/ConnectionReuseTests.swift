@@ -81,7 +81,7 @@ struct ConnectionReuseTests {
     }
 
     @Test(
-        "The observer sees every decision about new, reused and resumed connections",
+        "The observer sees every decision about new, reused and resumed connections (TC1–TC9)",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13],
         [LoopbackServer.Resumption.tickets, .identifiers, .refused, .none])
     func observed(version: LoopbackServer.TLSVersion, resumption: LoopbackServer.Resumption) async throws {

@@ -1,0 +1,148 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+extension DialectTests {
+    @Test("explain lists a host's rules for several ports separately, and mentions keys that are denied everywhere")
+    func ports() async throws {
+        let file = try site.folder.add(
+            """
+            { "version": 1, "deny": ["\(strangePin)"], "domains": [
+              { "host": "api.test", "ports": [443], "pins": ["\(try site.leaf.key.pin)"] },
+              { "host": "api.test", "ports": [8443], "pins": ["\(try site.intermediate.key.pin)"] },
+            ] }
+            """, name: "ports.jsonc")
+        let pinned = await pinctl("explain", "api.test", "--policy", file)
+        #expect(pinned.lines[0] == "api.test: 2 rules hold, each at its ports, as the policy file matches hosts")
+        let other = await pinctl("explain", "other.test", "--policy", file)
+        #expect(other.lines[0].hasSuffix("verifies its chain and refuses denied keys alone"))
+    }
+
+    @Test("explain matches hosts as the file's own system does")
+    func host() async throws {
+        let file = try site.folder.add(
+            "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\").build()", name: "Deep.kt")
+        let apex = await pinctl("explain", "api.test", "--policy", file)
+        #expect(apex.lines == ["api.test: no rule reaches it; OkHttp verifies its chain and looks at no pin"])
+        let below = await pinctl("explain", "www.api.test", "--policy", file)
+        #expect(below.lines[0] == "www.api.test: one rule holds, as OkHttp matches hosts")
+        #expect(below.lines[2].contains(strangePin))
+        #expect(apex.status == 1)
+        let target = await pinctl("explain", "https://www.api.test:8443/path", "--policy", file)
+        #expect(target.lines[0] == "www.api.test: one rule holds, as OkHttp matches hosts")
+        #expect(target.status == 0)
+        let pasted = await pinctl("explain", file)
+        #expect(pasted.errors.contains("is a file: give it as pinctl explain - < "))
+        #expect(pasted.status == 2)
+        let other = await pinctl("explain", "api.test", "--policy", file, "--as", "android")
+        #expect(other.lines[0].hasPrefix("api.test: one rule holds, as Android"))
+        #expect(other.errors.contains("scope-widened"))
+    }
+
+    @Test("explain reports whether a digest is a pin, the digest of something else, or unknown")
+    func digest() async throws {
+        let pin = try site.leaf.key.pin
+        let good = await pinctl("explain", pin, "--in", site.chain)
+        #expect(good.lines == ["\(pin):", "  the pin of \(site.chain)[0]  CN=api.test"])
+        #expect(good.status == 0)
+
+        let file = site.folder.path + "/chain.pem"
+        let command = "openssl x509 -in \(file) -outform der | openssl dgst -sha256 -binary | openssl base64"
+        let certificate = try await shell(command).output.filter { !$0.isWhitespace }
+        let mistaken = await pinctl("explain", certificate, "--in", site.chain)
+        #expect(mistaken.lines[1].hasPrefix("  not the pin, but the SHA-256 of "))
+        #expect(mistaken.lines[1].hasSuffix("write \(pin)"))
+        #expect(mistaken.status == 1)
+
+        let empty = await pinctl("explain", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
+        #expect(empty.lines[1].hasPrefix("  no pin: "))
+        #expect(empty.status == 1)
+        let named = await pinctl("explain", strangePin, "--policy", policy)
+        #expect(named.lines[1].hasPrefix("  pinned: a pin of the rule for api.test"))
+        let folder = try TestFolder()
+        _ = try folder.add(site.leaf.key.encryptedPrivateKeyPEM(passphrase: "open sesame"), name: "leaf.p8")
+        _ = try folder.add("no key\n", name: "README")
+        let password = try site.folder.add("open sesame\n")
+        let opened = await pinctl("explain", pin, "--in", folder.path, "--password-file", password)
+        #expect(opened.lines.contains("  the pin of \(folder.path)/leaf.p8[0]") && opened.status == 0, "\(opened)")
+        let closed = await pinctl("explain", pin, "--in", folder.path)
+        #expect(closed.errors.contains("leaf.p8[0]: is an encrypted private key") && closed.status == 2)
+        let unknown = await pinctl("explain", strangePin, "--in", site.chain)
+        #expect(unknown.lines[1].contains("no digest of 2 keys and certificates"))
+        #expect(unknown.status == 1)
+    }
+
+    @Test("explain searches a server's keys without sending a request")
+    func server() async throws {
+        try await site.serve { server in
+            let pin = try site.intermediate.key.pin
+            let run = await pinctl("explain", pin, "--timeout=60", "--connect-timeout=60", "--in", server.target())
+            #expect(run.lines[1].hasPrefix("  the pin of api.test:\(server.port) via "))
+            #expect(run.lines[1].hasSuffix("[1]  CN=Test Intermediate"))
+            #expect(await server.ended(1)[0].applicationBytes.isEmpty)
+        }
+    }
+
+    @Test("explain reads OkHttp's exception from standard input")
+    func exception() async throws {
+        let text = """
+            E/App: javax.net.ssl.SSLPeerUnverifiedException: Certificate pinning failure!
+              Peer certificate chain:
+                \(try site.leaf.key.pin): CN=api.test
+              Pinned certificates for api.test:
+                \(strangePin)
+            """
+        let run = try await shell(
+            "pinctl explain - --in chain.pem < \(try site.folder.add(text))", in: site.folder)
+        #expect(run.lines.first == "OkHttp refused api.test")
+        #expect(run.output.contains("none of the pinned keys was served"))
+        #expect(run.status == 1)
+        let nothing = try await shell("echo no | pinctl explain -")
+        #expect(nothing.status == 2)
+        #expect(nothing.errors.contains("holds no exception of OkHttp"))
+    }
+
+    @Test("explain reports a denied pin as denied, and lint doesn't read exported Swift")
+    func denied() async throws {
+        let pin = try site.leaf.key.pin
+        let file = try site.folder.add(
+            #"{ "version": 1, "deny": ["\#(pin)"], "domains": [{ "host": "api.test", "pins": ["\#(strangePin)"] }] }"#)
+        let run = await pinctl("explain", pin, "--policy", file)
+        #expect(run.lines[1] == "  denied by the policy, wherever it stands")
+        #expect(run.status == 1)
+        let swift = await pinctl("export", "--to", "swift", file)
+        #expect(swift.status == 0)
+        let lint = await pinctl("lint", try site.folder.add(swift.output))
+        #expect(lint.errors.contains("Swift is only written here"))
+        #expect(lint.status == 2)
+    }
+
+    @Test("explain searches a server's chain and the trust store behind it, since a server doesn't send the root")
+    func explainAtServer() async throws {
+        try await site.serve { server in
+            for (pin, place) in [
+                (try site.leaf.key.pin, "the pin of api.test:\(server.port) via "),
+                (try site.root.key.pin, "the pin of the store, behind "),
+            ] {
+                let run = await pinctl("explain", pin, "--in", server.target(), "--ca-file", site.anchors)
+                #expect(run.status == 0 && run.output.contains(place), "\(run.output)\(run.errors)")
+            }
+            let strange = await pinctl("explain", strangePin, "--in", server.target(), "--ca-file", site.anchors)
+            #expect(strange.status == 1 && strange.output.contains("no digest of 3 keys"), "\(strange.output)")
+        }
+    }
+
+    @Test(
+        "explain reports the expiration day of a pin-set for devices of all time zones",
+        arguments: [
+            ("2026-11-19T11:00:00Z", ", until 2026-11-20 (stop-pinning)"),
+            ("2026-11-19T13:00:00Z", ", expired 2026-11-20 (stop-pinning) where that day has begun"),
+            ("2026-11-20T11:00:00Z", ", expired 2026-11-20 (stop-pinning) where that day has begun"),
+            ("2026-11-20T13:00:00Z", ", expired 2026-11-20 (stop-pinning)"),
+        ])
+    func expiredConfig(time: String, expected: String) async throws {
+        let file = try site.folder.add(androidText([strangePin, try site.leaf.key.pin], expiration: "2026-11-20"))
+        let run = await pinctl("explain", "api.test", "--policy", file, "--at", time)
+        #expect(run.lines[1].hasSuffix(expected), "\(run.lines)")
+    }
+}

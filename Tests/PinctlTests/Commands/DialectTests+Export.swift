@@ -1,0 +1,144 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+extension DialectTests {
+    @Test("A policy that the target format can't express is written only with --lossy, and every loss is reported")
+    func lossy() async throws {
+        let refused = await pinctl("export", "--to", "okhttp", policy)
+        #expect(refused.output == "")
+        #expect(refused.errors.contains("pins.jsonc:3:3: role-lost (weaker): 2 pins of api.test counted as leaf alone"))
+        #expect(refused.errors.contains("nothing is written: "))
+        #expect(refused.status == 1)
+
+        let written = await pinctl("export", "--to", "okhttp", "--lossy", policy)
+        #expect(written.errors.contains("role-lost (weaker)"))
+        #expect(written.output.contains("\"\(strangePin)\""))
+        #expect(written.status == 0)
+
+        let allowed = await pinctl("export", "--to", "okhttp", "--allow", "role-lost", policy)
+        #expect(allowed.output == written.output)
+        #expect(allowed.status == 0)
+        let other = await pinctl("export", "--to", "okhttp", "--allow", "expiry-lost", policy)
+        #expect(other.errors.contains("give --allow role-lost, or --lossy"))
+        #expect(other.status == 1)
+
+        let impossible = await pinctl("export", "--to", "tlsa", "--lossy", "--host", "other.test", policy)
+        #expect(impossible.errors.contains("no rule reaches other.test"))
+        #expect(impossible.status == 1)
+    }
+
+    @Test("export --check compares the meaning, not the text, of every file that the policy exports")
+    func check() async throws {
+        let missing = await pinctl("export", "--check", policy)
+        #expect(missing.errors.contains("Pins.kt"))
+        #expect(missing.status == 2)
+
+        _ = try site.folder.add(
+            """
+            // Written by hand, in another order.
+            val pinner = CertificatePinner.Builder().add("api.test", "\(strangePin)").add("api.test", "\(try site.leaf.key.pin)").build()
+            """, name: "Pins.kt")
+        _ = await pinctl("export", "--to", "apple", "--output", site.folder.path + "/Info.plist", policy)
+        let good = await pinctl("export", "--check", policy)
+        #expect(good.lines.filter { $0.hasPrefix("ok   ") }.count == 2)
+        #expect(good.lines[0].hasSuffix("says what it can of the policy"))
+        #expect(good.lines[1].contains("role-lost (weaker)"))
+        #expect(good.lines.last?.hasSuffix("Info.plist  says what the policy says") == true)
+        #expect(good.status == 0)
+
+        try "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\")".write(
+            toFile: site.folder.path + "/Pins.kt", atomically: true, encoding: .utf8)
+        let drift = await pinctl("export", "--check", policy)
+        #expect(drift.lines[0].hasPrefix("FAIL  "))
+        #expect(drift.lines[0].hasSuffix("put in what pinctl export --to okhttp --allow role-lost \(policy) prints"))
+        #expect(drift.lines.contains("      api.test: is missing"))
+        #expect(drift.lines.contains("      *.api.test: is pinned, and has no rule in the policy"))
+        #expect(drift.lines.last?.hasPrefix("ok ") == true)
+        #expect(drift.status == 1)
+    }
+
+    @Test("export --into replaces the pins of a file and no other byte")
+    func into() async throws {
+        let before = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0"><dict>
+              <key>CFBundleName</key>   <string>Über &amp; so</string><!-- stays -->
+            </dict></plist>
+            """
+        let file = try site.folder.add(before, name: "App.plist")
+        let run = await pinctl("export", "--to", "apple", "--into", file, policy)
+        #expect(run.lines == ["wrote \(file)"])
+        let after = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(after.contains("<key>CFBundleName</key>   <string>Über &amp; so</string><!-- stays -->"))
+        #expect(after.contains("NSPinnedDomains"))
+        let again = await pinctl("export", "--to", "apple", "--into", file, policy)
+        #expect(again.lines == ["\(file) says that already"])
+        #expect(await pinctl("export", "--to", "apple", "--into", file, "--check", policy).status == 0)
+        let wrong = await pinctl("export", "--to", "curl", "--lossy", "--into", file, policy)
+        #expect(wrong.status == 2)
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == after)
+    }
+
+    @Test("export --into keeps the file's permissions")
+    func permissions() async throws {
+        let file = try site.folder.add("<plist><dict></dict></plist>", name: "Shared.plist")
+        _ = try await shell("chmod 666 \(file)")
+        #expect(await pinctl("export", "--to", "apple", "--into", file, policy).status == 0)
+        #expect(try await shell("stat -c %a \(file)").output.hasPrefix("666"))
+    }
+
+    @Test("Replacing a file reports pinned hosts that the policy doesn't have")
+    func replaced() async throws {
+        let file = try site.folder.add(
+            """
+            <network-security-config><domain-config><domain>old.test</domain><pin-set>
+            <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
+            """, name: "nsc.xml")
+        let run = await pinctl("export", "--to", "android", "--lossy", "--into", file, policy)
+        #expect(run.errors.contains("note: until now old.test: is pinned, and has no rule in the policy"))
+        #expect(run.status == 0)
+        let wrong = await pinctl("check", "--policy", file, "api.test")
+        #expect(wrong.errors.contains("make one of it with pinctl import \(file)"))
+        #expect(wrong.status == 2)
+    }
+
+    @Test("A host without pins doesn't become a rule, and a file that agrees with the policy isn't rewritten")
+    func idleRules() async throws {
+        let config = try site.folder.add(
+            """
+            <network-security-config>
+              <domain-config cleartextTrafficPermitted="true"><domain>localhost</domain></domain-config>
+              <domain-config><!-- ours --><domain>api.test</domain><pin-set><pin digest="SHA-256">\(strangePin.dropFirst(7))</pin>
+              </pin-set></domain-config>
+            </network-security-config>
+            """, name: "exception.xml")
+        let before = try String(contentsOfFile: config, encoding: .utf8)
+        let imported = await pinctl("import", config)
+        #expect(imported.status == 0)
+        #expect(!imported.output.contains("localhost"))
+        let file = try site.folder.add(imported.output)
+        let checked = await pinctl("export", "--to", "android", "--into", config, "--check", file)
+        #expect(checked.status == 0)
+        let written = await pinctl("export", "--to", "android", "--into", config, file)
+        #expect(written.lines == ["\(config) says that already"])
+        #expect(try String(contentsOfFile: config, encoding: .utf8) == before)
+        let lint = await pinctl("lint", config)
+        #expect(!lint.output.contains("localhost"))
+    }
+
+    @Test("Trust anchors that only the config has are kept, and aren't reported as a difference")
+    func roots() async throws {
+        let config = try site.folder.add(
+            """
+            <network-security-config><domain-config><domain>api.test</domain>
+            <trust-anchors><certificates src="@raw/ours"/></trust-anchors>
+            <pin-set><pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
+            """, name: "roots.xml")
+        let into = ["export", "--to", "android", "--into", config]
+        #expect(await pinctl(into + ["--lossy", policy]).status == 0)
+        #expect(try String(contentsOfFile: config, encoding: .utf8).contains("<certificates src=\"@raw/ours\"/>"))
+        #expect(await pinctl(into + ["--check", policy]).status == 0)
+    }
+}
