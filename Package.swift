@@ -66,28 +66,29 @@ let package = Package(
             swiftSettings: modern),
         .testTarget(
             name: "CertificateTrustTests",
-            dependencies: ["CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
+            dependencies: ["Basics", "CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
             swiftSettings: modern),
         .testTarget(
             name: "CertificatePinningTests",
-            dependencies: ["CertificatePinning", "CertificateTrust", "PinDialects", "TestPKI"],
+            dependencies: ["Basics", "CertificatePinning", "CertificateTrust", "PinDialects", "TestPKI"],
             swiftSettings: modern),
         .testTarget(
             name: "PinDialectsTests",
-            dependencies: ["PinDialects", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            dependencies: ["Basics", "PinDialects", "CertificatePinning", "CertificateTrust", "TestPKI"],
             // Run by the tests beside the libraries that they ask.
             exclude: ["Peers"],
             swiftSettings: modern),
         .testTarget(
-            name: "HTTPMessagesTests", dependencies: ["HTTPMessages", "CertificateTrust"], swiftSettings: modern),
+            name: "HTTPMessagesTests", dependencies: ["Basics", "HTTPMessages", "CertificateTrust"],
+            swiftSettings: modern),
         .testTarget(
             name: "TLSTransportTests",
-            dependencies: ["TLSTransport", "CertificateTrust", "HTTPMessages", "OpenSSLBridge", "TestPKI"],
+            dependencies: ["Basics", "TLSTransport", "CertificateTrust", "HTTPMessages", "OpenSSLBridge", "TestPKI"],
             swiftSettings: modern),
         .testTarget(
             name: "PinnedNetworkingTests",
             dependencies: [
-                "PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI",
+                "Basics", "PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI",
                 "TLSTransport",
                 "TestPKI",
             ],
@@ -97,14 +98,16 @@ let package = Package(
         .testTarget(
             name: "PeerTests",
             dependencies: [
-                "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning", "CertificateTrust",
+                "Basics", "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning",
+                "CertificateTrust",
                 "TestPKI",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "PinctlTests",
             dependencies: [
-                "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "PinDialects", "TLSTransport",
+                "Basics", "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "PinDialects",
+                "TLSTransport",
                 "TestPKI",
             ],
             // Run by the tests themselves.

@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 import TestPKI
 import Testing

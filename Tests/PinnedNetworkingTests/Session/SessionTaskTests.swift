@@ -1,3 +1,4 @@
+import Basics
 import PinnedNetworking
 import TestPKI
 import Testing
