@@ -218,7 +218,7 @@ struct CheckTests {
         try await site.serve(script: .stall) { server in
             let run = await check("--pin", strangePin, "--timeout", "0.2", server.target())
             #expect(run.lines[0].hasPrefix("??    "))
-            #expect(run.lines[0].contains("took longer than"))
+            #expect(run.lines[0].contains("timed out after"))
             #expect(run.status == 3)
         }
     }
