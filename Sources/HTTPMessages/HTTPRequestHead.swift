@@ -142,11 +142,11 @@ package enum HTTPRequestError: Error, Hashable, Sendable {
 extension HTTPRequestError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .malformedMethod(let method): "\(method) is not an HTTP method: give one like GET"
-        case .malformedTarget(let target): "\(target) is not a path: escape what a URL may not hold"
+        case .malformedMethod(let method): "\(method) is not an HTTP method: use one such as GET"
+        case .malformedTarget(let target): "\(target) is not a valid path: percent-encode characters that URLs forbid"
         case .malformedField(let name):
-            "the header field \(name) has a character that HTTP forbids: leave out line breaks and control characters"
-        case .reservedField(let name): "the header field \(name) is written by the client: leave it out"
+            "the header field \(name) has a character that HTTP forbids: remove line breaks and control characters"
+        case .reservedField(let name): "the header field \(name) is set by the client: remove it"
         }
     }
 }

@@ -35,24 +35,25 @@ struct ProcessTests {
     }
 
     static let badInputs: [(script: String, message: String)] = [
-        (": > in", "is empty"), ("printf x > in", "holds neither PEM nor DER"), ("printf '\\x30' > in", "ends inside"),
+        (": > in", "is empty"), ("printf x > in", "contains neither PEM nor DER"),
+        ("printf '\\x30' > in", "ends inside"),
         ("printf '\\x00' > in", "binary data"), ("head -c 200 c.der > in", "short"),
         ("printf '\\x30\\x80\\x30\\x80\\x00\\x00\\x00\\x00' > in", "invalid DER length"),
         ("printf '\\x30\\x81\\x02\\x05\\x00' > in", "invalid DER length"),
         ("printf '\\x30\\x82\\x00\\x02\\x05\\x00' > in", "invalid DER length"),
-        ("(cat c.der; printf x) > in", "1 bytes follow the end"),
+        ("(cat c.der; printf x) > in", "1 bytes of trailing data"),
         ("truncate -s 1G in", "binary data"),
         ("printf '\\x30\\x84\\x3f\\xff\\xff\\xff' > in; truncate -s 1G in", "larger than"),
         (
             "(printf ' %.0s' {1..999}; truncate -s 1G /dev/stdout 2>/dev/null; true) > in; truncate -s 1G in",
             "binary data"
         ),
-        ("mkdir in", "is an empty folder"), ("mkfifo in", "nobody writes to this pipe"),
+        ("mkdir in", "is an empty folder"), ("mkfifo in", "no process writes to this pipe"),
         ("ln -s /dev/zero in", "binary data"),
         ("ln -s nowhere in", "no such file"), ("ln -s in in", "symbolic links"),
         ("ln -s /proc/self/mem in", "cannot read it"),
         ("ln -s /dev/null in", "is empty"), ("head -n 5 c.pem > in", "no -----END CERTIFICATE----- line"),
-        ("(cat c.pem; sed s/^MII/!II/ c.pem) > in", "is not base64"),
+        ("(cat c.pem; sed s/^MII/!II/ c.pem) > in", "has invalid base64"),
         ("yes > in & sleep 0.1; kill $!", "neither PEM nor DER"),
         (
             "(echo -----BEGIN CERTIFICATE-----; yes | head -c 3000000; echo -----END CERTIFICATE-----) > in",

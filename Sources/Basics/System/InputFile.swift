@@ -34,7 +34,7 @@ package struct InputFile: ~Copyable {
         guard unsafe fstat(opened, &information) == 0 else {
             let code = errno
             close(opened)
-            throw InputFileError(path: path, reason: .failed(operation: "look at", errno: code))
+            throw InputFileError(path: path, reason: .failed(operation: "access", errno: code))
         }
         let kind = information.st_mode & S_IFMT
         guard kind != S_IFDIR else {
@@ -161,13 +161,13 @@ extension InputFileError: CustomStringConvertible {
     /// The reason without the path, which the caller prints before it.
     package var description: String {
         switch reason {
-        case .directory: "is a directory: name the files in it"
-        case .notUTF8: "its name is not UTF-8: rename it, or give it as standard input"
-        case .noWriter: "nobody writes to this pipe: start the writer first"
-        case .tooLarge(let limit): "larger than \(limit) bytes, the most that is read: split it"
-        case .unavailable(let reason): "cannot be had: \(reason)"
+        case .directory: "is a directory: specify the files in it"
+        case .notUTF8: "its name is not UTF-8: rename it, or use standard input"
+        case .noWriter: "no process writes to this pipe: start the writer first"
+        case .tooLarge(let limit): "larger than the limit of \(limit) bytes: split it"
+        case .unavailable(let reason): "is unavailable: \(reason)"
         case .failed(_, ENOENT): "no such file: check the path"
-        case .failed(_, EACCES): "permission denied: check who may read it"
+        case .failed(_, EACCES): "permission denied: check its permissions"
         case .failed(let operation, let code): "cannot \(operation) it: \(systemErrorText(code))"
         }
     }

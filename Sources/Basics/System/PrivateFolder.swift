@@ -166,7 +166,7 @@ package final class PrivateFolder: Sendable {
     private static func check(_ opened: Int32, _ path: String, kind: mode_t) throws(PrivateFolderError) -> stat {
         var status = stat()
         guard unsafe fstat(opened, &status) == 0 else {
-            throw PrivateFolderError(path: path, reason: .failed(operation: "look at", errno: errno))
+            throw PrivateFolderError(path: path, reason: .failed(operation: "access", errno: errno))
         }
         guard status.st_mode & S_IFMT == kind else { throw PrivateFolderError(path: path, reason: .otherKind) }
         guard status.st_uid == geteuid() else { throw PrivateFolderError(path: path, reason: .foreign) }
@@ -204,12 +204,12 @@ package struct PrivateFolderError: Error, Hashable, Sendable {
 extension PrivateFolderError: CustomStringConvertible {
     package var description: String {
         switch reason {
-        case .relative: "\(path): not an absolute path: name one that begins with a slash"
+        case .relative: "\(path): not an absolute path: use one that begins with a slash"
         case .otherKind, .failed("open", ELOOP), .failed("open", ENOTDIR):
-            "\(path): not what belongs there, or a symbolic link: move it away"
-        case .foreign: "\(path): belongs to another user: move it away, or name another folder"
+            "\(path): a symbolic link or unexpected file: move it away"
+        case .foreign: "\(path): belongs to another user: move it away, or use another directory"
         case .open(let isFolder):
-            "\(path): others have rights to it and may have read it: change what is in it, then run "
+            "\(path): accessible by other users, who may have read it: change the secrets in it, then run "
                 + "chmod \(isFolder ? "700" : "600")"
         case .foreignParent:
             "\(path): belongs to another user, who can replace what is below it: use a directory whose parents belong to "
@@ -217,7 +217,7 @@ extension PrivateFolderError: CustomStringConvertible {
         case .openParent:
             "\(path): other users can write to it and replace what is below it: run chmod go-w, or use another directory"
         case .tooLarge(let limit): "\(path): larger than \(limit) bytes: move it away"
-        case .busy: "\(path): another process keeps it locked: try again when that has ended"
+        case .busy: "\(path): locked by another process: try again when that has ended"
         case .failed(let operation, let code): "\(path): cannot \(operation) it: \(systemErrorText(code))"
         }
     }

@@ -113,7 +113,7 @@ struct PrivateFolderWalk: ~Copyable {
     @discardableResult
     private func checkParent(_ opened: Int32) throws(PrivateFolderError) -> Bool {
         var status = stat()
-        guard unsafe fstat(opened, &status) == 0 else { throw failed("look at") }
+        guard unsafe fstat(opened, &status) == 0 else { throw failed("access") }
         let kind = status.st_mode & S_IFMT
         guard kind == S_IFDIR || kind == S_IFLNK else { throw PrivateFolderError(path: text, reason: .otherKind) }
         guard status.st_uid == 0 || status.st_uid == geteuid() else {

@@ -124,7 +124,7 @@ public enum CertificateFile {
                 guard range.count == der.count || trustSettings == .ignored else {
                     throw .malformed(
                         path: name, line: line,
-                        reason: "carries trust settings that are not evaluated: write it without (openssl x509)")
+                        reason: "has trust settings that are not supported: remove them with openssl x509")
                 }
                 count += 1
                 do throws(DERError) {
@@ -172,10 +172,10 @@ extension CertificateFileError: CustomStringConvertible {
         switch self {
         case .unreadable(let path, let reason): "\(visibleText(path)): \(reason)"
         case .malformed(let path, let line?, let reason):
-            "\(visibleText(path)):\(line): the certificate that begins here \(reason)"
+            "\(visibleText(path)):\(line): certificate \(reason)"
         case .malformed(let path, nil, let reason): "\(visibleText(path)): \(reason)"
         case .noCertificate(let path):
-            "\(visibleText(path)): holds no certificate: give PEM with CERTIFICATE blocks, or DER"
+            "\(visibleText(path)): contains no certificate: use PEM with CERTIFICATE blocks, or DER"
         }
     }
 }

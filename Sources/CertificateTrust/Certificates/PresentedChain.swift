@@ -76,7 +76,7 @@ public enum PresentedChainError: Error, Hashable, Sendable {
 extension PresentedChainError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .empty: "the peer presented no certificate: check that the port speaks TLS with certificates"
+        case .empty: "no peer certificate available: check that the port speaks TLS with certificates"
         case .malformedLeaf(let error): "the peer's certificate is malformed: \(error)"
         }
     }

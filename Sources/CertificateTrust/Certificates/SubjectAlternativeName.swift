@@ -27,7 +27,7 @@ public enum SubjectAlternativeName: Sendable, Hashable {
             case DERTag.context(7): list.append(.ipAddress(contents))
             default:
                 guard let kind = GeneralNameKind(tag: name.tag) else {
-                    throw .invalidValue(what: "kind of alternative name", offset: name.whole.lowerBound)
+                    throw .invalidValue(what: "type of alternative name", offset: name.whole.lowerBound)
                 }
                 list.append(.other(tag: kind.rawValue, contents: contents))
             }
@@ -64,7 +64,7 @@ extension SubjectAlternativeName: CustomStringConvertible {
             visibleText(String(decoding: bytes.prefix(shownOctets), as: UTF8.self))
                 + (bytes.count > shownOctets ? "…" : "")
         case .ipAddress(let bytes): IPAddressText.format(Array(bytes.prefix(shownOctets)))
-        case .other(let tag, _): "name of kind \(tag)"
+        case .other(let tag, _): "name of type \(tag)"
         }
     }
 }

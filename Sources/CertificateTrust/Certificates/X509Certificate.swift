@@ -18,7 +18,7 @@ public struct X509Certificate: Sendable {
         guard let certificate = certificates.first, certificates.count == 1 else {
             throw .malformed(
                 path: "PEM text", line: nil,
-                reason: "has \(certificates.count) certificates where one is expected: read them with CertificateFile")
+                reason: "contains \(certificates.count) certificates instead of one: read them with CertificateFile")
         }
         self = certificate
     }
@@ -157,7 +157,7 @@ extension X509Certificate {
             let notBefore = try DERTime.seconds(bytes, layout.notBefore)
             let notAfter = try DERTime.seconds(bytes, layout.notAfter)
             guard notBefore <= notAfter else {
-                throw .invalidValue(what: "validity, which ends before it starts,", offset: layout.notAfter.lowerBound)
+                throw .invalidValue(what: "validity (ends before it starts)", offset: layout.notAfter.lowerBound)
             }
             try NameWalk.forEachAttribute(bytes, layout.subject) { _, _, _ in }
             try NameWalk.forEachAttribute(bytes, layout.issuer) { _, _, _ in }

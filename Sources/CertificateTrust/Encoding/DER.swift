@@ -24,11 +24,12 @@ extension DERError: CustomStringConvertible {
         case .truncated(let offset, let needed):
             "DER ends inside the element at byte \(offset), \(needed) bytes short: the file may be cut off"
         case .invalidLength(let offset):
-            "invalid DER length at byte \(offset): BER and padded lengths are refused, re-encode the file as DER"
+            "invalid DER length at byte \(offset) (BER and padded lengths are rejected): re-encode the file as DER"
         case .unexpectedTag(let found, let expected, let offset):
-            "unexpected DER tag 0x\(Hexadecimal.encode([found])) at byte \(offset) where 0x\(Hexadecimal.encode([expected])) belongs"
+            "unexpected DER tag 0x\(Hexadecimal.encode([found])) at byte \(offset), expected 0x"
+                + Hexadecimal.encode([expected])
         case .trailingBytes(let offset, let count):
-            "\(count) bytes follow the end of the DER at byte \(offset): give one object a file, or PEM for several"
+            "\(count) bytes of trailing data at byte \(offset): put one DER object in each file, or use PEM for several"
         case .invalidValue(let what, let offset):
             "invalid \(what) at byte \(offset) of the DER"
         }

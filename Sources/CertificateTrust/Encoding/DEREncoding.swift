@@ -8,13 +8,13 @@ enum DEREncoding {
     /// Returns the first defect in the elements that fill `range`, or `nil` if all of them are DER. The contents of an
     /// OCTET STRING aren't checked.
     static func defect(_ bytes: Span<UInt8>, _ range: Range<Int>, depth: Int = 0) -> String? {
-        guard depth < maximumDepth else { return "nests too deep" }
+        guard depth < maximumDepth else { return "is nested too deeply" }
         var cursor = DERCursor(range)
         while !cursor.isAtEnd {
-            guard let element = try? cursor.next(bytes) else { return "has a length that is not DER" }
+            guard let element = try? cursor.next(bytes) else { return "has a length that is not valid DER" }
             let isConstructed = element.tag & 0x20 != 0
             if element.tag & 0xC0 == 0, isConstructed != [DERTag.sequence, DERTag.set].contains(element.tag) {
-                return "has a value in pieces"
+                return "has a string in several parts"
             }
             let defect =
                 isConstructed
@@ -34,7 +34,7 @@ enum DEREncoding {
         var last: [UInt8] = []
         while !cursor.isAtEnd, let member = try? cursor.next(bytes) {
             let next = Array(copying: bytes.extracting(member.whole))
-            guard !next.lexicographicallyPrecedes(last) else { return "has a SET that is not in order" }
+            guard !next.lexicographicallyPrecedes(last) else { return "has an unsorted SET" }
             last = next
         }
         return nil

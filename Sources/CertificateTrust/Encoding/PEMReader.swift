@@ -33,14 +33,14 @@ package enum PEMError: Error, Hashable, Sendable {
 extension PEMError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .noBlock: "holds neither PEM nor DER: give a certificate, a certificate request or a key"
-        case .binary(let offset): "holds binary data at byte \(offset) that is not DER: give PEM or DER"
+        case .noBlock: "contains neither PEM nor DER: provide a certificate, a certificate request or a key"
+        case .binary(let offset): "contains binary data at byte \(offset) that is not DER: provide PEM or DER"
         case .unterminated(let label): "has no -----END \(label)----- line: the file may be cut off"
-        case .noBegin: "has no BEGIN line of its own that can be read: repair the block"
-        case .labelMismatch(let begin, let end): "begins as \(begin) and ends as \(end): repair the block"
-        case .invalidBase64(let line): "is not base64 in line \(line): repair or fetch the block again"
-        case .encrypted: "is encrypted: decrypt it first (openssl pkey -in FILE -pubout gives the public key)"
-        case .tooLarge(let limit): "is larger than \(limit) bytes, the most that is read of one object"
+        case .noBegin: "has an END line without a readable BEGIN line: fix the block"
+        case .labelMismatch(let begin, let end): "begins as \(begin) but ends as \(end): fix the block"
+        case .invalidBase64(let line): "has invalid base64 in line \(line): fix the block or download it again"
+        case .encrypted: "is encrypted: decrypt it first (openssl pkey -in FILE -pubout prints the public key)"
+        case .tooLarge(let limit): "is larger than the limit of \(limit) bytes for one object: check the file"
         }
     }
 }

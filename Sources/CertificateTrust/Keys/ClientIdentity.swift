@@ -24,7 +24,7 @@ public final class ClientIdentity: Sendable {
     ) throws(ClientIdentityError) {
         do throws(OpenSSLError) {
             let parsed = try certificates.map { certificate throws(OpenSSLError) in try Self.parse(certificate) }
-            guard let leaf = parsed.first else { throw OpenSSLError(code: 0, reason: "there is no certificate") }
+            guard let leaf = parsed.first else { throw OpenSSLError(code: 0, reason: "no certificate") }
             handle = try OpenSSLIdentity(leaf: leaf, key: key, chain: Array(parsed.dropFirst()))
         } catch {
             throw .unusable(reason: error.reason)
@@ -137,7 +137,7 @@ extension ClientIdentity {
         }
         let certificates = try contents.certificates.map { der throws(ClientIdentityError) in
             do throws(DERError) { return try X509Certificate(derBytes: der) } catch {
-                throw .malformed(line: nil, reason: "holds a certificate that cannot be read: \(error)")
+                throw .malformed(line: nil, reason: "contains a malformed certificate: \(error)")
             }
         }
         guard contents.keys.count <= 1 else { throw .severalPrivateKeys }

@@ -34,24 +34,24 @@ extension ClientIdentityError: CustomStringConvertible {
         switch self {
         case .unreadable(let path, let reason): "\(visibleText(path)): \(reason)"
         case .readableByOthers(let path, let permissions):
-            "\(visibleText(path)): holds a private key and has permissions 0\(String(permissions, radix: 8)), "
-                + "so others can read it: chmod 600 it"
-        case .malformed(let line?, let reason): "the block that begins in line \(line) \(reason)"
+            "\(visibleText(path)): contains a private key, but its permissions 0\(String(permissions, radix: 8)) "
+                + "let other users read it: run chmod 600"
+        case .malformed(let line?, let reason): "the block in line \(line) \(reason)"
         case .malformed(nil, let reason): "the identity \(reason)"
-        case .noCertificate: "the identity has no certificate: give the certificate beside the private key"
-        case .noPrivateKey: "the identity has no private key: give the private key beside the certificate"
-        case .severalPrivateKeys: "the identity has several private keys: give one"
+        case .noCertificate: "the identity has no certificate: add the certificate for the private key"
+        case .noPrivateKey: "the identity has no private key: add the private key for the certificate"
+        case .severalPrivateKeys: "the identity has several private keys: keep only one"
         case .keyMatchesNoCertificate:
-            "the private key belongs to none of the certificates: give the certificate that was issued for it"
-        case .passwordRequired: "the private key is encrypted: give its password"
-        case .wrongPassword: "the password does not open the private key: check it"
+            "the private key does not match any of the certificates: add the certificate that was issued for it"
+        case .passwordRequired: "the private key is encrypted: provide its password"
+        case .wrongPassword: "wrong password for the private key: check it"
         case .tooManyIterations(let count, let limit):
-            "the password is protected by \(count) iterations, over the limit of \(limit): "
-                + "encrypt the private key again with fewer"
-        case .tooLarge(let limit): "the identity is larger than \(limit) bytes, the most that is read: split it"
+            "the private key is encrypted with \(count) iterations, more than the limit of \(limit): "
+                + "encrypt it again with fewer"
+        case .tooLarge(let limit): "the identity is larger than \(limit) bytes: remove unneeded certificates"
         case .unusable(let reason):
             "OpenSSL cannot use the private key or a certificate (\(reason)): "
-                + "write them anew, with AES where there is a password"
+                + "create them again, and use AES if there is a password"
         }
     }
 }

@@ -95,8 +95,8 @@ extension ClientIdentityError {
         self =
             switch error {
             case .malformed where line == nil:
-                .malformed(line: nil, reason: "is neither PEM nor PKCS #12: give one of them")
-            case .malformed: .malformed(line: line, reason: "holds no encrypted private key: repair or write it anew")
+                .malformed(line: nil, reason: "is neither PEM nor PKCS #12: use one of them")
+            case .malformed: .malformed(line: line, reason: "contains no encrypted private key: create it again")
             case .wrongPassword: .wrongPassword
             case .tooManyIterations(let count): .tooManyIterations(count, limit: iterationLimit)
             case .openSSL(let error): .unusable(reason: error.reason)

@@ -24,7 +24,7 @@ enum KeyContainer {
             }
         } catch {
             switch error {
-            case .malformed: throw .unsupported("DER of another kind")
+            case .malformed: throw .unsupported("DER of another type")
             case .wrongPassword: throw password.bytes == nil ? .encryptedContainer : .wrongPassword
             case .tooManyIterations(let count): throw .tooManyIterations(count)
             case .openSSL(let error): throw .unreadableContainer(error.reason)
@@ -42,7 +42,7 @@ enum KeyContainer {
             try outer.finish()
             let type = try message.next(DERTag.objectIdentifier, der)
             guard type.contents.map({ der[$0] }) == signedData else {
-                throw .invalidValue(what: "content type, which is not signed data,", offset: type.whole.lowerBound)
+                throw .invalidValue(what: "content type (not signed data)", offset: type.whole.lowerBound)
             }
             var explicit = DERCursor(try message.next(DERTag.constructedContext(0), der).contents)
             var signed = DERCursor(try explicit.next(DERTag.sequence, der).contents)

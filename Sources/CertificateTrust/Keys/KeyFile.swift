@@ -225,7 +225,7 @@ extension KeyFile.Failure: CustomStringConvertible {
         case .javaKeyStore:
             "is a Java key store: convert it with keytool -importkeystore -srckeystore FILE -destkeystore FILE.p12 "
                 + "-deststoretype PKCS12"
-        case .empty: "is empty: give a certificate, a certificate request or a key"
+        case .empty: "is empty: provide a certificate, a certificate request or a key"
         }
     }
 }

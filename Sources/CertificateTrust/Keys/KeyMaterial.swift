@@ -104,18 +104,18 @@ extension KeyMaterialError: CustomStringConvertible {
         case .pem(let error): error.description
         case .der(let error): "\(error)"
         case .encrypted:
-            "is an encrypted private key: give its public key (openssl pkey -in FILE -pubout) or its certificate"
+            "is an encrypted private key: provide its public key (openssl pkey -in FILE -pubout) or its certificate"
         case .encryptedContainer:
-            "is PKCS #12 under a password: give its certificates (openssl pkcs12 -in FILE -nokeys)"
-        case .wrongPassword: "is encrypted with another password: check the one given"
+            "is PKCS #12 with a password: provide its certificates (openssl pkcs12 -in FILE -nokeys)"
+        case .wrongPassword: "is encrypted with another password: check the password"
         case .tooManyIterations(let count):
-            "is protected by \(count) iterations, more than the \(iterationLimit) that a key may take, or than are left "
-                + "of this run: encrypt it again with fewer, or give fewer files"
+            "is encrypted with \(count) iterations, more than the limit of \(iterationLimit) or than remain for this run: "
+                + "encrypt it again with fewer, or provide fewer files"
         case .unreadableContainer(let reason): "is PKCS #12 that OpenSSL cannot read: \(reason)"
         case .unreadablePrivateKey(let reason): "is a private key that OpenSSL cannot read: \(reason)"
         case .foreign(let what, let advice): "is \(what): \(advice)"
         case .unsupported(let what):
-            "holds \(what), which has no key to pin: give a certificate, a certificate request or a key"
+            "contains \(what), which has no key to pin: provide a certificate, a certificate request or a key"
         }
     }
 }
@@ -162,10 +162,10 @@ extension KeyMaterial {
         case "ENCRYPTED PRIVATE KEY": throw .encrypted
         case "OPENSSH PRIVATE KEY":
             throw .foreign(
-                "a private key in OpenSSH's own format", advice: "give its public half, the file that ends in .pub")
+                "a private key in OpenSSH's own format", advice: "use its public key, the file that ends in .pub")
         case "SSH2 PUBLIC KEY":
             throw .foreign(
-                "an SSH key in the format of RFC 4716", advice: "write OpenSSH's with ssh-keygen -i -f FILE")
+                "an SSH key in the format of RFC 4716", advice: "convert it to OpenSSH's with ssh-keygen -i -f FILE")
         case "EC PARAMETERS", "DH PARAMETERS", "DSA PARAMETERS", "X9.42 DH PARAMETERS": return nil
         default: throw .unsupported("a PEM block \"\(visibleText(label))\"")
         }
@@ -183,7 +183,7 @@ extension KeyMaterial {
         case .privateKey: try self.init(privateKey: der)
         case .encryptedPrivateKey: throw .encrypted
         case .message: throw .unsupported("PKCS #7")
-        case .other: throw .unsupported("DER of another kind")
+        case .other: throw .unsupported("DER of another type")
         }
     }
 
@@ -282,7 +282,7 @@ extension KeyMaterial {
             key = try open()
         } catch {
             switch error {
-            case .malformed: throw .unreadablePrivateKey("it is damaged")
+            case .malformed: throw .unreadablePrivateKey("it is malformed")
             case .wrongPassword: throw .wrongPassword
             case .tooManyIterations(let count): throw .tooManyIterations(count)
             case .openSSL(let error): throw .unreadablePrivateKey(error.reason)
@@ -299,7 +299,7 @@ extension KeyMaterial {
             if let algorithm = PostQuantumAlgorithm(privateKey: der), !algorithm.isVerifiable {
                 throw .foreign(
                     "a private key of \(algorithm.name), which this OpenSSL cannot read",
-                    advice: "give its public key or certificate, or use OpenSSL 3.5 or later")
+                    advice: "provide its public key or certificate, or use OpenSSL 3.5 or later")
             }
             throw .unreadablePrivateKey(error.reason)
         }

@@ -34,9 +34,9 @@ struct NameConstraints: Sendable {
             var subtree = DERCursor(try list.next(DERTag.sequence, bytes).contents)
             let base = try subtree.next(bytes)
             // RFC 5280: minimum is zero, which DER omits, and maximum is absent.
-            if !subtree.isAtEnd { defect = "limits how deep a name may be" }
+            if !subtree.isAtEnd { defect = "limits the depth of names" }
             guard let kind = GeneralNameKind(tag: base.tag) else {
-                throw .invalidValue(what: "kind of constrained name", offset: base.whole.lowerBound)
+                throw .invalidValue(what: "type of constrained name", offset: base.whole.lowerBound)
             }
             guard let constraint = try NameConstraint(kind, bytes, base.contents) else {
                 defect = "has a malformed name"
@@ -63,9 +63,9 @@ struct NameConstraints: Sendable {
                 isConstrained = true
             }
             guard !isConstrained || name.isWellFormed else {
-                return "\(name) is malformed, and names of its kind are constrained"
+                return "\(name) is malformed, and names of its type are constrained"
             }
-            guard isPermitted else { return "\(name) is not among the names permitted" }
+            guard isPermitted else { return "\(name) is not permitted" }
             guard !isExcluded else { return "\(name) is excluded" }
         }
         return nil

@@ -104,12 +104,12 @@ public enum ServerNameError: Error, Hashable, Sendable {
 extension ServerNameError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .empty: "empty host name: give a DNS name or an IP address"
+        case .empty: "empty hostname: use a DNS name or an IP address"
         case .notASCII(let text):
-            "host name \"\(visibleText(text))\" is not ASCII: give its A-label, which starts with xn--"
-        case .tooLong(let text): "host name of \(text.utf8.count) bytes is too long: 253 is the most"
+            "hostname \"\(visibleText(text))\" is not ASCII: use its A-label, which starts with xn--"
+        case .tooLong(let text): "hostname of \(text.utf8.count) bytes is too long: use at most 253"
         case .malformed(let text):
-            "\"\(visibleText(text))\" is not a host name: give it without scheme, port, wildcard, path or spaces"
+            "\"\(visibleText(text))\" is not a hostname: remove any scheme, port, wildcard, path and spaces"
         case .malformedAddress(let text):
             "\"\(visibleText(text))\" is not an IP address: write IPv4 as four decimal numbers from 0 to 255"
         }

@@ -41,11 +41,11 @@ package struct SystemSuffixList: Sendable {
 
     func warning(at time: Date) -> String? {
         guard let date else {
-            return "the public suffix list is missing, and wildcards such as *.co.uk are not recognized: "
+            return "the public suffix list is missing, so wildcards such as *.co.uk are not recognized: "
                 + "install the package publicsuffix"
         }
         guard time.timeIntervalSince(date) > Self.longestAge else { return nil }
-        return "the public suffix list is of \(date.day), and wildcards below newer suffixes are not recognized: "
+        return "the public suffix list is from \(date.day), so wildcards below newer suffixes are not recognized: "
             + "install the package publicsuffix of a newer release of the system, or replace \(Self.path) with the list of "
             + "publicsuffix.org"
     }

@@ -11,7 +11,8 @@ extension TrustError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .untrusted(let finding): finding.description
-        case .refused(let best): "the verified path to \(best.anchor.subject) was refused: see the pins of \(best.name)"
+        case .refused(let best):
+            "the verified path to \(best.anchor.subject) was rejected: check the pins of \(best.name)"
         }
     }
 }

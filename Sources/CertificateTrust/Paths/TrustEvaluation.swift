@@ -161,8 +161,8 @@ extension TrustEvaluation {
         throw PathRefusal(
             finding: TrustFinding(
                 rule: .pathLength, depth: nil, certificate: nil,
-                detail: "\(count) intermediates stand between leaf and anchor, the policy allows "
-                    + "\(claim.policy.maximumIntermediates): have the server send a shorter chain"))
+                detail: "certificate chain too long (\(count) intermediates, the policy allows "
+                    + "\(claim.policy.maximumIntermediates)): have the server send a shorter chain"))
     }
 
     /// Checks the name constraints of each CA against every certificate below it, except self-issued intermediates (RFC
@@ -226,7 +226,7 @@ extension TrustEvaluation {
             throw PathRefusal(
                 finding: TrustFinding(
                     rule: .other, depth: nil, certificate: nil,
-                    detail: "OpenSSL could not judge the path: \(error.reason)"))
+                    detail: "OpenSSL could not verify the path (\(error.reason)): check the chain and the anchors"))
         }
     }
 
@@ -234,11 +234,13 @@ extension TrustEvaluation {
     /// one here.
     private static func words(_ code: VerifyCode, _ rule: TrustRule) -> String {
         switch rule {
-        case .pathLength: "allows fewer authorities below it than this path has: have another authority issue"
+        case .pathLength:
+            "path length constraint exceeded (more CA certificates below it than it allows): have another CA issue"
         case .badSignature:
-            "its signature is not by the key of the certificate above it: send the certificate of its issuer"
+            "certificate signature failure (not signed by the key of the certificate above it): "
+                + "send the certificate of its issuer"
         case .certificatePolicies:
-            "an authority above demands a policy, and the path is valid for none: reissue it with the policy"
+            "no explicit policy (a policy is required, but the path is valid for none): reissue it with the policy"
         default: "\(code.reason): reissue it, or check the chain and the anchors"
         }
     }
@@ -271,7 +273,7 @@ extension TrustEvaluation {
             throw PathRefusal(
                 finding: TrustFinding(
                     rule: .authorityKeyIdentifier, depth: depth, certificate: certificate,
-                    detail: "its authorityKeyIdentifier is that of another key than its issuer's: reissue it "
+                    detail: "its authorityKeyIdentifier does not match its issuer's subjectKeyIdentifier: reissue it "
                         + "(RFC 5280, section 4.2.1.1)"))
         }
     }
@@ -322,8 +324,8 @@ extension TrustEvaluation {
         else { return nil }
         return TrustFinding(
             rule: .budget, depth: nil, certificate: nil,
-            detail: "\(presented.intermediates.count + 1) certificates of \(bytes) bytes were presented, "
-                + "\(TrustBudget.maximumPresented) and \(TrustBudget.maximumPresentedBytes) are the most: "
+            detail: "\(presented.intermediates.count + 1) certificates of \(bytes) bytes were presented, limits are "
+                + "\(TrustBudget.maximumPresented) and \(TrustBudget.maximumPresentedBytes): "
                 + "have the server send only its chain")
     }
 
@@ -334,37 +336,39 @@ extension TrustEvaluation {
         guard !names.contains(where: { name.matches($0) }) else { return nil }
         let proved = names.filter { if case .other = $0 { false } else { true } }
         let found =
-            "is valid for " + proved.prefix(10).map(\.description).joined(separator: ", ")
+            "valid for " + proved.prefix(10).map(\.description).joined(separator: ", ")
             + (proved.count > 10 ? " and \(proved.count - 10) more" : "")
         return TrustFinding(
             rule: .nameMismatch, depth: 0, certificate: leaf,
             detail: proved.isEmpty
-                ? "has no DNS name or address in subjectAltName, and its common name is not read: "
+                ? "hostname mismatch (no DNS name or IP address in subjectAltName, and the common name is ignored): "
                     + "reissue it with subjectAltName \(name)"
-                : "\(found), not for \(name): connect to a name it has, or reissue it")
+                : "hostname mismatch (certificate is \(found), not \(name)): "
+                    + "connect to one of its names, or reissue it")
     }
 
     private static let noTime = TrustFinding(
         rule: .notYetValid, depth: nil, certificate: nil,
-        detail: "the time to evaluate at is not a time: check the clock")
+        detail: "the evaluation time is out of range: check the clock")
 
     private static let overBudget = TrustFinding(
         rule: .budget, depth: nil, certificate: nil,
-        detail: "the search for a path was stopped after \(TrustBudget.maximumCandidates) candidates, "
+        detail: "the search for a path stopped after \(TrustBudget.maximumCandidates) candidates, "
             + "\(TrustBudget.maximumSignatures) signatures, \(TrustBudget.maximumSteps) steps or "
             + "\(TrustBudget.maximumComparisons) name comparisons: have the server send only its chain")
 
     private static let tooLong = TrustFinding(
         rule: .pathLength, depth: nil, certificate: nil,
-        detail: "no anchor was met within \(TrustBudget.maximumPathLength) certificates: "
+        detail: "certificate chain too long (no trust anchor within \(TrustBudget.maximumPathLength) certificates): "
             + "have the server send a shorter chain, or add its root to the trust store")
 
     private func missingIssuer(_ walk: [X509Certificate]) -> TrustFinding {
         let last = walk.last ?? claim.presented.leaf
         let detail =
             last.isSelfIssued
-            ? "is self-signed and no trust anchor: add it to the trust store if it should be one"
-            : "its issuer (\(last.issuer)) was neither presented nor is it a trust anchor: "
+            ? "self-signed certificate\(walk.count > 1 ? " in certificate chain" : "") is not a trust anchor: "
+                + "add it to the trust store if it should be trusted"
+            : "unable to get local issuer certificate (\(last.issuer) was not presented and is not a trust anchor): "
                 + "have the server send its intermediates, or add the root to the trust store"
         return TrustFinding(rule: .unknownIssuer, depth: max(walk.count - 1, 0), certificate: last, detail: detail)
     }

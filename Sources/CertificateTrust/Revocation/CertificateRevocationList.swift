@@ -48,7 +48,7 @@ public struct CertificateRevocationList: Sendable {
         var fields = DERCursor(signature.contents)
         let version = try fields.nextIfPresent(DERTag.integer, bytes)
         if let version, version.contents.map({ bytes[$0] }) != [1] {
-            throw .invalidValue(what: "list version", offset: version.whole.lowerBound)
+            throw .invalidValue(what: "CRL version", offset: version.whole.lowerBound)
         }
         let algorithm = try fields.next(DERTag.sequence, bytes)
         guard bytes.extracting(algorithm.whole).elementsEqual(bytes.extracting(signature.algorithm)) else {
@@ -68,7 +68,7 @@ public struct CertificateRevocationList: Sendable {
         let explicit = try fields.nextIfPresent(DERTag.constructedContext(0), bytes)
         try fields.finish()
         guard version != nil || explicit == nil else {
-            throw .invalidValue(what: "extension in a list of version 1,", offset: signature.signed.lowerBound)
+            throw .invalidValue(what: "extension in a version 1 CRL", offset: signature.signed.lowerBound)
         }
         if let explicit { try readExtensions(bytes, explicit.contents, issuerBytes) }
         if number == nil { unusable = unusable ?? "has no number (cRLNumber)" }

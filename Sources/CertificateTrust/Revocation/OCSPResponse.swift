@@ -41,7 +41,7 @@ struct OCSPResponse {
         try outer.finish()
         let status = try response.next(DERTag.enumerated, bytes)
         guard status.contents.map({ bytes[$0] }) == [0] else {
-            throw .invalidValue(what: "response status, an error of the responder,", offset: status.whole.lowerBound)
+            throw .invalidValue(what: "response status (an error of the responder)", offset: status.whole.lowerBound)
         }
         var explicit = DERCursor(try response.next(DERTag.constructedContext(0), bytes).contents)
         try response.finish()

@@ -13,7 +13,7 @@ extension RevocationCheck {
                 return .refused(
                     RevocationProblem(
                         rule: .missingStaple,
-                        detail: "demands a stapled OCSP response (RFC 7633), and none came: switch stapling on"))
+                        detail: "requires a stapled OCSP response (RFC 7633), but none was sent: enable OCSP stapling"))
             }
             return answer
         }
@@ -32,13 +32,13 @@ extension RevocationCheck {
     ) throws(RevocationProblem) {
         let what = "the stapled OCSP response"
         guard staple.count <= TrustBudget.maximumStapleBytes else {
-            throw .unusable(what, "has \(staple.count) bytes, \(TrustBudget.maximumStapleBytes) are the most")
+            throw .unusable(what, "has \(staple.count) bytes, more than \(TrustBudget.maximumStapleBytes)")
         }
         let response: OCSPResponse
         do throws(DERError) {
             response = try OCSPResponse(derBytes: staple)
         } catch {
-            throw .unusable(what, "is malformed or no answer (\(error))")
+            throw .unusable(what, "is malformed or an error response (\(error))")
         }
         guard let issuer = issuers.first else { throw .unknown }
         let identity = OCSPIdentity(certificate: leaf, issuer: issuer)
@@ -58,7 +58,7 @@ extension RevocationCheck {
             case .revoked(let time, let reason): throw .revoked(at: time, reason: reason)
             case .unknown:
                 throw RevocationProblem(
-                    rule: .revocationUnknown, detail: "its issuer's OCSP responder does not know it: reissue it")
+                    rule: .revocationUnknown, detail: "its issuer's OCSP responder reports it as unknown: reissue it")
             }
         }
     }
@@ -72,12 +72,12 @@ extension RevocationCheck {
     ) throws(RevocationProblem) {
         let what = "the stapled OCSP response"
         let der = response.derBytes
-        var problem = RevocationProblem.signer(what, "is signed by nobody who may")
+        var problem = RevocationProblem.signer(what, "is not signed by an authorized responder")
         guard let issuer = issuers.first else { throw problem }
         if response.responder.isMeant(issuer) {
             try spendSignature()
             if response.signature.isSigned(der.span, by: issuer.subjectPublicKeyInfo) { return }
-            problem = .signer(what, "does not verify with the key of the issuer")
+            problem = .signer(what, "has an invalid signature (key of the issuer)")
         }
         for range in response.certificates.prefix(Self.maximumResponders) {
             guard let certificate = try? X509Certificate(derBytes: Array(der[range])),
@@ -88,7 +88,7 @@ extension RevocationCheck {
                 try checkDelegate(certificate, under: issuers, pathTo: search)
                 try spendSignature()
                 if response.signature.isSigned(der.span, by: certificate.subjectPublicKeyInfo) { return }
-                problem = .signer(what, "does not verify with the key of its responder")
+                problem = .signer(what, "has an invalid signature (key of its responder)")
             } catch {
                 problem = error
             }
@@ -106,22 +106,22 @@ extension RevocationCheck {
             .signer("the stapled OCSP response", "is signed by \(responder.subject), which \(reason)")
         }
         guard let issuer = issuers.first, responder.canonicalIssuer == issuer.canonicalSubject else {
-            throw refusal("the issuer of the certificate did not issue")
+            throw refusal("was not issued by the issuer of the certificate")
         }
         var policy = policy
         policy.purpose = .any
         let context = CertificateRule.Context(policy: policy, time: time, name: nil, place: .leaf)
         if let finding = CertificateRule.finding(responder, depth: 0, context) {
-            throw refusal("is refused itself (\(finding.rule.rawValue))")
+            throw refusal("is rejected itself (\(finding.rule.rawValue))")
         }
         guard responder.extensions.extendedKeyUsage?.contains(.ocspSigning) ?? false,
             responder.extensions.keyUsage?.contains(.digitalSignature) ?? true
-        else { throw refusal("is not meant to sign responses") }
+        else { throw refusal("is not authorized to sign responses") }
         try spendSignature()
         guard let path = try? [responder.openSSLCertificate(), issuer.openSSLCertificate()],
             case .verified = verify(path: path, securityLevel: Int32(policy.strength.rawValue)),
             let fields = try? RevocationFields(responder)
-        else { throw refusal("the key of the issuer did not sign") }
+        else { throw refusal("is not signed by the key of the issuer") }
         if !fields.isNotToBeChecked,
             case .refused(let problem) = answerOfLists(on: responder, under: issuers, pathTo: search),
             problem.rule == .revoked

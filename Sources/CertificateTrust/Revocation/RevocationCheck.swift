@@ -96,7 +96,7 @@ struct RevocationCheck {
         do throws(DERError) {
             points = try distributionPoints(of: certificate)
         } catch {
-            return .refused(.unusable("what it says of its lists", "is malformed (\(error))"))
+            return .refused(.unusable("its cRLDistributionPoints", "is malformed (\(error))"))
         }
         var covered: ReasonSet = []
         // The reasons covered only by a list that the certificate's own key signed. They count only if no other list
@@ -231,7 +231,7 @@ struct RevocationCheck {
             // keyUsage altogether. Any other certificate with that name may not.
             let isOnPath = onPath.contains(candidate)
             guard candidate.extensions.keyUsage?.contains(.listSigning) ?? isOnPath else {
-                problem = .signer(list.name, "is signed by a key that may not sign lists (keyUsage)")
+                problem = .signer(list.name, "is signed by a key that may not sign CRLs (keyUsage)")
                 continue
             }
             if isOnPath { return key }
@@ -242,7 +242,7 @@ struct RevocationCheck {
                 problem = error
             }
         }
-        throw problem ?? .signer(list.name, "is signed by nobody known here")
+        throw problem ?? .signer(list.name, "is not signed by a known CRL issuer")
     }
 
     private mutating func checkSigner(
@@ -253,7 +253,7 @@ struct RevocationCheck {
         // itself.
         guard !signersInQuestion.contains(signer) else { return }
         guard signersInQuestion.count < Self.maximumNesting else {
-            throw .signer(list.name, "is signed by one of too many signers that tell of each other")
+            throw .signer(list.name, "is signed by one of too many signers that depend on each other")
         }
         guard let path = self.path(to: signer, search) else {
             throw .signer(list.name, "is signed by a certificate without a valid path to the same anchor")
@@ -265,10 +265,11 @@ struct RevocationCheck {
             case .good: break
             case .unknown:
                 guard policy.revocation == .use else {
-                    throw .signer(list.name, "is signed by a certificate that may be revoked, nothing tells")
+                    throw .signer(list.name, "is signed by a certificate whose revocation status is unknown")
                 }
             case .refused(let problem):
-                throw .signer(list.name, "rests on \(certificate.subject), which is refused (\(problem.rule.rawValue))")
+                throw .signer(
+                    list.name, "depends on \(certificate.subject), which is rejected (\(problem.rule.rawValue))")
             }
         }
     }
@@ -283,7 +284,7 @@ struct RevocationCheck {
 
 extension CertificateRevocationList {
     /// The description of the list in messages.
-    var name: String { "the list of revoked certificates of \(issuer)" }
+    var name: String { "the CRL of \(issuer)" }
 
     /// Whether the list is current. Both ends are inclusive. A list without nextUpdate is never fresh: RFC 5280,
     /// section 5.1.2.5 requires it.

@@ -137,7 +137,7 @@ struct ListNumber: Sendable, Hashable, Comparable {
         let number = try outer.next(DERTag.integer, bytes)
         try outer.finish()
         guard let first = number.contents.first, number.contents.count <= 21, bytes[first] < 0x80 else {
-            throw .invalidValue(what: "list number", offset: number.whole.lowerBound)
+            throw .invalidValue(what: "CRL number", offset: number.whole.lowerBound)
         }
         octets = Array(number.contents.map { bytes[$0] }.drop { $0 == 0 })
     }

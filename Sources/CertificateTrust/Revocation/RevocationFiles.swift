@@ -21,7 +21,7 @@ extension RevocationEvidence {
     /// file without PEM is skipped. A malformed block is an error.
     public init(directory: String) throws(RevocationFileError) {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
-            throw .unreadable(path: directory, reason: "cannot be listed: check the path and who may read it")
+            throw .unreadable(path: directory, reason: "cannot be listed: check the path and its permissions")
         }
         var reader = RevocationFileReader()
         for name in names.sorted() { try reader.read(directory + "/" + name, isNamed: false) }
@@ -102,10 +102,10 @@ extension RevocationFileError: CustomStringConvertible {
         switch self {
         case .unreadable(let path, let reason): "\(visibleText(path)): \(reason)"
         case .malformed(let path, let line?, let reason):
-            "\(visibleText(path)):\(line): the list or certificate that begins here \(reason)"
+            "\(visibleText(path)):\(line): CRL or certificate \(reason)"
         case .malformed(let path, nil, let reason): "\(visibleText(path)): \(reason)"
         case .noList(let path):
-            "\(visibleText(path)): holds no list of revoked certificates: give PEM with X509 CRL blocks, or DER"
+            "\(visibleText(path)): contains no CRL: use PEM with X509 CRL blocks, or DER"
         }
     }
 }

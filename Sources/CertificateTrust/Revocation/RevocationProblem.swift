@@ -14,46 +14,48 @@ enum RevocationAnswer {
 
 extension RevocationProblem {
     static func revoked(at time: Int64?, reason: UInt8) -> RevocationProblem {
-        let when = time.map { " at \(timeText($0))" } ?? ""
+        let when = time.map { "at \(timeText($0)), " } ?? ""
         let why = reasons.indices.contains(Int(reason)) ? reasons[Int(reason)] : "reason \(reason)"
         return RevocationProblem(
-            rule: .revoked, detail: "was revoked by its issuer\(when) (\(why)): replace it, with a new key")
+            rule: .revoked, detail: "certificate is revoked (\(when)\(why)): replace it and its key")
     }
 
     /// The texts for CRLReason (RFC 5280, section 5.3.1).
     private static let reasons = [
-        "no reason given", "key compromise", "compromise of the authority", "affiliation changed", "superseded",
-        "cessation of operation", "on hold", "reason 7", "removed from the list", "privilege withdrawn",
-        "compromise of the attribute authority",
+        "no reason given", "key compromise", "CA compromise", "affiliation changed", "superseded",
+        "cessation of operation", "certificate hold", "reason 7", "removed from CRL", "privilege withdrawn",
+        "AA compromise",
     ]
 
     static let unknown = RevocationProblem(
         rule: .revocationUnknown,
-        detail: "nothing at hand says whether it is revoked, and the policy requires that: "
-            + "give the lists of its issuer, or have the server staple an OCSP response")
+        detail: "its revocation status is unknown, but the policy requires it: "
+            + "provide the CRL of its issuer, or have the server staple an OCSP response")
 
     static let overBudget = RevocationProblem(
         rule: .budget,
-        detail: "the look at its revocation was stopped after \(TrustBudget.maximumSignatures) signatures: "
-            + "give fewer lists, or have the server send its chain alone")
+        detail: "the revocation check stopped after \(TrustBudget.maximumSignatures) signatures: "
+            + "provide fewer CRLs, or have the server send only its chain")
 
     /// Returns the problem of a list or response outside its validity. `what` describes the list or response and its
     /// issuer.
     static func stale(_ what: String, from start: Int64, until end: Int64?, at now: Int64) -> RevocationProblem {
         let found =
             if now < start {
-                "is from \(timeText(start)), it is \(timeText(now)): get the current one, or check the clock"
+                "is not yet valid (valid from \(timeText(start)), current time \(timeText(now))): "
+                    + "get the current one, or check the clock"
             } else if let end {
-                "ended at \(timeText(end)), it is \(timeText(now)): get the current one, or check the clock"
+                "has expired (valid until \(timeText(end)), current time \(timeText(now))): "
+                    + "get the current one, or check the clock"
             } else {
-                "does not say when it ends: have its issuer set nextUpdate"
+                "has no expiry date: have its issuer set nextUpdate"
             }
         return RevocationProblem(rule: .revocationStale, detail: "\(what) \(found)")
     }
 
     static func unusable(_ what: String, _ reason: String) -> RevocationProblem {
         RevocationProblem(
-            rule: .revocationUnusable, detail: "\(what) cannot be used, it \(reason): get another from its issuer")
+            rule: .revocationUnusable, detail: "\(what) is unusable because it \(reason): get another from its issuer")
     }
 
     static func signer(_ what: String, _ reason: String) -> RevocationProblem {

@@ -94,7 +94,7 @@ struct IssuingDistributionPoint: Sendable, Hashable {
     {
         guard let flag = try fields.nextIfPresent(DERTag.context(number), bytes) else { return false }
         guard flag.contents.count == 1, [0x00, 0xFF].contains(bytes[flag.contents.lowerBound]) else {
-            throw .invalidValue(what: "flag of an issuing distribution point", offset: flag.whole.lowerBound)
+            throw .invalidValue(what: "flag in an issuing distribution point", offset: flag.whole.lowerBound)
         }
         return bytes[flag.contents.lowerBound] == 0xFF
     }

@@ -8,7 +8,7 @@ extension CertificateRule {
         ) { certificate, _ in
             let extensions = certificate.extensions
             guard extensions.present.contains(.basicConstraints) else {
-                return "is an authority without basicConstraints: reissue it with a critical CA:TRUE"
+                return "is a CA certificate without basicConstraints: reissue it with a critical CA:TRUE"
             }
             return extensions.critical.contains(.basicConstraints)
                 ? nil : "its basicConstraints is not critical: reissue it with a critical CA:TRUE"
@@ -17,13 +17,13 @@ extension CertificateRule {
             rule: .keyUsage, places: .intermediate, source: "RFC 5280, section 4.2.1.3", isBase: false
         ) { certificate, _ in
             certificate.extensions.keyUsage == nil
-                ? "is an authority without keyUsage: reissue it with keyCertSign" : nil
+                ? "is a CA certificate without keyUsage: reissue it with keyCertSign" : nil
         },
         CertificateRule(
             rule: .subjectKeyIdentifier, places: .issuer, source: "RFC 5280, section 4.2.1.2", isBase: false
         ) { certificate, _ in
             certificate.extensions.subjectKeyIdentifier == nil
-                ? "is an authority without subjectKeyIdentifier: reissue it with the identifier" : nil
+                ? "is a CA certificate without subjectKeyIdentifier: reissue it with one" : nil
         },
         CertificateRule(
             rule: .rootProfile, places: .anchor, source: "Baseline Requirements, section 7.1.2.1", isBase: false
@@ -33,17 +33,17 @@ extension CertificateRule {
             if extensions.extendedKeyUsage != nil { return "is a root with extendedKeyUsage: reissue it without" }
             guard let authority = extensions.authorityKeyIdentifier else { return nil }
             if authority.namesCertificate {
-                return "is a root whose authorityKeyIdentifier names a certificate: reissue it with keyIdentifier alone"
+                return "is a root whose authorityKeyIdentifier names a certificate: reissue it with keyIdentifier only"
             }
             return certificate.issuerKeyIdentifier == certificate.subjectKeyIdentifier
-                ? nil : "is a root whose key identifiers differ: reissue it with the identifier of its own key"
+                ? nil : "is a root whose key identifiers differ: reissue it with the same identifier in both"
         },
         CertificateRule(
             rule: .nameConstraints, places: .intermediate, source: "RFC 5280, section 4.2.1.10", isBase: false
         ) { certificate, _ in
             let extensions = certificate.extensions
             return extensions.nameConstraints == nil || extensions.critical.contains(.nameConstraints)
-                ? nil : "its nameConstraints is not critical: reissue it with it critical"
+                ? nil : "its nameConstraints is not critical: reissue it with nameConstraints critical"
         },
         CertificateRule(
             rule: .nameConstraints, places: .issuer, source: "RFC 5280, sections 4.2.1.6 and 4.2.1.10", isBase: false
@@ -59,7 +59,7 @@ extension CertificateRule {
             let constraints: CertificateExtensions.Kinds = [.policyConstraints, .inhibitAnyPolicy]
             let extensions = certificate.extensions
             return extensions.critical.isSuperset(of: extensions.present.intersection(constraints))
-                ? nil : "its policy constraints are not critical: reissue it with them critical"
+                ? nil : "its policyConstraints or inhibitAnyPolicy is not critical: reissue it with both critical"
         },
     ]
 }

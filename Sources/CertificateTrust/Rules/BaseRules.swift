@@ -7,15 +7,15 @@ extension CertificateRule {
             rule: .expired, places: .everywhere, source: "RFC 5280, section 4.1.2.5", isBase: true
         ) { certificate, context in
             guard context.time > certificate.validity.upperBound else { return nil }
-            return "expired at \(timeText(certificate.validity.upperBound)), it is \(timeText(context.time)): "
-                + "renew it, or check the clock"
+            return "certificate has expired (valid until \(timeText(certificate.validity.upperBound)), "
+                + "current time \(timeText(context.time))): renew it, or check the clock"
         },
         CertificateRule(
             rule: .notYetValid, places: .everywhere, source: "RFC 5280, section 4.1.2.5", isBase: true
         ) { certificate, context in
             guard context.time < certificate.validity.lowerBound else { return nil }
-            return "is valid from \(timeText(certificate.validity.lowerBound)), it is \(timeText(context.time)): "
-                + "check the clock"
+            return "certificate is not yet valid (valid from \(timeText(certificate.validity.lowerBound)), "
+                + "current time \(timeText(context.time))): check the clock"
         },
         CertificateRule(
             rule: .notAnAuthority, places: .issuer, source: "RFC 5280, section 4.2.1.9", isBase: true
@@ -25,13 +25,13 @@ extension CertificateRule {
             // Anchors are trusted by configuration. Version 1 certificates have no extension that could mark them as a
             // CA.
             if context.place == .anchor, certificate.version == 1, extensions.present.isEmpty { return nil }
-            return "is no authority, and signed another certificate: reissue it with basicConstraints CA:TRUE"
+            return "is not a CA certificate but signed another certificate: reissue it with basicConstraints CA:TRUE"
         },
         CertificateRule(
             rule: .notAnAuthority, places: .issuer, source: "RFC 5280, section 4.2.1.3", isBase: true
         ) { certificate, _ in
             guard let usage = certificate.extensions.keyUsage, !usage.contains(.certificateSigning) else { return nil }
-            return "its keyUsage lacks keyCertSign, and it signed another certificate: reissue it with the usage"
+            return "its keyUsage lacks keyCertSign but it signed another certificate: reissue it with keyCertSign"
         },
         CertificateRule(
             rule: .purpose, places: .everywhere, source: "RFC 5280, section 4.2.1.12", isBase: true
@@ -40,8 +40,8 @@ extension CertificateRule {
                 usages.isDisjoint(with: [wanted, .any])
             else { return nil }
             return usages.isEmpty
-                ? "its extendedKeyUsage is empty: reissue it for \(wanted.name)"
-                : "is for \(usages.names), not for \(wanted.name): reissue it with \(wanted.name)"
+                ? "unsuitable certificate purpose (its extendedKeyUsage is empty): reissue it with \(wanted.name)"
+                : "unsuitable certificate purpose (\(usages.names), not \(wanted.name)): reissue it with \(wanted.name)"
         },
         CertificateRule(
             rule: .purpose, places: .leaf, source: "RFC 5280, section 4.2.1.3", isBase: true
@@ -49,7 +49,7 @@ extension CertificateRule {
             guard let usage = certificate.extensions.keyUsage, context.policy.wantedPurpose != nil,
                 usage.isDisjoint(with: context.policy.handshakeUsages)
             else { return nil }
-            return "its keyUsage has nothing that a TLS handshake needs: reissue it with digitalSignature"
+            return "unsuitable certificate purpose (its keyUsage does not allow TLS): reissue it with digitalSignature"
         },
         CertificateRule(
             rule: .publicSuffixWildcard, places: .leaf, source: "Baseline Requirements, section 3.2.2.6", isBase: true
@@ -62,7 +62,7 @@ extension CertificateRule {
                 wildcard = wildcard ?? entry
             }
             return wildcard.map {
-                "its name \($0) covers every name below a public suffix: reissue it with the names of the servers"
+                "its wildcard \($0) covers every name below a public suffix: reissue it with the servers' hostnames"
             }
         },
         CertificateRule(
@@ -75,14 +75,16 @@ extension CertificateRule {
             isBase: true
         ) { certificate, _ in
             guard !certificate.hasAcceptedSignature else { return nil }
-            if let refusal = certificate.postQuantumSignature?.refusal { return "its signature is by \(refusal)" }
-            return "its signature is by an algorithm that is not accepted: reissue it with SHA-256"
+            if let refusal = certificate.postQuantumSignature?.refusal {
+                return "its signature algorithm is \(refusal)"
+            }
+            return "its signature algorithm is too weak or unsupported: reissue it with SHA-256"
         },
         CertificateRule(
             rule: .criticalExtension, places: .everywhere, source: "RFC 5280, section 4.2", isBase: true
         ) { certificate, _ in
             certificate.extensions.unprocessedCritical.map {
-                "its critical extension \($0) is not understood: reissue it without, or not critical"
+                "unhandled critical extension \($0): reissue it without the extension, or mark it non-critical"
             }
         },
         CertificateRule(
@@ -92,21 +94,23 @@ extension CertificateRule {
             guard extensions.critical.contains(.certificatePolicies), let qualifier = extensions.unknownQualifier else {
                 return nil
             }
-            return "its critical certificatePolicies has the unknown qualifier \(qualifier): "
-                + "reissue it without, or not critical"
+            return "its critical certificatePolicies has the unsupported qualifier \(qualifier): "
+                + "reissue it without the qualifier, or mark the extension non-critical"
         },
         CertificateRule(
             rule: .nameConstraints, places: .everywhere, source: "RFC 5280, section 4.2.1.10", isBase: true
         ) { certificate, context in
             guard let constraints = certificate.extensions.nameConstraints else { return nil }
-            if context.place == .leaf { return "has nameConstraints, which belong to authorities: reissue it without" }
+            if context.place == .leaf {
+                return "has nameConstraints, which only CA certificates may have: reissue it without them"
+            }
             return constraints.defect.map { "its nameConstraints \($0): reissue it" }
         },
         CertificateRule(
             rule: .certificateVersion, places: .everywhere, source: "RFC 5280, section 4.1.2.9", isBase: true
         ) { certificate, _ in
             guard certificate.version < 3, certificate.hasExtensions else { return nil }
-            return "is of version \(certificate.version) and has extensions: reissue it as version 3"
+            return "is version \(certificate.version) but has extensions: reissue it as version 3"
         },
         CertificateRule(
             rule: .certificatePolicies, places: .belowAnchor, source: "RFC 5280, section 6.1.3 (e)",
@@ -116,7 +120,7 @@ extension CertificateRule {
             // memory when it verifies one.
             let present = certificate.extensions.present
             return present.contains(.policyConstraints) && !present.contains(.certificatePolicies)
-                ? "constrains policies and has none: reissue it with its policies" : nil
+                ? "has policyConstraints but no certificatePolicies: reissue it with its policies" : nil
         },
         CertificateRule(
             rule: .budget, places: .everywhere, source: "limits of this library", isBase: true
@@ -127,7 +131,7 @@ extension CertificateRule {
             rule: .signatureAlgorithm, places: .everywhere, source: "RFC 5280, section 4.1.1.2", isBase: true
         ) { certificate, _ in
             guard case .different = certificate.signatureAlgorithms else { return nil }
-            return "the algorithm beside its signature is not the one that was signed: reissue it"
+            return "its signature algorithm differs inside and outside the signed part: reissue it"
         },
     ]
 }
@@ -149,12 +153,12 @@ extension X509Certificate {
     fileprivate var excessiveWork: String? {
         if extensions.policyCount > Self.maximumPolicies {
             return
-                "has \(extensions.policyCount) policies and mappings, \(Self.maximumPolicies) are the most: reissue it"
+                "has \(extensions.policyCount) policies and mappings, more than \(Self.maximumPolicies): reissue it with fewer"
         }
         if subjectAlternativeNames.count > Self.maximumAlternativeNames {
             return
-                "has \(subjectAlternativeNames.count) alternative names, \(Self.maximumAlternativeNames) are the most: "
-                + "reissue it"
+                "has \(subjectAlternativeNames.count) alternative names, more than \(Self.maximumAlternativeNames): "
+                + "reissue it with fewer"
         }
         guard extensions.relativePointCount > 0 else { return nil }
         let bytes = extensions.relativePointCount * issuer.derBytes.count
@@ -165,7 +169,7 @@ extension X509Certificate {
 }
 
 func timeText(_ seconds: Int64) -> String {
-    CivilTime(secondsSince1970: seconds)?.description ?? "second \(seconds) of 1970"
+    CivilTime(secondsSince1970: seconds)?.description ?? "\(seconds) seconds after 1970-01-01"
 }
 
 extension CertificateRule.Context {

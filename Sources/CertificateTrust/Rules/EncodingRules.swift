@@ -6,7 +6,7 @@ extension CertificateRule {
             rule: .certificateVersion, places: .belowAnchor, source: "Baseline Requirements, section 7.1.1",
             isBase: false
         ) { certificate, _ in
-            certificate.version == 3 ? nil : "is of version \(certificate.version): reissue it as version 3"
+            certificate.version == 3 ? nil : "is version \(certificate.version): reissue it as version 3"
         },
         CertificateRule(
             rule: .encoding, places: .belowAnchor, source: "RFC 5280, section 4.1", isBase: false
@@ -17,7 +17,7 @@ extension CertificateRule {
             rule: .signatureAlgorithm, places: .belowAnchor, source: "RFC 5280, section 4.1.1.2", isBase: false
         ) { certificate, _ in
             guard case .sameButNull = certificate.signatureAlgorithms else { return nil }
-            return "the algorithm beside its signature is spelled otherwise than the one that was signed: reissue it"
+            return "its signature algorithm is encoded differently inside and outside the signed part: reissue it"
         },
         CertificateRule(
             rule: .serialNumber, places: .belowAnchor, source: "RFC 5280, section 4.1.2.2", isBase: false
@@ -26,12 +26,12 @@ extension CertificateRule {
             guard let first = serial.first, first < 0x80, serial.contains(where: { $0 != 0 }) else {
                 return "its serial number is not positive: reissue it"
             }
-            return serial.count > 20 ? "its serial number has \(serial.count) bytes, 20 are the most: reissue it" : nil
+            return serial.count > 20 ? "its serial number has \(serial.count) bytes, more than 20: reissue it" : nil
         },
         CertificateRule(
             rule: .authorityName, places: .belowAnchor, source: "RFC 5280, section 4.1.2.4", isBase: false
         ) { certificate, _ in
-            certificate.issuer.isEmpty ? "names no issuer: reissue it under an authority with a name" : nil
+            certificate.issuer.isEmpty ? "has an empty issuer: reissue it under a CA with a name" : nil
         },
         CertificateRule(
             rule: .authorityKeyIdentifier, places: .belowAnchor, source: "RFC 5280, section 4.2.1.1", isBase: false
@@ -55,8 +55,8 @@ extension CertificateRule {
             case .rsa(let bits) where bits % 8 == 0: return nil
             case .ellipticCurve("P-256"), .ellipticCurve("P-384"), .ellipticCurve("P-521"): return nil
             default:
-                return "its key is \(certificate.keyKind), and the Web has RSA of whole bytes, P-256, P-384 and P-521: "
-                    + "reissue it with one of these"
+                return "its key is \(certificate.keyKind), but the Web PKI has only RSA of whole bytes, P-256, P-384 "
+                    + "and P-521: reissue it with one of these"
             }
         },
     ]

@@ -13,14 +13,14 @@ extension X509Certificate {
         switch keyKind {
         case .rsa(let size), .rsaPSS(let size):
             guard size <= Self.maximumRSABits else {
-                return "its key is \(keyKind), and \(Self.maximumRSABits) bits are the most: reissue it"
+                return "its key is \(keyKind), larger than \(Self.maximumRSABits) bits: reissue it with a smaller key"
             }
             guard let exponent = rsaExponent, exponent >= 3, exponent % 2 == 1, exponent <= Self.maximumRSAExponent
-            else { return "the exponent of its RSA key is not one of those in use: reissue it with 65537" }
+            else { return "its RSA key has an unusual exponent: reissue it with the exponent 65537" }
             bits = Self.securityBits(ofRSA: size)
         case .ellipticCurve(let curve):
             guard let known = Self.securityBitsOfCurves[curve] else {
-                return "its key is \(keyKind), which TLS does not use: reissue it with P-256"
+                return "its key is \(keyKind), which TLS does not support: reissue it with P-256"
             }
             bits = known
         case .ed25519: bits = 128
@@ -29,10 +29,10 @@ extension X509Certificate {
             let algorithm = subjectPublicKeyInfo.postQuantumAlgorithm
             if let refusal = algorithm?.refusal { return "its key is \(refusal)" }
             bits = algorithm?.securityBits ?? 0
-        default: return "its key is \(keyKind), which TLS does not use: reissue it with P-256 or RSA"
+        default: return "its key is \(keyKind), which TLS does not support: reissue it with P-256 or RSA"
         }
         guard bits < strength.bits else { return nil }
-        return "its key is \(keyKind), which gives \(bits) bits of security where \(strength.bits) are asked for: "
+        return "its key is too weak (\(keyKind) gives \(bits) bits of security, \(strength.bits) are required): "
             + "reissue it with a stronger key"
     }
 

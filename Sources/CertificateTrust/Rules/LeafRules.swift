@@ -3,18 +3,22 @@ extension CertificateRule {
     static let leafRules: [CertificateRule] = [
         leafRule(.leafAuthority, "Baseline Requirements, section 7.1.2.7.8") { certificate, _ in
             let extensions = certificate.extensions
-            if extensions.isAuthority { return "is an authority: connect to a server with a certificate of its own" }
-            if extensions.hasPathLength { return "has a path length, which belongs to authorities: reissue it without" }
+            if extensions.isAuthority { return "is a CA certificate: use an end-entity certificate on the server" }
+            if extensions.hasPathLength {
+                return "has a path length, which only CA certificates may have: reissue it without one"
+            }
             return extensions.keyUsage?.contains(.certificateSigning) == true
-                ? "its keyUsage has keyCertSign, which belongs to authorities: reissue it without" : nil
+                ? "its keyUsage has keyCertSign, which only CA certificates may have: reissue it without that" : nil
         },
         leafRule(.leafPurpose, "Baseline Requirements, section 7.1.2.7.6") { certificate, _ in
             guard let usages = certificate.extensions.extendedKeyUsage else {
-                return "has no extendedKeyUsage: reissue it with its purpose"
+                return "has no extendedKeyUsage: reissue it with serverAuth or clientAuth"
             }
-            if usages.contains(.any) { return "is for any purpose: reissue it with the one it serves" }
+            if usages.contains(.any) {
+                return "its extendedKeyUsage allows any purpose: reissue it with the purpose that it is used for"
+            }
             return certificate.extensions.critical.contains(.extendedKeyUsage)
-                ? "its extendedKeyUsage is critical: reissue it with it not critical" : nil
+                ? "its extendedKeyUsage is critical: reissue it with a non-critical one" : nil
         },
         leafRule(.alternativeNames, "Baseline Requirements, section 7.1.2.7.12") { certificate, _ in
             let extensions = certificate.extensions
@@ -24,14 +28,14 @@ extension CertificateRule {
             let isCritical = extensions.critical.contains(.subjectAlternativeName)
             if certificate.subject.isEmpty != isCritical {
                 return isCritical
-                    ? "its subjectAltName is critical beside a subject: reissue it with it not critical"
-                    : "its subjectAltName is not critical without a subject: reissue it with it critical"
+                    ? "its subjectAltName is critical although it has a subject: reissue it with a non-critical subjectAltName"
+                    : "its subjectAltName is not critical although the subject is empty: reissue it with a critical one"
             }
             if certificate.subjectAlternativeNames.isEmpty {
-                return "its subjectAltName is empty: reissue it with names"
+                return "its subjectAltName is empty: reissue it with its hostnames"
             }
             return certificate.subjectAlternativeNames.first { !$0.isWellFormed }.map {
-                "its alternative name \($0) is malformed: reissue it without"
+                "its alternative name \($0) is malformed: reissue it without that name"
             }
         },
         leafRule(.commonName, "Baseline Requirements, section 7.1.4.3") { certificate, context in
@@ -41,8 +45,8 @@ extension CertificateRule {
             guard !commonNames.isEmpty else { return nil }
             let names = CommonNames(beside: certificate.subjectAlternativeNames)
             return commonNames.first(where: names.areMisled).map {
-                "its common name \(SubjectAlternativeName.dns(Array($0.utf8))) is not spelled as its alternative names are: "
-                    + "reissue it with the same name in both"
+                "its common name \(SubjectAlternativeName.dns(Array($0.utf8))) is spelled differently in subjectAltName: "
+                    + "reissue it with the same spelling in both"
             }
         },
         leafRule(.publicSuffixWildcard, "Baseline Requirements, sections 3.2.2.6 and 7.1.2.7.12") {
@@ -54,7 +58,7 @@ extension CertificateRule {
                 name.matches($0) && context.sectionAbove($0) != nil
             }
             return wildcard.map {
-                "its name \($0) covers every name below a public suffix: reissue it with the names of the servers"
+                "its wildcard \($0) covers every name below a public suffix: reissue it with the servers' hostnames"
             }
         },
     ]

@@ -134,7 +134,7 @@ extension TrustStoreError: CustomStringConvertible {
         switch self {
         case .file(let error): "trust store: \(error)"
         case .unreadableDirectory(let path):
-            "trust store: \(visibleText(path)): cannot be listed: check SSL_CERT_DIR and who may read it"
+            "trust store: \(visibleText(path)): cannot be listed: check SSL_CERT_DIR and its permissions"
         case .empty(let tried):
             "trust store: no certificate in \(tried.map(visibleText).joined(separator: ", ")): "
                 + "install ca-certificates or set SSL_CERT_FILE"

@@ -30,7 +30,9 @@ import COpenSSL
         for certificate in chain {
             guard unsafe COpenSSL_sk_X509_push(stack, certificate.pointer) > 0 else { throw OpenSSLError.take() }
         }
-        guard key.matches(leaf) else { throw OpenSSLError(code: 0, reason: "the key is not the certificate's") }
+        guard key.matches(leaf) else {
+            throw OpenSSLError(code: 0, reason: "the private key does not match the certificate")
+        }
     }
 
     deinit { unsafe COpenSSL_sk_X509_free(chainPointer) }

@@ -123,7 +123,7 @@ import COpenSSL
         var wire: [UInt8] = []
         for name in protocols {
             guard (1...255).contains(name.utf8.count) else {
-                throw OpenSSLError(code: 0, reason: "an ALPN name has 1 to 255 bytes")
+                throw OpenSSLError(code: 0, reason: "an ALPN protocol name must have 1 to 255 bytes")
             }
             wire.append(UInt8(name.utf8.count))
             wire += name.utf8
@@ -148,7 +148,7 @@ extension TLSClientEngine {
             }
             // Not every OpenSSL 3 compares the choice with the offer.
             guard applicationProtocol.map(offeredProtocols.contains) ?? true else {
-                return .failed(OpenSSLError(code: 0, reason: "the server chose a protocol that was not offered"))
+                return .failed(OpenSSLError(code: 0, reason: "the server chose an ALPN protocol that was not offered"))
             }
             isEstablished = true
             return .established

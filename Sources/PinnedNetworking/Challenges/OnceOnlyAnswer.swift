@@ -32,6 +32,6 @@ extension OnceOnlyAnswer<ChallengeAnswer> {
     /// Stores a delegate's answer, and logs an answer that is ignored.
     func take(_ answer: ChallengeAnswer) {
         guard !self.answer(answer) else { return }
-        NSLog("%@", "PinnedNetworking: a delegate answered twice or too late; the answer is ignored")
+        NSLog("%@", "PinnedNetworking ignores a delegate's second or late answer: call the completion handler once")
     }
 }

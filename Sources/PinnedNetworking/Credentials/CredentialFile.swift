@@ -100,7 +100,7 @@ struct CredentialFile: Sendable {
 
     private mutating func note(_ reason: CredentialStorageError.Reason) {
         let new = CredentialStorageError(reason: reason, path: path)
-        if new != error { NSLog("%@", "PinnedNetworking keeps no credentials: \(new)") }
+        if new != error { NSLog("%@", "PinnedNetworking cannot store credentials: \(new)") }
         error = new
     }
 

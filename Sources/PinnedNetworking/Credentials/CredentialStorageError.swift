@@ -26,16 +26,16 @@ public struct CredentialStorageError: Error, Hashable, Sendable {
 extension CredentialStorageError: CustomStringConvertible, LocalizedError {
     /// The file, the problem, and the remedy. Never contains credentials.
     public var description: String {
-        let file = path ?? "the file of credentials"
+        let file = path ?? "the credentials file"
         let text =
             switch reason {
             case .homeless:
-                "there is no place for a file of credentials: set XDG_DATA_HOME or HOME, or name a folder in "
+                "no directory for the credentials file: set XDG_DATA_HOME or HOME, or pass a directory to "
                     + "URLCredentialStorage(directory:)"
             case .folder(let error): error.description
-            case .otherVersion: "\(file): not a file of credentials that this version reads: move it away"
-            case .malformed(let line): "\(file): line \(line) is not as it was written: move the file away"
-            case .full(let limit): "\(file): would be larger than \(limit) bytes: remove credentials from it"
+            case .otherVersion: "\(file): not a credentials file of this version: move it away"
+            case .malformed(let line): "\(file): line \(line) is malformed: move the file away"
+            case .full(let limit): "\(file): would exceed the limit of \(limit) bytes: remove credentials from it"
             }
         return visibleText(text)
     }

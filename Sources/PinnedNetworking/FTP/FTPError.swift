@@ -31,20 +31,20 @@ extension FTPError: CustomStringConvertible {
     var description: String {
         switch self {
         case .pinnedCleartext(let name):
-            "plain ftp to \(name) is refused: it is pinned, and ftp has no certificate to find the pins on; use ftps"
-        case .noProxy: "FTP does not go through this proxy: use ftp through an HTTP proxy, or exclude the host from it"
-        case .malformedReply(let reason): "the server does not speak FTP: \(reason); check its port"
-        case .unexpectedReply(let words): "the FTP server says \(visibleText(words)): ask whoever runs it"
-        case .noFile(let words): "the FTP server has no such file to read: \(visibleText(words)); check the path"
+            "plain ftp to \(name) is rejected because the host is pinned and ftp has no certificate: use ftps"
+        case .noProxy: "this proxy does not support FTP: use an HTTP proxy for ftp, or exclude the host from the proxy"
+        case .malformedReply(let reason): "malformed FTP reply (\(reason)): check the port"
+        case .unexpectedReply(let words): "unexpected FTP reply (\(visibleText(words))): contact the server's operator"
+        case .noFile(let words): "the FTP server has no such file (\(visibleText(words))): check the path"
         case .otherAddress(let named, let reached):
-            "the FTP server was reached at \(reached) and names \(named) for the file: "
-                + "have it allow EPSV, or name its own address"
-        case .loginRefused: "the FTP server wants a login: answer its challenge, or name a user in the URL"
-        case .cancelled: "a delegate cancelled the FTP server's challenge: look in the delegate for why"
-        case .unusableLogin: "a user name or password has a control character: leave it out"
+            "the FTP server at \(reached) names another address for the file, \(named): "
+                + "configure it to allow EPSV, or to name its own address"
+        case .loginRefused: "the FTP server requires a login: answer its challenge, or put a user into the URL"
+        case .cancelled: "a delegate cancelled the FTP server's challenge: check the delegate for the reason"
+        case .unusableLogin: "the user name or password has a control character: remove it"
         case .unprotectedData(let words):
-            "the FTP server does not protect the file's connection: \(visibleText(words)); have it allow PROT P"
-        case .truncated(let reason): "the file did not come whole: \(reason); discard it and try again"
+            "the FTP server refuses TLS for the file (\(visibleText(words))): configure it to allow PROT P"
+        case .truncated(let reason): "the file is incomplete (\(reason)): discard it and try again"
         }
     }
 }

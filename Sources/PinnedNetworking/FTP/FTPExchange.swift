@@ -98,12 +98,12 @@ struct FTPExchange: Sendable {
         // Not every server supports SIZE.
         case (.size, 400...): return openPassive()
         case (.extendedPassive, 229):
-            guard let port = Self.extendedPort(words) else { throw .malformedReply("its reply to EPSV has no port") }
+            guard let port = Self.extendedPort(words) else { throw .malformedReply("no port in the reply to EPSV") }
             state = .connecting
             return .connect(port: port, address: nil)
         case (.extendedPassive, 500...): return send("PASV", nil, .passive)
         case (.passive, 227):
-            guard let place = Self.place(words) else { throw .malformedReply("its reply to PASV has no port") }
+            guard let place = Self.place(words) else { throw .malformedReply("no port in the reply to PASV") }
             state = .connecting
             return .connect(port: place.port, address: place.address)
         case (.retrieve, 125), (.retrieve, 150):
@@ -113,7 +113,7 @@ struct FTPExchange: Sendable {
         case (.finishing, 226), (.finishing, 250):
             state = .done
             return .done
-        case (.finishing, _): throw .truncated("the FTP server says \(words)")
+        case (.finishing, _): throw .truncated("the FTP server replied \(words)")
         default: throw .unexpectedReply(words)
         }
     }

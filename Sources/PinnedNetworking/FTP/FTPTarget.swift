@@ -44,7 +44,7 @@ struct FTPTarget: Sendable {
             let security = Security(scheme: HTTPField.foldedName(url.scheme ?? ""))
         else { return nil }
         guard ["GET", nil].contains(request.httpMethod), request.httpBody == nil else {
-            throw .malformedFTP("FTP is for downloads here: send a GET without a body")
+            throw .malformedFTP("FTP supports downloads only: send a GET request without a body")
         }
         try RequestTarget.checkAuthority(of: request)
         guard let host = url.host(percentEncoded: false) else { throw .noHost }
@@ -66,18 +66,18 @@ struct FTPTarget: Sendable {
         var encoded = url.path(percentEncoded: true).dropFirst()
         if let mark = encoded.range(of: ";type=", options: [.caseInsensitive]) {
             guard encoded[mark.upperBound...].lowercased() == "i" else {
-                throw .malformedFTP("only ;type=i can be fetched: leave it out")
+                throw .malformedFTP("only ;type=i is supported: remove the type from the URL")
             }
             encoded = encoded[..<mark.lowerBound]
         }
         guard let path = String(encoded).removingPercentEncoding else {
-            throw .malformedFTP("the URL's path is not UTF-8: escape it as such")
+            throw .malformedFTP("the URL's path is not UTF-8: percent-encode it as UTF-8")
         }
         guard path.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-            throw .malformedFTP("the URL's path has a control character: leave it out")
+            throw .malformedFTP("the URL's path has a control character: remove it")
         }
         guard !path.isEmpty, !path.hasSuffix("/") else {
-            throw .malformedFTP("directories are not listed: name a file")
+            throw .malformedFTP("FTP directory listings are not supported: use the URL of a file")
         }
         return path
     }

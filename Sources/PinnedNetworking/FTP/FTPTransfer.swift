@@ -76,7 +76,7 @@ final class FTPTransfer: TaskTransfer {
                         record.response = response
                     }
                     return response
-                case .done: throw FTPError.malformedReply("it is done before it began")
+                case .done: throw FTPError.malformedReply("the transfer was complete before it began")
                 }
             }
         } catch {
@@ -94,11 +94,11 @@ final class FTPTransfer: TaskTransfer {
             if let bytes = try await read(file) {
                 received += Int64(bytes.count)
                 task.noteReceived(bytes.count)
-                guard received <= size ?? .max else { throw FTPError.truncated("more came than the file has") }
+                guard received <= size ?? .max else { throw FTPError.truncated("more bytes than the file's size") }
                 return bytes[...]
             }
             guard received == size ?? received else {
-                throw FTPError.truncated("\(received) of \(size ?? 0) bytes came")
+                throw FTPError.truncated("\(received) of \(size ?? 0) bytes received")
             }
             await file.close()
             self.file = nil
@@ -153,13 +153,13 @@ final class FTPTransfer: TaskTransfer {
             do throws(StartTLSFailure) {
                 if let reply = try reader.next(&input) { return reply }
             } catch {
-                throw FTPError.malformedReply("its replies are no replies, or too long")
+                throw FTPError.malformedReply("a reply without a code, or too long")
             }
             guard let control, let bytes = try await control.receive() else {
-                throw FTPError.malformedReply("it ended the connection")
+                throw FTPError.malformedReply("the server closed the connection")
             }
             do throws(StartTLSFailure) { try input.append(bytes) } catch {
-                throw FTPError.malformedReply("it says too much")
+                throw FTPError.malformedReply("too many bytes")
             }
         }
     }
@@ -213,7 +213,7 @@ final class FTPTransfer: TaskTransfer {
     /// have announced the file. Many accept only the client of the control connection and recognize it by its session
     /// (vsftpd's `require_ssl_reuse`). The session is fetched only now, because TLS 1.3 sends it after the handshake.
     private func openFile() async throws -> any RequestConnection {
-        guard let way = bare.take() else { throw FTPError.malformedReply("it sends a file nobody asked for") }
+        guard let way = bare.take() else { throw FTPError.malformedReply("a file that was not requested") }
         return try await protect(way, resuming: await (control as? VerifiedConnection)?.session(ofSameTask: true))
     }
 

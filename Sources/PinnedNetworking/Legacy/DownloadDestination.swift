@@ -27,7 +27,7 @@ struct DownloadDestination: Sendable {
         let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
         if allowsOverwriting, let type {
             guard type == .typeRegular else {
-                throw .cannotWrite("\(path) is no regular file: name another destination")
+                throw .cannotWrite("\(path) is not a regular file: choose another destination")
             }
             place = url
             return url.path
@@ -45,7 +45,7 @@ struct DownloadDestination: Sendable {
             (place, isEmpty) = (name, true)
             return name.path
         }
-        throw .cannotWrite("\(path) and \(Self.nameLimit) names like it are taken: name another destination")
+        throw .cannotWrite("\(path) and \(Self.nameLimit) names like it are in use: choose another destination")
     }
 
     /// Moves the complete file to the destination.

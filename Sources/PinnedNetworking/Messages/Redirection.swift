@@ -117,17 +117,17 @@ extension RedirectionError: CustomStringConvertible {
     var description: String {
         let reason =
             switch self {
-            case .tooMany(let limit): "it is one more than \(limit) in a row; ask whoever runs the server"
-            case .downgrade(let location): "it leads from https to \(location); request that yourself if it is meant"
-            case .unsupportedScheme(let scheme): "its scheme \(scheme) is not supported; ask whoever runs the server"
-            case .malformedLocation(let location): "its Location \(location) is no URL; ask whoever runs the server"
+            case .tooMany(let limit): "(too many redirects, more than \(limit) in a row): contact the server's operator"
+            case .downgrade(let location): "(from https to \(location)): request that URL yourself if this is intended"
+            case .unsupportedScheme(let scheme): "(unsupported scheme \(scheme)): contact the server's operator"
+            case .malformedLocation(let location): "(Location \(location) is not a URL): contact the server's operator"
             case .longLocation(let limit):
-                "its Location is longer than \(limit) bytes; ask whoever runs the server"
+                "(Location is longer than \(limit) bytes): contact the server's operator"
             case .differingLocations(let count):
-                "it has \(count) Location fields that differ; ask whoever runs the server"
+                "(\(count) Location fields that differ): contact the server's operator"
             case .bodyToOtherOrigin(let origin):
-                "the body would go to \(origin), another server; send the request there yourself if it is meant"
+                "(the body would go to another server, \(origin)): send the request there yourself if this is intended"
             }
-        return "the redirect was not followed: \(reason)"
+        return "the redirect was not followed \(reason)"
     }
 }

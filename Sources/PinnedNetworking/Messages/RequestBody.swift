@@ -109,12 +109,12 @@ extension RequestBodyError: CustomStringConvertible {
     var description: String {
         switch self {
         case .noFile(let path): visibleText("the body's file \(path) does not exist: check the path")
-        case .unreadable(let path): visibleText("the body's file \(path) cannot be read: name a regular file")
+        case .unreadable(let path): visibleText("the body's file \(path) cannot be read: use a regular file")
         case .shorter(let path): visibleText("the body's file \(path) became shorter while it was sent: send it again")
         case .stream: "the body's stream failed: send the request again with a new one"
-        case .used: "the body's stream had been opened already: give one that has not"
+        case .used: "the body's stream was already open: use one that has not been opened"
         case .noStream:
-            "the body has to be sent again, and there is no stream for it: implement urlSession(_:task:needNewBodyStream:)"
+            "no stream to send the body again: implement urlSession(_:task:needNewBodyStream:)"
         }
     }
 }

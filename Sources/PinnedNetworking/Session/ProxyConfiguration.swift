@@ -102,8 +102,8 @@ struct ProxyDomainError: Error, Hashable, CustomStringConvertible {
     let domain: String
 
     var description: String {
-        "\(list) of the proxy \(proxy) has \"\(visibleText(domain))\", which is neither a DNS name nor an IP address: "
-            + "write example.com, .example.com, *.example.com or 192.0.2.1"
+        "\(list) of the proxy \(proxy) has \"\(visibleText(domain))\", which is not a DNS name or IP address: "
+            + "use example.com, .example.com, *.example.com or 192.0.2.1"
     }
 }
 

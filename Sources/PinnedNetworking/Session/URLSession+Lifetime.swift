@@ -48,7 +48,7 @@ struct SessionTasks: Sendable {
 
 /// The error for a task of a session that was already invalidated.
 struct InvalidSessionError: Error, CustomStringConvertible {
-    var description: String { "the session was invalidated, and takes no more requests: make a new one" }
+    var description: String { "the session was invalidated and does not accept requests: create a new one" }
 }
 
 extension URLSession {

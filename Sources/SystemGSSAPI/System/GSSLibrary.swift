@@ -59,9 +59,9 @@ extension GSSError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noLibrary(let name): "\(name) cannot be loaded: install libgssapi-krb5-2"
-        case .noCredential(let words): "there is no Kerberos ticket: \(words); run kinit, or correct the password"
-        case .refused(let words): "Kerberos does not go on: \(words); check the server's service name and the realm"
-        case .unexpectedToken: "the server sent a token behind the end of the login: look for who answers there"
+        case .noCredential(let words): "no Kerberos ticket (\(words)): run kinit, or correct the password"
+        case .refused(let words): "Kerberos login failed (\(words)): check the server's service name and the realm"
+        case .unexpectedToken: "the server sent a token after the end of the login: check which server answers"
         }
     }
 }

@@ -27,7 +27,7 @@ extension BareConnection {
             let heard = greeting.isEmpty ? try await receive(until: deadline) : greeting
             greeting = []
             guard let bytes = heard else {
-                throw .startTLSUnreadable(peer: peer, spoken, reason: "the server closes the connection")
+                throw .startTLSUnreadable(peer: peer, spoken, reason: "the server closed the connection")
             }
             do throws(StartTLSFailure) {
                 action = try negotiation.receive(bytes)

@@ -78,7 +78,7 @@ actor Connection {
         fruitlessCount = 0
         return try await call(until: deadline) { () async throws(TransportError) in
             guard case .askTrust = try await advance() else {
-                throw failure(OpenSSLError(code: 0, reason: "the server did not authenticate"))
+                throw failure(OpenSSLError(code: 0, reason: "the server did not authenticate itself"))
             }
             guard let engine = layers.last else { throw ended }
             return Question(
@@ -163,7 +163,7 @@ actor Connection {
                     version: engine.version, cipherSuite: engine.cipherSuite,
                     applicationProtocol: engine.applicationProtocol, isResumed: engine.isResumed))
         default:
-            throw failure(OpenSSLError(code: 0, reason: "the handshake did not go on"))
+            throw failure(OpenSSLError(code: 0, reason: "the handshake did not continue"))
         }
     }
 
@@ -324,7 +324,7 @@ actor Connection {
         guard let bytes else { throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection") }
         fruitlessCount += bytes.count
         guard fruitlessCount <= Self.fruitlessLimit else {
-            throw failure(OpenSSLError(code: 0, reason: "the peer sends without saying anything"))
+            throw failure(OpenSSLError(code: 0, reason: "the peer sends records without data"))
         }
         do throws(OpenSSLError) { try layers[layer].feed(bytes.span) } catch { throw failure(error) }
     }

@@ -48,11 +48,11 @@ package enum TransportError: Error, Sendable, Hashable {
     /// The phase that a time limit applies to.
     package enum Phase: String, Sendable, Hashable {
         case resolve = "name resolution"
-        case connect = "the connection"
-        case handshake = "the TLS handshake"
-        case startTLS = "what comes before TLS"
-        case tunnel = "the proxy's answer to CONNECT"
-        case relay = "the SOCKS proxy's answer"
+        case connect = "connection"
+        case handshake = "TLS handshake"
+        case startTLS = "STARTTLS negotiation"
+        case tunnel = "CONNECT request to the proxy"
+        case relay = "SOCKS negotiation with the proxy"
         case total = "name resolution, connection and TLS handshake"
     }
 }
@@ -122,47 +122,47 @@ extension TransportError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unresolvable(let host, let reason):
-            "cannot resolve \(host): \(reason); check the name and this machine's DNS"
+            "could not resolve host \(host) (\(reason)): check the name and this machine's DNS"
         case .timedOut(let phase, let peer, let limit):
-            "\(peer): \(phase.rawValue) took longer than \(limit); check the way there or raise the limit"
+            "\(peer): \(phase.rawValue) timed out after \(limit): check the network path, or raise the limit"
         case .unreachable(let peer, let attempts):
-            "cannot connect to \(peer): \(Self.list(attempts)); check the port and that the server runs"
+            "could not connect to \(peer) (\(Self.list(attempts))): check the port and that the server is running"
         case .handshakeFailed(let peer, let reason):
-            "\(peer): the TLS handshake failed: \(reason.reason); check that the port speaks TLS 1.2 or 1.3"
+            "\(peer): TLS handshake failed (\(reason.reason)): check that the port speaks TLS 1.2 or 1.3"
         case .offerRejected(let peer, let reason):
-            "\(peer): the server rejected the TLS handshake (\(reason.reason)); it may support only finite-field DHE or "
+            "\(peer): TLS handshake failed (\(reason.reason)), maybe because the server supports only finite-field DHE or "
                 + "static RSA key exchange, which this client does not offer: enable ECDHE with X25519, P-256, P-384 or "
                 + "P-521 on the server"
         case .otherKey(let peer, let wanted, let reason):
-            "\(peer): the server has no \(wanted.rawValue.uppercased()) key to show: \(reason); ask for another, or for any"
+            "\(peer): the server has no \(wanted.rawValue.uppercased()) key (\(reason)): request another kind of key, or any"
         case .startTLSNotOffered(let peer, let spoken):
-            "\(peer): the server does not offer STARTTLS (\(spoken.rawValue)); switch it on there, or use its TLS port"
+            "\(peer): the server does not offer STARTTLS (\(spoken.rawValue)): enable it there, or use its TLS port"
         case .startTLSRefused(let peer, let spoken, let answer):
-            "\(peer): the server refuses STARTTLS (\(spoken.rawValue)): it says \(answer); look into its log"
+            "\(peer): the server refused STARTTLS (\(spoken.rawValue), \(answer)): check the server's log"
         case .startTLSUnreadable(let peer, let spoken, let reason):
-            "\(peer): this is no \(spoken.rawValue) before STARTTLS: \(reason); check the port and the protocol"
+            "\(peer): invalid \(spoken.rawValue) reply before STARTTLS (\(reason)): check the port and the protocol"
         case .lostDuringHandshake(let peer, let reason):
-            "\(peer): \(reason) during the TLS handshake; check that the port speaks TLS"
+            "\(peer): TLS handshake failed (\(reason)): check that the port speaks TLS"
         case .unreadableCertificates(let peer, let reason):
-            "\(peer): the server's certificates cannot be read: \(reason); correct them on the server"
+            "\(peer): malformed server certificates (\(reason)): fix them on the server"
         case .foreignPath(let peer):
-            "\(peer): the verified path is not for this server's certificate and name; verify the chain it presented"
+            "\(peer): the verified path is for another certificate or hostname: verify the chain of this server"
         case .tunnelRefused(let peer, let reason):
-            "\(peer): the proxy made no tunnel: \(reason)"
+            "\(peer): CONNECT tunnel failed, \(reason)"
         case .relayRefused(let peer, let reason):
             "\(peer): \(reason)"
         case .truncated(let peer):
-            "\(peer): the connection ended without TLS close_notify, bytes may be missing; discard them and try again"
+            "\(peer): unexpected EOF (no TLS close_notify, data may be missing): discard the data and try again"
         case .protocolFailure(let peer, let reason):
-            "\(peer): TLS failed: \(reason.reason); connect again"
+            "\(peer): TLS error (\(reason.reason)): connect again"
         case .lost(let peer, let reason):
-            "\(peer): connection lost: \(reason); connect again"
+            "\(peer): connection lost (\(reason)): connect again"
         case .closed(let peer):
-            "\(peer): the connection is closed; connect again"
+            "\(peer): connection closed: connect again"
         case .cancelled:
-            "cancelled; the connection is closed, connect again when it is wanted"
+            "cancelled, and the connection is closed: connect again if needed"
         case .exhausted(let what, let reason):
-            "cannot get \(what): \(reason); close connections or raise the process's limits"
+            "cannot get \(what) (\(reason)): close connections, or raise the process's limits"
         }
     }
 

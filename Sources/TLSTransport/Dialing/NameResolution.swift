@@ -14,7 +14,7 @@ func resolve(
 ) async throws(TransportError) -> [SocketAddress] {
     if let address = SocketAddress(host, port: port) {
         guard family == .any || (family == .ipv6) == address.isIPv6 else {
-            throw .unresolvable(host: host, reason: "it is an address of the other family")
+            throw .unresolvable(host: host, reason: "an address of the other family")
         }
         return [address]
     }

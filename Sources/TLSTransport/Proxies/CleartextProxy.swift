@@ -63,9 +63,9 @@ package struct CleartextProxy: Sendable {
     /// Returns the reason for an answer other than a 2xx.
     private func refusal(_ head: HTTPResponseHead) -> String {
         switch head.statusCode {
-        case 407 where login == nil: "it wants a login (407): name a file with it"
-        case 407: "it does not take the login (407): correct it"
-        default: "it answers \(head.statusCode): ask whoever runs it"
+        case 407 where login == nil: "response 407 (proxy authentication required): specify a file with the login"
+        case 407: "response 407 (the proxy rejected the login): correct the login"
+        default: "response \(head.statusCode): contact the proxy's operator"
         }
     }
 }

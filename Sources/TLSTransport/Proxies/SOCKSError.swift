@@ -33,15 +33,15 @@ package struct SOCKSRefusal: RawRepresentable, Sendable, Hashable {
 extension SOCKSRefusal: CustomStringConvertible {
     package var description: String {
         switch rawValue {
-        case 1: "it failed"
-        case 2: "its rules do not allow it"
-        case 3: "the network is unreachable"
-        case 4: "the host is unreachable"
-        case 5: "the connection was refused"
-        case 6: "it took too long"
-        case 7: "it does not know the command"
-        case 8: "it does not know this kind of address"
-        default: "its reply is \(rawValue)"
+        case 1: "general failure"
+        case 2: "not allowed by its rules"
+        case 3: "network unreachable"
+        case 4: "host unreachable"
+        case 5: "connection refused"
+        case 6: "TTL expired"
+        case 7: "command not supported"
+        case 8: "address type not supported"
+        default: "reply \(rawValue)"
         }
     }
 }
@@ -50,20 +50,20 @@ extension SOCKSError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unusableHost(let count):
-            "a host name of \(count) bytes cannot be asked of a SOCKS proxy: use one of 1 to 255 bytes"
-        case .unusableAddress: "SOCKS 4a cannot carry this address: use SOCKS 5, or the host's name"
+            "a SOCKS proxy cannot connect to a hostname of \(count) bytes: use one of 1 to 255 bytes"
+        case .unusableAddress: "SOCKS 4a does not support this address: use SOCKS 5, or the hostname"
         case .unusableLogin:
             "the SOCKS proxy's user or password is empty, too long or has a NUL: use one of 1 to 255 bytes"
         case .noMethod(let hadLogin):
             hadLogin
-                ? "the SOCKS proxy takes no user and password: ask whoever runs it what it takes"
-                : "the SOCKS proxy wants a login: give its configuration a user and password"
+                ? "the SOCKS proxy does not accept a user and password: ask its operator which login it accepts"
+                : "the SOCKS proxy requires a login: set a user and password in its configuration"
         case .foreignMethod(let method):
-            "the SOCKS proxy chose method \(method), which it was not offered: look for who answers there"
-        case .refusedLogin: "the SOCKS proxy refused the login that it was given: correct its user or password"
-        case .refused(let refusal): "the SOCKS proxy did not connect: \(refusal); ask whoever runs it"
-        case .malformedReply(let reason): "the proxy does not speak SOCKS: \(reason); check its port and version"
-        case .truncatedReply: "the proxy ended the connection in its SOCKS reply: check its port and version"
+            "the SOCKS proxy chose method \(method), which was not offered: check its port and version"
+        case .refusedLogin: "the SOCKS proxy rejected the login: correct the user or password"
+        case .refused(let refusal): "the SOCKS proxy could not connect (\(refusal)): contact the proxy's operator"
+        case .malformedReply(let reason): "invalid SOCKS reply (\(reason)): check the proxy's port and version"
+        case .truncatedReply: "the proxy closed the connection during its SOCKS reply: check its port and version"
         }
     }
 }

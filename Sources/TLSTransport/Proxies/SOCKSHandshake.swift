@@ -105,7 +105,7 @@ package struct SOCKSHandshake: Sendable {
         case .awaitsLogin:
             guard let reply = try take(2) else { return .wantsInput }
             // The reply to the login (RFC 1929, section 2).
-            guard reply[0] == 1 else { throw .malformedReply("it answers the login in version \(reply[0])") }
+            guard reply[0] == 1 else { throw .malformedReply("version \(reply[0]) of the login") }
             guard reply[1] == 0 else { throw .refusedLogin }
             state = .awaitsReply
             return .send(request)
@@ -129,7 +129,7 @@ package struct SOCKSHandshake: Sendable {
 
     private mutating func choose(_ reply: ArraySlice<UInt8>) throws(SOCKSError) -> Action {
         let (number, method) = (reply[reply.startIndex], reply[reply.startIndex + 1])
-        guard number == 5 else { throw .malformedReply("it answers in version \(number)") }
+        guard number == 5 else { throw .malformedReply("version \(number)") }
         switch (method, login) {
         case (Self.noLogin, _):
             state = .awaitsReply
@@ -147,7 +147,7 @@ package struct SOCKSHandshake: Sendable {
         // Version, reply, reserved byte, address type, and the first byte of the address, which for a name is its
         // length.
         guard input.count >= 2 else { return .wantsInput }
-        guard input[0] == 5 else { throw .malformedReply("it answers in version \(input[0])") }
+        guard input[0] == 5 else { throw .malformedReply("version \(input[0])") }
         // The rest of a refusal is often cut short, and carries no information.
         guard input[1] == 0 else { throw .refused(SOCKSRefusal(reply: input[1])) }
         guard input.count >= 5 else { return .wantsInput }
@@ -156,9 +156,9 @@ package struct SOCKSHandshake: Sendable {
         case 1: addressCount = 4
         case 3: addressCount = 1 + Int(input[4])
         case 4: addressCount = 16
-        default: throw .malformedReply("it answers with an address of kind \(input[3])")
+        default: throw .malformedReply("address type \(input[3])")
         }
-        guard input[2] == 0 else { throw .malformedReply("its reserved byte is \(input[2])") }
+        guard input[2] == 0 else { throw .malformedReply("reserved byte \(input[2])") }
         guard try takeLast(4 + addressCount + 2) != nil else { return .wantsInput }
         state = .done
         return .done
@@ -166,12 +166,12 @@ package struct SOCKSHandshake: Sendable {
 
     private mutating func takeReply4() throws(SOCKSError) -> Action {
         guard let reply = try takeLast(8) else { return .wantsInput }
-        guard reply[0] == 0 else { throw .malformedReply("its reply begins with \(reply[0])") }
+        guard reply[0] == 0 else { throw .malformedReply("first byte \(reply[0])") }
         switch reply[1] {
         case 90: break
         case 91: throw .refused(.general)
         case 92, 93: throw .refusedLogin
-        default: throw .malformedReply("its reply is \(reply[1])")
+        default: throw .malformedReply("reply code \(reply[1])")
         }
         state = .done
         return .done
@@ -190,7 +190,7 @@ package struct SOCKSHandshake: Sendable {
     /// client, so bytes after the reply are an error.
     private mutating func take(_ count: Int) throws(SOCKSError) -> ArraySlice<UInt8>? {
         guard input.count <= count, count <= Self.replyLimit else {
-            throw .malformedReply("it sends \(input.count) bytes where \(count) are its reply")
+            throw .malformedReply("\(input.count) bytes instead of \(count)")
         }
         guard input.count == count else { return nil }
         defer { input = [] }

@@ -11,7 +11,7 @@ struct LDAPStartTLS: StartTLSMachine {
     mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> StartTLSAction {
         guard input.bytes.first ?? 0x30 == 0x30 else { throw .strange(input.bytes) }
         guard let whole = try Element.length(input.bytes) else { return .needMore }
-        guard whole <= Self.limit else { throw .unreadable("its answer has \(whole) bytes") }
+        guard whole <= Self.limit else { throw .unreadable("an answer of \(whole) bytes") }
         guard let bytes = input.take(whole) else { return .needMore }
 
         var message = try Element(bytes, 0x30).content

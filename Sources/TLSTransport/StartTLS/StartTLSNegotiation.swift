@@ -28,7 +28,7 @@ package enum StartTLSFailure: Error, Sendable, Hashable {
 
     /// Returns a failure for bytes that the protocol doesn't allow at this point.
     static func strange(_ words: some Collection<UInt8>) -> StartTLSFailure {
-        .unreadable("the server says \(visibleText(String(decoding: words.prefix(wordLimit), as: UTF8.self)))")
+        .unreadable("the server sent \(visibleText(String(decoding: words.prefix(wordLimit), as: UTF8.self)))")
     }
 }
 
@@ -76,7 +76,7 @@ struct StartTLSNegotiation: Sendable {
         try input.append(bytes)
         let action = try machine.next(&input)
         guard action == .needMore || input.isEmpty else {
-            throw .unreadable("more follows before it was asked for: somebody on the way may have put it there")
+            throw .unreadable("unrequested data, which an attacker may have injected")
         }
         return action
     }
@@ -102,7 +102,7 @@ package struct StartTLSInput: Sendable {
     /// Adds received bytes. Throws if the limit is exceeded.
     package mutating func append(_ new: [UInt8]) throws(StartTLSFailure) {
         total += new.count
-        guard total <= Self.limit else { throw .unreadable("it says more than \(Self.limit) bytes") }
+        guard total <= Self.limit else { throw .unreadable("more than \(Self.limit) bytes") }
         bytes += new
     }
 
@@ -117,7 +117,7 @@ package struct StartTLSInput: Sendable {
     mutating func takeLine() throws(StartTLSFailure) -> ArraySlice<UInt8>? {
         guard let end = bytes.firstIndex(of: 0x0A) else {
             guard bytes.count <= Self.lineLimit else {
-                throw .unreadable("a line has more than \(Self.lineLimit) bytes")
+                throw .unreadable("a line of more than \(Self.lineLimit) bytes")
             }
             return nil
         }
@@ -125,7 +125,7 @@ package struct StartTLSInput: Sendable {
         bytes = bytes[(end + 1)...]
         lineCount += 1
         guard line.count <= Self.lineLimit, lineCount <= Self.lineCountLimit else {
-            throw .unreadable("it says more than \(Self.lineCountLimit) lines, or \(Self.lineLimit) bytes in one")
+            throw .unreadable("more than \(Self.lineCountLimit) lines, or \(Self.lineLimit) bytes in one")
         }
         return line.last == 0x0D ? line.dropLast() : line
     }

@@ -29,7 +29,7 @@ struct XMPPStartTLS: StartTLSMachine {
                 open.append(tag.name)
                 guard tag.isEmpty else { continue }
             case .end(let name):
-                guard open.last == name else { throw .unreadable("its XML closes what is not open") }
+                guard open.last == name else { throw .unreadable("an XML end tag without a start tag") }
             }
             if let action = try end() { return action }
         }
@@ -39,16 +39,16 @@ struct XMPPStartTLS: StartTLSMachine {
     private mutating func begin(_ tag: XMPPScanner.Tag) throws(StartTLSFailure) {
         switch open.count {
         case 0:
-            guard tag.name.local == "stream", !tag.isEmpty else { throw .unreadable("it opens no XMPP stream") }
+            guard tag.name.local == "stream", !tag.isEmpty else { throw .unreadable("no XMPP stream") }
         case 1 where !isAsked:
             guard isOfStream(tag.name), ["features", "error"].contains(tag.name.local) else {
-                throw .unreadable("its stream begins without features")
+                throw .unreadable("a stream without features")
             }
         case 1:
             let isAnswer = tag.namespace == Self.namespace && tag.name.prefix.isEmpty
             if isAnswer, tag.name.local == "proceed" { return }
             guard isAnswer && tag.name.local == "failure" || isOfStream(tag.name) && tag.name.local == "error" else {
-                throw .unreadable("it answers STARTTLS with another element")
+                throw .unreadable("an unexpected element after STARTTLS")
             }
             if isAnswer { throw .refused("failure") }
         case 2:
@@ -58,7 +58,7 @@ struct XMPPStartTLS: StartTLSMachine {
                 isOffered = true
             }
         default:
-            guard open.count < 16 else { throw .unreadable("its XML is nested too deep") }
+            guard open.count < 16 else { throw .unreadable("XML nested too deeply") }
         }
     }
 
@@ -66,7 +66,7 @@ struct XMPPStartTLS: StartTLSMachine {
     private mutating func end() throws(StartTLSFailure) -> StartTLSAction? {
         let name = open.removeLast()
         switch open.count {
-        case 0: throw .refused("the end of the stream")
+        case 0: throw .refused("end of the stream")
         case 1:
             if name.local == "error" { throw .refused("stream error") }
             guard !isAsked else { return .upgrade }
@@ -105,7 +105,7 @@ struct XMPPScanner: Sendable {
     private var hasBegun = false
 
     private static let foreignMarkup = StartTLSFailure.unreadable(
-        "its XML has what XMPP does not: comments, CDATA, instructions or a document type")
+        "XML with comments, CDATA, instructions or a document type, which XMPP forbids")
 
     /// Returns the next tag, or nil while none is complete.
     mutating func next(_ input: inout StartTLSInput) throws(StartTLSFailure) -> Event? {
@@ -136,14 +136,14 @@ struct XMPPScanner: Sendable {
             guard offset < StartTLSInput.lineLimit else { break }
             switch (quote, byte) {
             case (nil, UInt8(ascii: ">")): return offset + 1
-            case (nil, UInt8(ascii: "<")) where offset > 0: throw .unreadable("its XML has a < within a tag")
+            case (nil, UInt8(ascii: "<")) where offset > 0: throw .unreadable("XML with < inside a tag")
             case (nil, UInt8(ascii: "'")), (nil, UInt8(ascii: "\"")): quote = byte
             case (let open?, byte) where open == byte: quote = nil
             default: break
             }
         }
         guard bytes.count < StartTLSInput.lineLimit else {
-            throw .unreadable("a tag has more than \(StartTLSInput.lineLimit) bytes")
+            throw .unreadable("a tag of more than \(StartTLSInput.lineLimit) bytes")
         }
         return nil
     }

@@ -144,5 +144,5 @@ final class NameLookup: Sendable {
         }
         unsafe entry = current.pointee.ai_next
     }
-    return addresses.isEmpty ? .failure(NameLookup.Failure(reason: "it has no address")) : .success(addresses)
+    return addresses.isEmpty ? .failure(NameLookup.Failure(reason: "no address")) : .success(addresses)
 }

@@ -42,15 +42,15 @@ struct PolicyFileReadingTests {
     func noFile() throws {
         let missing = folder.path + "/missing.jsonc"
         #expect(problems(missing) == ["\(missing): error: no such file: check the path"])
-        #expect(problems(folder.path) == ["\(folder.path): error: is a directory: name the files in it"])
+        #expect(problems(folder.path) == ["\(folder.path): error: is a directory: specify the files in it"])
         #expect(
-            problems("/dev/zero") == ["/dev/zero: error: larger than 8388608 bytes, the most that is read: split it"])
+            problems("/dev/zero") == ["/dev/zero: error: larger than the limit of 8388608 bytes: split it"])
         let loop = folder.path + "/loop.jsonc"
         #expect(try TestCommand.run(["ln", "-s", loop, loop]).status == 0)
         #expect(problems(loop).count == 1)
         let pipe = folder.path + "/pipe.jsonc"
         #expect(try TestCommand.run(["mkfifo", pipe]).status == 0)
-        #expect(problems(pipe) == ["\(pipe): error: nobody writes to this pipe: start the writer first"])
+        #expect(problems(pipe) == ["\(pipe): error: no process writes to this pipe: start the writer first"])
         #expect(problems("nul\0.jsonc").count == 1)
         #expect(problems("").count == 1)
     }
@@ -88,7 +88,7 @@ struct PolicyFileReadingTests {
         _ = try folder.add(root.key.privateKeyPEM, name: "private.pem")
         let rows = [
             ("missing.pem", "no such file"), (".", "is a directory"), ("two.pem", "holds more than one object"),
-            ("broken.pem", "not base64"), ("cut.der", "bytes short"), ("empty.pem", "is empty"),
+            ("broken.pem", "invalid base64"), ("cut.der", "bytes short"), ("empty.pem", "is empty"),
             ("text.pem", "neither PEM nor DER"), ("private.pem", "is a private key"), ("/dev/zero", "/dev/zero"),
             ("root.pem\\u0000", "cannot open"),
         ]

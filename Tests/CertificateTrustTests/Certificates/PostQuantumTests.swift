@@ -62,7 +62,7 @@ struct PostQuantumTests {
             (1, "key is", Claim(leaf: try authority.leaf("api.example.test"), presented: [authority], anchors: [root])),
             (1, "key is", Claim(leaf: try quantumRoot.leaf("api.example.test"), anchors: [quantumRoot])),
             (
-                0, "signature is by",
+                0, "signature algorithm is",
                 Claim(
                     leaf: try root.leaf("api.example.test") {
                         $0.innerSignatureAlgorithm = algorithm(arc)

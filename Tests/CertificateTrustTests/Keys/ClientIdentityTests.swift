@@ -191,7 +191,7 @@ private func failure(
             Issue.record("\(error)")
             return
         }
-        #expect("\(error)".hasSuffix("encrypt the private key again with fewer"))
+        #expect("\(error)".hasSuffix("encrypt it again with fewer"))
     }
 
     @Test("Many encrypted keys in one text are rejected without decrypting each of them")
@@ -289,7 +289,9 @@ private func failure(
         let path = try folder.add(Array(pem.utf8), mode: mode)
         let error = try failure { try ClientIdentity(contentsOfFile: path, password: Array("secret".utf8)) }
         #expect(error == .readableByOthers(path: path, permissions: mode))
-        #expect("\(error)".hasSuffix("has permissions 0\(String(mode, radix: 8)), so others can read it: chmod 600 it"))
+        #expect(
+            "\(error)".hasSuffix(
+                "its permissions 0\(String(mode, radix: 8)) let other users read it: run chmod 600"))
         let certificates = try folder.add(Array(client.certificates.utf8), mode: 0o644)
         #expect(
             try failure {

@@ -134,10 +134,10 @@ struct KeyFileTests {
         let empty = try folder.add([UInt8]())
         #expect(throws: KeyFile.Failure.empty) { try Self.read(empty) }
         for (path, reason) in [
-            (folder.path, "is a directory: name the files in it"),
+            (folder.path, "is a directory: specify the files in it"),
             (folder.path + "/none", "no such file: check the path"),
             ("a\0b", "cannot open it: Invalid argument"),
-            ("a\u{FFFD}b", "its name is not UTF-8: rename it, or give it as standard input"),
+            ("a\u{FFFD}b", "its name is not UTF-8: rename it, or use standard input"),
         ] {
             let error = #expect(throws: InputFileError.self) { try Self.read(path) }
             #expect(error?.description == reason)
@@ -175,10 +175,10 @@ struct KeyFileTests {
             at: Date(timeIntervalSince1970: 1_800_000_000))
         #expect(path.anchor.derBytes == leaf.derBytes || path.anchor.derBytes == root.derBytes)
         for (text, reason) in [
-            (both, "has 2 certificates where one is expected"), ("", "is empty"),
-            ("no PEM\n", "holds neither PEM nor DER"),
-            (root.pemText.replacing("MII", with: "M!I", maxReplacements: 1), "is not base64 in line 2"),
-            (TestPEM.block("PUBLIC KEY", Array(root.derBytes.prefix(10))), "holds no certificate"),
+            (both, "contains 2 certificates instead of one"), ("", "is empty"),
+            ("no PEM\n", "contains neither PEM nor DER"),
+            (root.pemText.replacing("MII", with: "M!I", maxReplacements: 1), "has invalid base64 in line 2"),
+            (TestPEM.block("PUBLIC KEY", Array(root.derBytes.prefix(10))), "contains no certificate"),
         ] {
             let error = #expect(throws: CertificateFileError.self) { try X509Certificate(pem: text) }
             #expect(error?.description.contains(reason) == true, "\(error?.description ?? "accepted")")

@@ -52,7 +52,7 @@ struct AddressConstraintTests {
     private static let other = [0x20, 0x01, 0x0D, 0xB9] + [UInt8](repeating: 0, count: 12)
     private static let hole = "its nameConstraints has a malformed name: reissue it"
     private static let excluded = "2001:db8::1 is excluded by the name constraints of "
-    private static let notPermitted = "2001:db8::1 is not among the names permitted by the name constraints of "
+    private static let notPermitted = "2001:db8::1 is not permitted by the name constraints of "
 
     static let rows: [Row] = [
         .init("an excluded IPv6 network", "2001:db8::1", ipv6(1), excluding: ipv6(0) + mask(32), excluded),

@@ -62,7 +62,7 @@ struct HostileNameTests {
         let issuer = try root.intermediate("Intermediate") { $0.permittedSubtrees = [.dns("k.test")] }
         let leaf = try issuer.leaf("k.test") { $0.alternativeNames.append(.dns("\u{212A}.test")) }
         let claim = Claim(leaf: leaf, presented: [issuer], anchors: [root], name: "k.test")
-        #expect(try claim.finding()?.detail.contains("is malformed, and names of its kind are constrained") == true)
+        #expect(try claim.finding()?.detail.contains("is malformed, and names of its type are constrained") == true)
     }
 
     @Test("CB19: a malformed inhibitAnyPolicy is rejected even if no other extension requires policies")

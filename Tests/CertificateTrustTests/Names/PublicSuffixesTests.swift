@@ -94,7 +94,7 @@ struct SystemSuffixListTests {
 
     @Test("The age counts from the version in the list, or else from its file's modification time")
     func age() throws {
-        let old = "the public suffix list is of 2025-01-31, and wildcards below newer suffixes are not recognized: "
+        let old = "the public suffix list is from 2025-01-31, so wildcards below newer suffixes are not recognized: "
         let versioned = "// VERSION: 2025-01-31_12-00-00_UTC\n// COMMIT: 0\nco.uk\n"
         for list in [
             try list(versioned, modified: Self.published + 9e8), try list("co.uk\n", modified: Self.published),
@@ -115,7 +115,7 @@ struct SystemSuffixListTests {
         let list = SystemSuffixList(contentsOfFile: "/no/such/list.dat")
         #expect(
             Self.warning(list, after: 0)
-                == "the public suffix list is missing, and wildcards such as *.co.uk are not recognized: "
+                == "the public suffix list is missing, so wildcards such as *.co.uk are not recognized: "
                 + "install the package publicsuffix")
         #expect(list.list.section(of: try ServerName("uk")) == .icann)
         #expect(list.list.section(of: try ServerName("co.uk")) == nil)

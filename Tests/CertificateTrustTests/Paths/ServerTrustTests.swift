@@ -204,15 +204,15 @@ struct ServerTrustTests {
         let unnamed = #expect(throws: TrustError.self) { try Claim(leaf: noNames, anchors: [root]).evaluate() }
         #expect(
             unnamed?.description
-                == "leaf (CN=api.example.test): has no DNS name or address in subjectAltName, and its common name "
-                + "is not read: reissue it with subjectAltName api.example.test")
+                == "leaf (CN=api.example.test): hostname mismatch (no DNS name or IP address in subjectAltName, and the "
+                + "common name is ignored): reissue it with subjectAltName api.example.test")
         var claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
         claim.name = "www.example.test"
         let error = #expect(throws: TrustError.self) { try claim.evaluate() }
         #expect(
             error?.description
-                == "leaf (CN=api.example.test): is valid for api.example.test, not for www.example.test: "
-                + "connect to a name it has, or reissue it")
+                == "leaf (CN=api.example.test): hostname mismatch (certificate is valid for api.example.test, not "
+                + "www.example.test): connect to one of its names, or reissue it")
     }
 
     @Test("HM12: the last of 10,000 names counts")

@@ -45,7 +45,7 @@ struct RevocationFilesTests {
             try RevocationEvidence(files: [try folder.add(pem + broken, name: "lists.pem")])
         }
         let line = pem.count { $0 == "\n" } + 1
-        #expect(error?.description.hasPrefix("\(folder.path)/lists.pem:\(line): the list or certificate that ") == true)
+        #expect(error?.description.hasPrefix("\(folder.path)/lists.pem:\(line): CRL or certificate ") == true)
         #expect(throws: RevocationFileError.self) { try RevocationEvidence(files: [folder.path + "/none"]) }
     }
 

@@ -70,7 +70,7 @@ struct PolicyQualifierTests {
         }
         #expect(
             try Claim(leaf: leaf, anchors: [root]).finding()?.detail
-                == "its critical certificatePolicies has the unknown qualifier 1.2.3.4.5: reissue it without, or not "
-                + "critical (RFC 5280, section 4.2.1.4)")
+                == "its critical certificatePolicies has the unsupported qualifier 1.2.3.4.5: reissue it without the "
+                + "qualifier, or mark the extension non-critical (RFC 5280, section 4.2.1.4)")
     }
 }

@@ -60,7 +60,7 @@ struct DialectTests {
             <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
             """
         let run = await pinctl("import", try site.folder.add(nsc))
-        #expect(run.errors.contains("is not a host name"))
+        #expect(run.errors.contains("is not a hostname"))
         #expect(run.output == "")
         #expect(run.status == 1)
         #expect(await pinctl("import", "--lossy", try site.folder.add(code)).status == 0)

@@ -149,7 +149,7 @@ struct HashTests {
         #expect(run.lines[96].contains("\(file)[96] "))
         #expect(run.lines[97].contains("\(file)[98] "))
         let line = 97 * leaf.pemText.split(separator: "\n").count + 1
-        #expect(run.errors.hasPrefix("pinctl: \(file)[97], line \(line): is not base64 in line \(line + 1): "))
+        #expect(run.errors.hasPrefix("pinctl: \(file)[97], line \(line): has invalid base64 in line \(line + 1): "))
         #expect(run.errors.split(separator: "\n").count == 1)
     }
 

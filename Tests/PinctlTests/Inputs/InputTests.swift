@@ -79,7 +79,7 @@ struct InputTests {
         ]
         for file in files {
             let run = await pinctl("hash", "--password-file", password, try folder.add(file))
-            #expect(run.errors.contains("iterations, more than the 10000000"))
+            #expect(run.errors.contains("iterations, more than the limit of 10000000"))
             #expect(run.output == "")
             #expect(run.status == 2)
         }
@@ -93,7 +93,7 @@ struct InputTests {
         let run = await pinctl("hash", "--password-file", password, try folder.add(String(repeating: block, count: 8)))
         let lines = run.errors.split(separator: "\n")
         #expect(lines.filter { $0.contains("OpenSSL cannot read") }.count == 5)
-        #expect(lines.filter { $0.contains("than are left of this run") }.count == 3)
+        #expect(lines.filter { $0.contains("than remain for this run") }.count == 3)
     }
 
     @Test("PKCS #7 made by OpenSSL yields its certificates, as PEM and as DER")
@@ -166,7 +166,7 @@ struct InputTests {
             atPath: certificates.path + "/zero", withDestinationPath: "/dev/zero")
         let run = await pinctl("hash", certificates.path)
         #expect(run.lines.map { String($0.prefix { $0 != " " }) } == [try root.key.pin, try leaf.key.pin])
-        #expect(run.errors.contains("README: passed over, it holds neither PEM nor DER"))
+        #expect(run.errors.contains("README: passed over, it contains neither PEM nor DER"))
         #expect(run.errors.contains("zero: passed over"))
         #expect(run.status == 0)
         // A symbolic link to itself is not a file, and is reported.

@@ -86,7 +86,7 @@ struct PostQuantumKeyTests {
         #expect(
             run.errors.contains(
                 "is a private key of ML-DSA-65, which this OpenSSL cannot read: "
-                    + "give its public key or certificate, or use OpenSSL 3.5 or later"))
+                    + "provide its public key or certificate, or use OpenSSL 3.5 or later"))
         #expect(run.status == 2)
     }
 }

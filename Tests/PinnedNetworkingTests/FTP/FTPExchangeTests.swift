@@ -95,12 +95,12 @@ import Testing
             (["421 goodbye"], FTPError.unexpectedReply("421 goodbye")),
             (["530 not now"], .unexpectedReply("530 not now")),
             (inside + ["550 none"], .noFile("550 none")),
-            (inside + ["213 1", "229 go (|||0|)"], .malformedReply("its reply to EPSV has no port")),
-            (inside + ["213 1", "500 no", "227 (1,2,3)"], .malformedReply("its reply to PASV has no port")),
+            (inside + ["213 1", "229 go (|||0|)"], .malformedReply("no port in the reply to EPSV")),
+            (inside + ["213 1", "500 no", "227 (1,2,3)"], .malformedReply("no port in the reply to PASV")),
             (inside + ["213 1", "500 no", "500 no"], .unexpectedReply("500 no")),
             (inside + ["213 1", "229 (|||9|)", "550 no"], .noFile("550 no")),
             (inside + ["213 1", "229 (|||9|)", "226 done"], .unexpectedReply("226 done")),
-            (inside + ["213 1", "229 (|||9|)", "150 ok", "426 broke"], .truncated("the FTP server says 426 broke")),
+            (inside + ["213 1", "229 (|||9|)", "150 ok", "426 broke"], .truncated("the FTP server replied 426 broke")),
         ])
     func refusals(row: (replies: [String], error: FTPError)) {
         #expect(throws: row.error) { try run(row.replies) }

@@ -108,13 +108,14 @@ struct PinnedRequestTests {
     static let untrustedRows = [
         UntrustedRow(
             testDescription: "expired", adjust: { $0.notAfter = $0.notBefore + 1 },
-            code: .serverCertificateHasBadDate, text: "expired at"),
+            code: .serverCertificateHasBadDate, text: "certificate has expired"),
         UntrustedRow(
             testDescription: "not yet valid", adjust: { $0.notBefore = $0.notAfter - 1 },
-            code: .serverCertificateNotYetValid, text: "is valid from"),
+            code: .serverCertificateNotYetValid, text: "certificate is not yet valid"),
         UntrustedRow(
             testDescription: "another name", adjust: { $0.alternativeNames = [.dns("other.test")] },
-            code: .serverCertificateUntrusted, text: "is valid for other.test, not for pinned.test"),
+            code: .serverCertificateUntrusted,
+            text: "hostname mismatch (certificate is valid for other.test, not pinned.test)"),
         UntrustedRow(
             testDescription: "not for servers",
             adjust: { $0.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.clientAuth] },

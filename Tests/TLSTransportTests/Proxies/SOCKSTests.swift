@@ -113,32 +113,25 @@ import Testing
             Refusal(replies: [[5, 255]], error: .noMethod(hadLogin: false)),
             Refusal(login: login, replies: [[5, 255]], error: .noMethod(hadLogin: true)),
             Refusal(login: login, replies: [[5, 2], [1, 1]], error: .refusedLogin),
-            Refusal(
-                login: login, replies: [[5, 2], [5, 0]], error: .malformedReply("it answers the login in version 5")),
-            Refusal(replies: [[4, 0]], error: .malformedReply("it answers in version 4")),
-            Refusal(
-                replies: [Array("HTTP/1.1 400".utf8)], error: .malformedReply("it sends 12 bytes where 2 are its reply")
-            ),
+            Refusal(login: login, replies: [[5, 2], [5, 0]], error: .malformedReply("version 5 of the login")),
+            Refusal(replies: [[4, 0]], error: .malformedReply("version 4")),
+            Refusal(replies: [Array("HTTP/1.1 400".utf8)], error: .malformedReply("12 bytes instead of 2")),
             Refusal(replies: [[5, 0], [5, 5]], error: .refused(SOCKSRefusal(rawValue: 5))),
             Refusal(replies: [[5, 0], [5, 77, 0, 1]], error: .refused(SOCKSRefusal(rawValue: 77))),
-            Refusal(replies: [[5, 0], [4, 0]], error: .malformedReply("it answers in version 4")),
-            Refusal(
-                replies: [[5, 0], [5, 0, 0, 9, 0]], error: .malformedReply("it answers with an address of kind 9")),
-            Refusal(replies: [[5, 0], [5, 0, 1, 1, 0]], error: .malformedReply("its reserved byte is 1")),
+            Refusal(replies: [[5, 0], [4, 0]], error: .malformedReply("version 4")),
+            Refusal(replies: [[5, 0], [5, 0, 0, 9, 0]], error: .malformedReply("address type 9")),
+            Refusal(replies: [[5, 0], [5, 0, 1, 1, 0]], error: .malformedReply("reserved byte 1")),
             Refusal(replies: [[5, 0], Array(granted5.dropLast())], error: .truncatedReply),
             Refusal(replies: [[5]], error: .truncatedReply),
             Refusal(
-                replies: [[5, 0], granted5 + [22, 3, 1]],
-                error: .malformedReply("it sends 13 bytes where 10 are its reply")),
+                replies: [[5, 0], granted5 + [22, 3, 1]], error: .malformedReply("13 bytes instead of 10")),
             Refusal(version: .socks4a, replies: [[0, 91, 0, 0, 0, 0, 0, 0]], error: .refused(.general)),
             Refusal(version: .socks4a, replies: [[0, 93, 0, 0, 0, 0, 0, 0]], error: .refusedLogin),
             Refusal(
-                version: .socks4a, replies: [[4, 90, 0, 0, 0, 0, 0, 0]],
-                error: .malformedReply("its reply begins with 4")),
+                version: .socks4a, replies: [[4, 90, 0, 0, 0, 0, 0, 0]], error: .malformedReply("first byte 4")),
             Refusal(version: .socks4a, replies: [[0, 90, 0, 0, 0, 0, 0]], error: .truncatedReply),
             Refusal(
-                version: .socks4a, replies: [granted4 + [0]],
-                error: .malformedReply("it sends 9 bytes where 8 are its reply")),
+                version: .socks4a, replies: [granted4 + [0]], error: .malformedReply("9 bytes instead of 8")),
         ])
     func refusals(row: Refusal) throws {
         let handshake = try SOCKSHandshake(row.version, to: .name("a.test"), port: 443, login: row.login)

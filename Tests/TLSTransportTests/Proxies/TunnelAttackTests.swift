@@ -52,7 +52,7 @@ import Testing
         arguments: [
             Row(
                 "bytes behind the 200", .tunnel(after: raw("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")),
-                refused("more bytes follow its end")),
+                refused("unexpected bytes after its end")),
             Row(
                 "interim responses without end",
                 .handle { while true { try $0.write(LoopbackServer.Response.head("102 Processing", [])) } },
@@ -70,15 +70,15 @@ import Testing
                 "2,000 fields", .respond(.init(fields: [String](repeating: "X: x", count: 2000))),
                 refused("more than 1000 header fields")),
             Row("no HTTP", .respond(raw("SSH-2.0-OpenSSH_9.2\r\n")), refused("SSH-2.0-OpenSSH_9.2")),
-            Row("an end at once", .handle { _ in }, refused("it ends early")),
-            Row("an end within the head", .respond(.established.cut(at: 20)), refused("it ends early")),
-            Row("TLS", .respond(.raw([21, 3, 3, 0, 2, 2, 40])), refused("it ends early")),
+            Row("an end at once", .handle { _ in }, refused("unexpected end")),
+            Row("an end within the head", .respond(.established.cut(at: 20)), refused("unexpected end")),
+            Row("TLS", .respond(.raw([21, 3, 3, 0, 2, 2, 40])), refused("unexpected end")),
             Row(
                 "half-closed",
                 .handle { connection in
                     connection.endWriting()
                     while try connection.read() != nil {}
-                }, refused("it ends early")),
+                }, refused("unexpected end")),
             Row("silence", .handle { while try $0.read() != nil {} }, limit: .milliseconds(100), isTimedOut),
             Row(
                 "a byte now and then",
@@ -188,7 +188,7 @@ import Testing
                 if isOpen {
                     try await dial()
                 } else {
-                    await expectFailure(Self.refused("it answers \(status.prefix(3))"), dial)
+                    await expectFailure(Self.refused("response \(status.prefix(3))"), dial)
                     #expect(origin.records.isEmpty || origin.records[0].protocolVersion == nil)
                 }
             }
