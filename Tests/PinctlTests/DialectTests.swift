@@ -248,7 +248,7 @@ struct DialectTests {
         #expect(run.errors.contains("note: until now old.test: is pinned, and has no rule in the policy"))
         #expect(run.status == 0)
         let wrong = await pinctl("check", "--policy", file, "api.test")
-        #expect(wrong.errors.contains("make one of it with pinctl import \(file)"))
+        #expect(wrong.errors.contains("convert it with pinctl import \(file)"))
         #expect(wrong.status == 2)
     }
 

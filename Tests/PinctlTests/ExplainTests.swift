@@ -89,14 +89,16 @@ struct ExplainTests {
         #expect(explained.status == 2 && explained.errors.contains("pinctl hash \(site.chain)"))
         #expect(!explained.errors.contains("explain -"))
         let unnamed = await pinctl("explain", "api.test")
-        #expect(unnamed.status == 2 && unnamed.errors.contains("none is named: give --policy FILE, or write one"))
+        #expect(
+            unnamed.status == 2
+                && unnamed.errors.contains("so the default is /no/such/pins.jsonc: give --policy FILE, or create one"))
 
         let linted = await pinctl("lint", site.chain)
         #expect(linted.status == 2)
         #expect(linted.errors.contains("chain.pem: holds certificates or keys: lint reads policies"))
         #expect(linted.output == "1 linted: errors 1, warnings 0\n")
         let none = await pinctl("lint")
-        #expect(none.status == 2 && none.errors.contains("none is named: name a FILE, or write one with pinctl init"))
+        #expect(none.status == 2 && none.errors.contains("name a FILE, or create one with pinctl init"))
         #expect(await pinctl("lint", "/no/such").errors.hasSuffix("no such file: check the path\n"))
 
         for server in ["example.test", "https://example.test", "localhost:8443"] {

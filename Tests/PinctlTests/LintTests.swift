@@ -40,7 +40,7 @@ struct LintTests {
         #expect(grave.status == 1)
         for wrong in ["P022", "P022=", "P022=maybe", "P999=off", "=off"] {
             let run = await pinctl("lint", file, "--rule", wrong)
-            #expect(run.errors.contains("--rule knows no "))
+            #expect(run.errors.contains("--rule does not support "))
             #expect(run.status == 2)
         }
     }

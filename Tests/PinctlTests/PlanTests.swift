@@ -191,7 +191,7 @@ struct PlanTests {
         #expect(later.output.contains("pinning off since 2027-01-31"))
         let wrong = await plan("--new", site.chain, "--against", config, "--fail-within", "soon")
         #expect(wrong.status == 2)
-        #expect(wrong.errors.contains("\"soon\" is no period: write 100d for days"))
+        #expect(wrong.errors.contains("\"soon\" isn't a period: write 100d for days"))
     }
 
     @Test(
@@ -276,7 +276,7 @@ struct PlanTests {
         #expect(many.output == "" && many.errors.contains("add up to over 100 %"), "\(many.errors)")
         let wrong = await plan("--new", site.chain, "--against", file, "--share", "b=2%")
         #expect(wrong.status == 2)
-        #expect(wrong.errors.contains("--share knows no \"b\""))
+        #expect(wrong.errors.contains("--share does not support \"b\""))
     }
 
     @Test("Reports have an entry for each release and host")
@@ -295,7 +295,7 @@ struct PlanTests {
     @Test(
         "Unusable input exits with 2 and prints the remedy",
         arguments: [
-            (["--against", "a"], "--new is missing"),
+            (["--against", "a"], "--new is required"),
             (["--new", "CHAIN", "--against", "/no/such/file"], "no such file"),
             (["--new", "CHAIN", "--against", "git:v*"], "write git:TAGGLOB:PATH"),
             (["--new", "ROOT", "--against", "POLICY"], "its certificate is an authority's"),

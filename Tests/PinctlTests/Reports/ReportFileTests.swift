@@ -63,7 +63,7 @@ struct ReportFileTests {
     @Test(
         "A report that couldn't be written is rejected before the work starts",
         arguments: [
-            ("xunit=r.xml", "knows no \"xunit\""), ("junit", "names no file"), ("junit=", "names no file"),
+            ("xunit=r.xml", "does not support \"xunit\""), ("junit", "names no file"), ("junit=", "names no file"),
             ("junit=/no/such/folder/r.xml", "its folder does not exist"), ("junit=/tmp", "is a folder"),
             ("junit=/dev/null/r.xml", "is no folder"),
         ])
