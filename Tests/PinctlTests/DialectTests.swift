@@ -72,16 +72,18 @@ struct DialectTests {
         _ = await pinctl("export", "--to", "apple", "--output", site.folder.path + "/Info.plist", policy)
         let good = await pinctl("export", "--check", policy)
         #expect(good.lines.filter { $0.hasPrefix("ok   ") }.count == 2)
-        #expect(good.lines[0].hasSuffix("says what it can of the policy"))
+        #expect(good.lines[0].hasSuffix("matches the policy as far as its format allows"))
         #expect(good.lines[1].contains("role-lost (weaker)"))
-        #expect(good.lines.last?.hasSuffix("Info.plist  says what the policy says") == true)
+        #expect(good.lines.last?.hasSuffix("Info.plist  matches the policy") == true)
         #expect(good.status == 0)
 
         try "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\")".write(
             toFile: site.folder.path + "/Pins.kt", atomically: true, encoding: .utf8)
         let drift = await pinctl("export", "--check", policy)
         #expect(drift.lines[0].hasPrefix("FAIL  "))
-        #expect(drift.lines[0].hasSuffix("put in what pinctl export --to okhttp --allow role-lost \(policy) prints"))
+        #expect(
+            drift.lines[0].hasSuffix(
+                "replace its pins with the output of pinctl export --to okhttp --allow role-lost \(policy)"))
         #expect(drift.lines.contains("      api.test: is missing"))
         #expect(drift.lines.contains("      *.api.test: is pinned, and has no rule in the policy"))
         #expect(drift.lines.last?.hasPrefix("ok ") == true)
@@ -104,7 +106,7 @@ struct DialectTests {
         #expect(after.contains("<key>CFBundleName</key>   <string>Über &amp; so</string><!-- stays -->"))
         #expect(after.contains("NSPinnedDomains"))
         let again = await pinctl("export", "--to", "apple", "--into", file, policy)
-        #expect(again.lines == ["\(file) says that already"])
+        #expect(again.lines == ["\(file) already matches the policy"])
         #expect(await pinctl("export", "--to", "apple", "--into", file, "--check", policy).status == 0)
         let wrong = await pinctl("export", "--to", "curl", "--lossy", "--into", file, policy)
         #expect(wrong.status == 2)
@@ -190,7 +192,7 @@ struct DialectTests {
         #expect(mistaken.status == 1)
 
         let empty = await pinctl("explain", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
-        #expect(empty.lines[1].hasPrefix("  no pin: "))
+        #expect(empty.lines[1].hasPrefix("  not a pin: "))
         #expect(empty.status == 1)
         let named = await pinctl("explain", strangePin, "--policy", policy)
         #expect(named.lines[1].hasPrefix("  pinned: a pin of the rule for api.test"))
@@ -203,7 +205,7 @@ struct DialectTests {
         let closed = await pinctl("explain", pin, "--in", folder.path)
         #expect(closed.errors.contains("leaf.p8[0]: is an encrypted private key") && closed.status == 2)
         let unknown = await pinctl("explain", strangePin, "--in", site.chain)
-        #expect(unknown.lines[1].contains("no digest of 2 keys and certificates"))
+        #expect(unknown.lines[1].contains("not a digest of the 2 keys and certificates"))
         #expect(unknown.status == 1)
     }
 
@@ -229,12 +231,12 @@ struct DialectTests {
             """
         let run = try await shell(
             "pinctl explain - --in chain.pem < \(try site.folder.add(text))", in: site.folder)
-        #expect(run.lines.first == "OkHttp refused api.test")
+        #expect(run.lines.first == "OkHttp rejected api.test")
         #expect(run.output.contains("none of the pinned keys was served"))
         #expect(run.status == 1)
         let nothing = try await shell("echo no | pinctl explain -")
         #expect(nothing.status == 2)
-        #expect(nothing.errors.contains("holds no exception of OkHttp"))
+        #expect(nothing.errors.contains("contains no OkHttp exception"))
     }
 
     @Test("Replacing a file reports pinned hosts that the policy doesn't have")
@@ -245,7 +247,7 @@ struct DialectTests {
             <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
             """, name: "nsc.xml")
         let run = await pinctl("export", "--to", "android", "--lossy", "--into", file, policy)
-        #expect(run.errors.contains("note: until now old.test: is pinned, and has no rule in the policy"))
+        #expect(run.errors.contains("note: previously old.test: is pinned, and has no rule in the policy"))
         #expect(run.status == 0)
         let wrong = await pinctl("check", "--policy", file, "api.test")
         #expect(wrong.errors.contains("convert it with pinctl import \(file)"))
@@ -270,7 +272,7 @@ struct DialectTests {
         let checked = await pinctl("export", "--to", "android", "--into", config, "--check", file)
         #expect(checked.status == 0)
         let written = await pinctl("export", "--to", "android", "--into", config, file)
-        #expect(written.lines == ["\(config) says that already"])
+        #expect(written.lines == ["\(config) already matches the policy"])
         #expect(try String(contentsOfFile: config, encoding: .utf8) == before)
         let lint = await pinctl("lint", config)
         #expect(!lint.output.contains("localhost"))
@@ -282,7 +284,7 @@ struct DialectTests {
         let file = try site.folder.add(
             #"{ "version": 1, "deny": ["\#(pin)"], "domains": [{ "host": "api.test", "pins": ["\#(strangePin)"] }] }"#)
         let run = await pinctl("explain", pin, "--policy", file)
-        #expect(run.lines[1] == "  denied by the policy, wherever it stands")
+        #expect(run.lines[1] == "  denied by the policy, at any position")
         #expect(run.status == 1)
         let swift = await pinctl("export", "--to", "swift", file)
         #expect(swift.status == 0)
@@ -354,13 +356,13 @@ struct DialectTests {
         try await site.serve { server in
             for (pin, place) in [
                 (try site.leaf.key.pin, "the pin of api.test:\(server.port) via "),
-                (try site.root.key.pin, "the pin of the store, behind "),
+                (try site.root.key.pin, "the pin of the trust store, on the path of "),
             ] {
                 let run = await pinctl("explain", pin, "--in", server.target(), "--ca-file", site.anchors)
                 #expect(run.status == 0 && run.output.contains(place), "\(run.output)\(run.errors)")
             }
             let strange = await pinctl("explain", strangePin, "--in", server.target(), "--ca-file", site.anchors)
-            #expect(strange.status == 1 && strange.output.contains("no digest of 3 keys"), "\(strange.output)")
+            #expect(strange.status == 1 && strange.output.contains("not a digest of the 3 keys"), "\(strange.output)")
         }
     }
 

@@ -69,7 +69,7 @@ struct InitTests {
             #expect(run.output == "")
             #expect(run.errors.contains("pinctl: www.test:\(server.port) via 127.0.0.1:\(server.port): not trusted ["))
             #expect(run.errors.contains("api.test:\(closed.port) via 127.0.0.1:\(closed.port): unreachable: "))
-            #expect(run.errors.hasSuffix("pinctl: nothing is written: a policy is made of verified chains alone\n"))
+            #expect(run.errors.hasSuffix("pinctl: nothing is written: a policy is made only from verified chains\n"))
             #expect(run.status == 4)
             #expect(!FileManager.default.fileExists(atPath: file))
             #expect(await initialize(server.target(), closed.target()).status == 3)

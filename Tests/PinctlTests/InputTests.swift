@@ -166,8 +166,8 @@ struct InputTests {
             atPath: certificates.path + "/zero", withDestinationPath: "/dev/zero")
         let run = await pinctl("hash", certificates.path)
         #expect(run.lines.map { String($0.prefix { $0 != " " }) } == [try root.key.pin, try leaf.key.pin])
-        #expect(run.errors.contains("README: passed over, it holds neither PEM nor DER"))
-        #expect(run.errors.contains("zero: passed over"))
+        #expect(run.errors.contains("README: skipped, it holds neither PEM nor DER"))
+        #expect(run.errors.contains("zero: skipped"))
         #expect(run.status == 0)
         // A symbolic link to itself is not a file, and is reported.
         try FileManager.default.createSymbolicLink(atPath: certificates.path + "/loop", withDestinationPath: "loop")

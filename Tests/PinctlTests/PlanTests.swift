@@ -222,7 +222,7 @@ struct PlanTests {
         let broken = await plan("--new", renewed, "--policy", try release("own.jsonc", [("api.test", [pin(stranger)])]))
         #expect(broken.status == 1)
         #expect(broken.output.contains("own.jsonc has not shipped: pin sha256/"))
-        #expect(broken.errors.contains("names no \"releases\", so it alone is judged"))
+        #expect(broken.errors.contains("lists no \"releases\", so only the policy itself is checked"))
     }
 
     @Test("Every dialect can be a release, checked as its own system does, and a directory means all of its files")
@@ -299,7 +299,7 @@ struct PlanTests {
             (["--new", "CHAIN", "--against", "/no/such/file"], "no such file"),
             (["--new", "CHAIN", "--against", "git:v*"], "write git:TAGGLOB:PATH"),
             (["--new", "ROOT", "--against", "POLICY"], "its certificate is an authority's"),
-            (["--new", "CHAIN", "--against", "OTHER"], "no release has a rule for a name of"),
+            (["--new", "CHAIN", "--against", "OTHER"], "no release has a rule for a hostname of"),
             (["--new", "CHAIN", "--against", "ROOT"], "no dialect is recognized"),
         ])
     func unusable(_ words: [String], _ message: String) async throws {

@@ -74,13 +74,13 @@ struct ShowTests {
     func server() async throws {
         try await site.serve { server in
             let run = await pinctl("show", "--ca-file", site.anchors, server.target())
-            #expect(run.lines[0].contains("  TLSv1.3  EC P-256 key  trusted  name ok"))
+            #expect(run.lines[0].contains("  TLSv1.3  EC P-256 key  trusted  hostname ok"))
             let rows = run.lines.filter { $0.contains("sha256/") }
             #expect(rows.map { $0.contains(" served ") } == [true, true, false])
             #expect(rows.last?.contains(" store ") == true)
             #expect(run.status == 0)
             let wrong = await pinctl("show", "--ca-file", site.anchors, server.target("www.test"))
-            #expect(wrong.lines[0].hasSuffix("not trusted [name-mismatch]  not for this name"))
+            #expect(wrong.lines[0].hasSuffix("not trusted [name-mismatch]  hostname mismatch"))
             #expect(wrong.status == 4)
             let json = try await pinctl("show", "--json", server.target()).decoded(as: Document.self)
             #expect(json.results[0].verdict == "untrusted")
