@@ -84,8 +84,8 @@ struct InitTests {
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target.jsonc")
             let before = try FileManager.default.contentsOfDirectory(atPath: site.folder.path).sorted()
             for (file, message) in [
-                (old, "exists already"), (link, "exists already"), (site.folder.path, "exists already"),
-                (site.folder.path + "/none/pins.jsonc", "its folder does not exist"), ("/proc/pins.jsonc", ""),
+                (old, "already exists"), (link, "already exists"), (site.folder.path, "already exists"),
+                (site.folder.path + "/none/pins.jsonc", "its directory does not exist"), ("/proc/pins.jsonc", ""),
             ] {
                 let run = await initialize(server.target(), "-o", file)
                 #expect(run.output == "")

@@ -61,7 +61,7 @@ struct InputTests {
         #expect(run.lines.filter { $0.hasPrefix((try? leaf.key.pin) ?? "-") }.count == 2)
         #expect(run.lines.contains { $0.contains("private key") })
         let without = await pinctl("hash", file)
-        #expect(without.errors.hasSuffix("is PKCS #12 under a password: give --password-file FILE\n"))
+        #expect(without.errors.hasSuffix("is encrypted PKCS #12: give --password-file FILE\n"))
         #expect(without.status == 2)
         let open = try folder.add(TestPKCS12.file(leaf, password: ""))
         #expect(await pins(open).count == 2)
@@ -116,7 +116,7 @@ struct InputTests {
         #expect(await pins(try folder.add(record.output)) == [try leaf.key.pin])
         let other = await pinctl(
             "hash", try folder.add("_443._tcp.api.test. IN TLSA 3 0 1 \(String(repeating: "ab", count: 32))\n"))
-        #expect(other.errors.contains("is a TLSA record with the sha256 of a certificate, which tells no pin"))
+        #expect(other.errors.contains("is a TLSA record with the sha256 of a certificate, which is not a pin"))
         #expect(other.status == 2)
         for name in ["a b", "a\nb", "", "a..b", "x;y"] {
             #expect(await pinctl("hash", "--as", "tlsa=\(name)", certificate).status == 2)
