@@ -48,7 +48,7 @@ struct ProcessTests {
             "(printf ' %.0s' {1..999}; truncate -s 1G /dev/stdout 2>/dev/null; true) > in; truncate -s 1G in",
             "binary data"
         ),
-        ("mkdir in", "is an empty folder"), ("mkfifo in", "no process writes to this pipe"),
+        ("mkdir in", "is an empty directory"), ("mkfifo in", "no process writes to this pipe"),
         ("ln -s /dev/zero in", "binary data"),
         ("ln -s nowhere in", "no such file"), ("ln -s in in", "symbolic links"),
         ("ln -s /proc/self/mem in", "cannot read it"),
@@ -90,10 +90,10 @@ struct ProcessTests {
     func fullDisk() async throws {
         for command in ["hash c.pem", "hash --json c.pem", "--help", "--version", "hash -l c.pem c.pem"] {
             let full = try await shell("pinctl \(command) > /dev/full", in: folder)
-            #expect(full.errors == "pinctl: standard output cannot be written: No space left on device\n")
+            #expect(full.errors == "pinctl: cannot write to standard output: No space left on device\n")
             #expect(full.status == 2)
             let closed = try await shell("pinctl \(command) >&-", in: folder)
-            #expect(closed.errors == "pinctl: standard output cannot be written: Bad file descriptor\n")
+            #expect(closed.errors == "pinctl: cannot write to standard output: Bad file descriptor\n")
             #expect(closed.status == 2)
             #expect(try await shell("pinctl \(command) > /dev/full 2> /dev/full", in: folder).status == 2)
         }

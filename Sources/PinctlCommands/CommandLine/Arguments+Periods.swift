@@ -6,7 +6,7 @@ extension Arguments {
         guard let text = self[flag] else { return nil }
         guard let period = Self.period(text) else {
             throw .invalidValue(
-                flag, reason: "\"\(text)\" is no period: write 100d for days, 12w for weeks, 36h for hours")
+                flag, reason: "\"\(text)\" isn't a period: write 100d for days, 12w for weeks, 36h for hours")
         }
         return period
     }

@@ -11,7 +11,7 @@ extension Arguments {
         guard let text = self[.at] else { return environment.now() }
         guard let time = Date(rfc3339: text) else {
             throw .invalidValue(
-                .at, reason: "\"\(text)\" is no time: write 2026-11-20T18:48:48Z, or 2026-11-20 for its first second")
+                .at, reason: "\"\(text)\" isn't a time: write 2026-11-20T18:48:48Z, or 2026-11-20 for its first second")
         }
         return time
     }
@@ -51,7 +51,7 @@ extension Arguments {
         let named = try namedFiles(.store)
         guard !named.isEmpty else { return [(nil, try trustStore(in: environment))] }
         guard all(.caFile).isEmpty else {
-            throw .unusable(["--ca-file and --store cannot be used together: give every file a name with --store"])
+            throw .unusable(["--ca-file and --store exclude each other: give every file a name with --store"])
         }
         var stores: [(name: String?, store: TrustStore)] = []
         for (name, files) in named { stores.append((name, try Self.trustStore(files))) }
@@ -73,7 +73,7 @@ extension Arguments {
         for value in all(flag) {
             let parts = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-                throw .invalidValue(flag, reason: "\"\(value)\" names no store: write \(flag.valueName ?? "")")
+                throw .invalidValue(flag, reason: "\"\(value)\" isn't a named store: write \(flag.valueName ?? "")")
             }
             if let index = named.firstIndex(where: { $0.name == parts[0] }) {
                 named[index].files.append(parts[1])
@@ -119,7 +119,8 @@ extension Arguments {
             try evidence.checkStaple()
         } catch {
             throw .invalidValue(
-                .ocsp, reason: "\(response): no OCSP response (\(error)): give what openssl ocsp -respout wrote")
+                .ocsp,
+                reason: "\(response): isn't an OCSP response (\(error)): give the output of openssl ocsp -respout")
         }
         return (mode, evidence)
     }
@@ -137,7 +138,7 @@ extension Arguments {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let seconds = Double(text),
             seconds >= 0.001, seconds <= 86_400
         else {
-            throw .invalidValue(flag, reason: "\"\(text)\" is no time limit: give seconds from 0.001 to 86400")
+            throw .invalidValue(flag, reason: "\"\(text)\" isn't a time limit: give seconds from 0.001 to 86400")
         }
         return .milliseconds(Int(seconds * 1000))
     }
@@ -179,7 +180,7 @@ extension Arguments {
 
     /// Returns the remedy if the default policy is missing or invalid.
     static func advice(onUnnamedPolicy path: String, _ way: String) -> String {
-        "the policy is \(path) as none is named: \(way), or write one with pinctl init"
+        "no policy was given, so the default is \(path): \(way), or create one with pinctl init"
     }
 
     private static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {
@@ -191,7 +192,7 @@ extension Arguments {
             if let dialect = dialects.first, dialect != .policy {
                 let names = dialects.map(\.title).joined(separator: " and ")
                 let choice = dialects.count > 1 ? "--from \(dialects.map(\.rawValue).joined(separator: "|")) " : ""
-                throw .unusable(["\(path) is \(names), no policy: make one of it with pinctl import \(choice)\(path)"])
+                throw .unusable(["\(path) is \(names), not a policy: convert it with pinctl import \(choice)\(path)"])
             }
             throw .unusable(error.problems.map(\.description))
         }

@@ -5,21 +5,22 @@ struct EnvironmentVariable: Sendable {
 
     static let all = [
         EnvironmentVariable(
-            name: "PINCTL_POLICY", meaning: "The policy file where none is named, instead of pins/pins.jsonc."),
+            name: "PINCTL_POLICY", meaning: "The default policy file, instead of pins/pins.jsonc."),
         EnvironmentVariable(
             name: "SSL_CERT_FILE",
-            meaning: "A file of trusted roots instead of the system's; --ca-file comes before it."),
+            meaning: "A file of trusted roots, instead of the system roots. --ca-file takes precedence."),
         EnvironmentVariable(
             name: "SSL_CERT_DIR",
-            meaning: "Folders of trusted roots instead of the system's, with colons between them."),
+            meaning: "Directories of trusted roots, separated by colons, instead of the system roots."),
         EnvironmentVariable(
             name: "GITHUB_ACTIONS, GITHUB_STEP_SUMMARY",
-            meaning: "true has findings shown as GitHub shows them, and the file gets a summary (--annotations)."),
-        EnvironmentVariable(name: "NO_COLOR", meaning: "No colour, when it is not empty (--color auto)."),
+            meaning: "If GITHUB_ACTIONS is true, findings are printed as annotations, and a summary is appended to the "
+                + "file that GITHUB_STEP_SUMMARY names (--annotations)."),
+        EnvironmentVariable(name: "NO_COLOR", meaning: "Disables color if not empty (--color auto)."),
         EnvironmentVariable(
             name: "CLICOLOR_FORCE, FORCE_COLOR",
-            meaning: "Colour also where the output is no terminal, when not empty and not 0 (--color auto)."),
-        EnvironmentVariable(name: "TERM", meaning: "dumb means a terminal without colour and without progress."),
-        EnvironmentVariable(name: "COLUMNS", meaning: "How wide the terminal is, where it does not say so itself."),
+            meaning: "Enables color even without a terminal if not empty and not 0 (--color auto)."),
+        EnvironmentVariable(name: "TERM", meaning: "The value dumb disables color and progress."),
+        EnvironmentVariable(name: "COLUMNS", meaning: "The width of the terminal, if the terminal does not report it."),
     ]
 }

@@ -31,17 +31,20 @@ extension UsageError {
     /// The messages, one line for each problem, in lower case and ending with the remedy.
     package var messages: [String] {
         switch self {
-        case .missingCommand: ["no command given: one of \(Self.list(CommandDefinition.all.map(\.name)))"]
-        case .contents: ["an argument holds PEM: give the file's name, or - and the text on standard input"]
+        case .missingCommand: ["no command given: use one of \(Self.list(CommandDefinition.all.map(\.name)))"]
+        case .contents: ["an argument contains PEM: give the file's name, or - with the text on standard input"]
         case .unknownCommand(let word) where word.hasPrefix("-"):
-            ["\(word) stands before the command: flags follow it"]
+            ["\(word) appears before the command: put flags after it"]
         case .unknownCommand(let word):
             [
                 "unknown command \"\(word)\""
                     + advice(word, CommandDefinition.all.map(\.name), besides: [Flag.version.dashed, Flag.help.dashed])
             ]
         case .unknownTopic(let word):
-            ["no help on \"\(word)\"" + advice(word, CommandDefinition.all.map(\.name) + HelpTopic.all.map(\.name))]
+            [
+                "unknown help topic \"\(word)\""
+                    + advice(word, CommandDefinition.all.map(\.name) + HelpTopic.all.map(\.name))
+            ]
         case .extraWord(let word): ["help takes one topic: remove \"\(word)\""]
         case .unknownFlag(let command, let word):
             ["\(command.name) has no flag \(word)" + advice(word, command.allFlags.map(\.dashed))]
@@ -49,7 +52,7 @@ extension UsageError {
         case .unexpectedValue(let flag): ["\(flag.dashed) takes no value: leave it out"]
         case .repeated(let flag): ["\(flag.dashed) is given twice: give it once"]
         case .missingFlag(let flag):
-            ["\(flag.dashed) is missing: give \(flag.dashed) \(flag.valueName ?? "")"]
+            ["\(flag.dashed) is required: give \(flag.dashed) \(flag.valueName ?? "")"]
         case .missingOperand(let command):
             [
                 "\(command.name) needs \(command.operands.filter { !"[]".contains($0) }): "
@@ -60,13 +63,13 @@ extension UsageError {
         case .invalidOperand(let word, let reason): ["\(word): \(reason)"]
         case .invalidValue(let flag, let reason): ["\(flag.dashed): \(reason)"]
         case .unknownChoice(let flag, let word, let known):
-            ["\(flag.dashed) knows no \"\(word)\"" + advice(word, known)]
+            ["\(flag.dashed) does not support \"\(word)\"" + advice(word, known)]
         case .unusable(let messages): messages
         }
     }
 
     private func advice(_ word: String, _ known: [String], besides others: [String] = []) -> String {
-        guard let near = suggestion(for: word, among: known + others) else { return ": one of \(Self.list(known))" }
+        guard let near = suggestion(for: word, among: known + others) else { return ": use one of \(Self.list(known))" }
         return ": did you mean \(near)?"
     }
 

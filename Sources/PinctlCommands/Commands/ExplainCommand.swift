@@ -7,21 +7,27 @@ import TLSTransport
 
 extension CommandDefinition {
     static let explain = CommandDefinition(
-        name: "explain", summary: "say what a pin is, or which pins hold for a host", operands: "PIN|HOST|-",
+        name: "explain", summary: "explain a digest, or which pins apply to a host", operands: "PIN|HOST|-",
         operandCount: 1...1,
         flags: [.among, .passwordDescriptor, .policy, .from, .asDialect, .caFile, .profile, .at] + Flag.probing,
         notes: [
-            "A PIN, in any spelling, is looked for in the policy and among the keys of --in: as the",
-            "digest of a key, of a certificate, and of what people hash by mistake. A server is asked",
-            "for its ECDSA key and for its RSA key. - is the text of an exception of OkHttp on",
-            "standard input, held against the rule that the policy has for its host. A HOST is looked",
-            "up in the policy, or in a file of any other dialect, as the file's own system does, or",
-            "that of --as.",
+            "A PIN, in any spelling, is searched for in the policy and among the keys of --in: as the",
+            "digest of a key, of a certificate, and of other data that is often hashed by mistake. A",
+            "server is asked for its ECDSA key and its RSA key.",
+            "",
+            "With -, pinctl reads the text of an OkHttp exception from standard input, and compares it",
+            "with the policy's rule for the host.",
+            "",
+            "A HOST is looked up in the policy or in a file in any other dialect, as the file's own",
+            "system does, or the system of --as.",
         ],
         examples: [
-            ("what a digest is of", "pinctl explain Dt1NBHYAfFRAc1Ymvgpk7/YG9wJcGyjYL1o4GhrgDbo= --in chain.pem"),
-            ("what an exception of OkHttp says", "pinctl explain - < logcat.txt"),
-            ("which rule holds for a host", "pinctl explain www.example.com --policy pins.jsonc"),
+            (
+                "Find out what a digest is computed from",
+                "pinctl explain Dt1NBHYAfFRAc1Ymvgpk7/YG9wJcGyjYL1o4GhrgDbo= --in chain.pem"
+            ),
+            ("Explain an OkHttp exception", "pinctl explain - < logcat.txt"),
+            ("Show the rule that applies to a host", "pinctl explain www.example.com --policy pins.jsonc"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let word = arguments.operands[0]
@@ -30,8 +36,8 @@ extension CommandDefinition {
                 guard let failure = PinningFailureText(text) else {
                     throw .invalidOperand(
                         "standard input",
-                        reason: "holds no exception of OkHttp: paste it from "
-                            + "\"Certificate pinning failure!\" to its last pin")
+                        reason: "contains no OkHttp exception: paste it from "
+                            + "\"Certificate pinning failure!\" to the last pin")
                 }
                 var keys = try await KeyRing(arguments, environment)
                 let inputs = try keys.addPolicies(arguments, environment)
@@ -49,13 +55,13 @@ extension CommandDefinition {
             }
             guard let digest = DigestText(word) else {
                 guard arguments.all(.among).isEmpty else {
-                    throw .invalidOperand(word, reason: "is no pin: give sha256/ and base64, base64 alone, or hex")
+                    throw .invalidOperand(word, reason: "isn't a pin: give sha256/ and base64, base64 alone, or hex")
                 }
                 guard (try? InputFile(path: word)) == nil else {
                     throw .invalidOperand(
                         word,
                         reason: InputReader.holdsKeys((try? DialectInput.contents(word)) ?? [])
-                            ? "holds certificates or keys; for their pins: pinctl hash \(word)"
+                            ? "contains certificates or keys: print their pins with pinctl hash \(word)"
                             : "is a file: give it as pinctl explain - < \(word)")
                 }
                 let inputs = try arguments.policyInputs(in: environment)
@@ -130,11 +136,12 @@ private struct KeyRing {
             // Servers don't send their root, but people pin it.
             let chain = ShownChain(served.presented, source: "served", for: target.endpoint.name, by: judge)
             for certificate in chain.paths.joined() where known.insert(certificate).inserted {
-                holders.append((KeyHolder(certificate), "the store, behind \(target)  \(certificate.subject)", true))
+                holders.append(
+                    (KeyHolder(certificate), "the trust store, on the path of \(target)  \(certificate.subject)", true))
             }
         case .failure(let error):
             let key = probe.key.map { " asked for its \($0.rawValue.uppercased()) key" } ?? ""
-            unseen.append(("\(name) is no file, and as a server\(key): \(error)", .couldNotCheck))
+            unseen.append(("\(name) isn't a file, and as a server\(key): \(error)", .couldNotCheck))
         }
     }
 
@@ -179,7 +186,7 @@ private struct KeyRing {
         guard arguments[.policy] != nil || (try? InputFile(path: path)) != nil else { return [] }
         let inputs = try DialectInput.all(path, as: arguments.dialect(.from))
         for policy in inputs.map(\.reading.policy) {
-            named += policy.denied.map { ($0, "denied by the policy, wherever it stands", nil) }
+            named += policy.denied.map { ($0, "denied by the policy, at any position", nil) }
             for rule in policy.rules {
                 for pin in rule.pins {
                     named.append(
@@ -204,8 +211,9 @@ private struct KeyRing {
         if lines.isEmpty {
             lines = [
                 holders.isEmpty
-                    ? "nothing is known of it: give the files or the server it may belong to with \(Flag.among.dashed)"
-                    : "it is no digest of \(holders.count) keys and certificates, nor of what is hashed by mistake"
+                    ? "unknown: name the files or the server that it may belong to with \(Flag.among.dashed)"
+                    : "not a digest of the \(holders.count) keys and certificates, "
+                        + "nor of data that is often hashed by mistake"
             ]
             if !asked.isEmpty { lines.append("asked: \(asked.joined(separator: ", "))") }
         }
@@ -228,7 +236,7 @@ private struct KeyRing {
     }
 
     private func line(_ explanation: DigestExplanation) -> String {
-        guard let index = explanation.index else { return "no pin: \(explanation)" }
+        guard let index = explanation.index else { return "not a pin: \(explanation)" }
         let (holder, title, isServed) = holders[index]
         if explanation.isPin { return "the pin of \(title)" }
         let condition = isServed ? " if that key is yours (\(PinFailureCause.confirmation))" : ""
@@ -254,7 +262,7 @@ private struct KeyRing {
     func tell(_ failure: PinningFailureText, answer: PolicyAnswer?, _ console: inout Console) {
         let served = Set(failure.served.map(\.pin.value))
         let isServed = failure.pinned.contains { served.contains($0.value) }
-        var lines = ["OkHttp refused \(failure.host)", "  served:"]
+        var lines = ["OkHttp rejected \(failure.host)", "  served:"]
         for (index, certificate) in failure.served.enumerated() {
             lines.append("    \(certificate.pin)  \(certificate.subject)")
             lines += remarks(on: certificate.pin, at: index, of: failure.served.count, answer).map { "      \($0)" }
@@ -298,7 +306,7 @@ extension KeyRing {
                 guard answer?.rules.contains(rule) == true else { return "pinned for another host: \(known.title)" }
                 let isElsewhere = count > 0 && !known.pin.role.covers(index: index, of: count)
                 guard isElsewhere else { return "pinned: \(known.title)" }
-                return "pinned as \(known.pin.role.rawValue), and not where it was served: \(known.title)"
+                return "pinned as \(known.pin.role.rawValue), but served at another position: \(known.title)"
             }
     }
 }
@@ -306,7 +314,7 @@ extension KeyRing {
 extension CheckSettings.Keys {
     fileprivate var title: String {
         switch self {
-        case .auto: "the key that it shows"
+        case .auto: "the key that it chooses"
         case .both: "its ECDSA key and its RSA key"
         case .rsa, .ecdsa: "its \(rawValue.uppercased()) key"
         }

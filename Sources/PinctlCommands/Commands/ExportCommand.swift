@@ -6,25 +6,29 @@ import PinDialects
 
 extension CommandDefinition {
     static let export = CommandDefinition(
-        name: "export", summary: "write pins as another system reads them, or compare its file",
+        name: "export", summary: "convert pins to another system's format, or check its files",
         operands: "[FILE]", operandCount: 0...1,
         flags: [.to, .from, .exportedHost, .output, .into, .check, .allow, .lossy, .at],
         notes: [
-            "FILE is a policy or any other dialect; without it, the policy of PINCTL_POLICY, else",
-            "pins/pins.jsonc. What the target cannot say is told with the way that security moves,",
-            "and refused without --lossy. --into replaces the pins in a file (android, apple, trustkit) and leaves the",
-            "rest byte for byte. --check writes nothing: it compares what the file of --into means, or",
-            "without --into every file that the policy's \"exports\" name, and exits with 1 on a",
-            "difference. An element of \"exports\" can list the changes that are accepted in its file,",
-            "\"allow\": [\"role-lost\"]; these need no --allow, and any other is a difference.",
+            "FILE is a policy or a file in any other dialect. The default is the policy of PINCTL_POLICY,",
+            "or pins/pins.jsonc.",
+            "",
+            "If the target format cannot express a setting, pinctl reports whether the result is stricter",
+            "or weaker, and writes nothing without --allow or --lossy. --into replaces the pins in a file",
+            "(android, apple, trustkit) and leaves every other byte unchanged.",
+            "",
+            "--check writes nothing. It compares the policy with the file of --into, or without --into",
+            "with every file that the policy lists in \"exports\", and exits with 1 if they differ. An",
+            "element of \"exports\" can list the changes that are accepted in its file, such as \"allow\":",
+            "[\"role-lost\"]. They need no --allow, and any other change is a difference.",
         ],
         examples: [
-            ("the rules for TrustKit", "pinctl export --to trustkit pins.jsonc"),
+            ("Write the rules for TrustKit", "pinctl export --to trustkit pins.jsonc"),
             (
-                "replace the pins of an Info.plist and nothing else",
+                "Replace only the pins in an Info.plist",
                 "pinctl export --to apple --into ios/Info.plist pins.jsonc"
             ),
-            ("fail when a file that the policy exports means something else", "pinctl export --check pins.jsonc"),
+            ("Fail if an exported file differs from the policy", "pinctl export --check pins.jsonc"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let path = arguments.operands.first ?? Arguments.usualPolicyPath(in: environment)
@@ -58,7 +62,7 @@ extension CommandDefinition {
         let exports = try input.exports()
         guard !exports.isEmpty else {
             throw .unusable([
-                "\(input.path) names no exports: give it \"exports\": [{ \"to\": \"android\", \"file\": \"…\" }], "
+                "\(input.path) lists no exports: add \"exports\": [{ \"to\": \"android\", \"file\": \"…\" }], "
                     + "or name a file with --into"
             ])
         }
@@ -136,7 +140,7 @@ struct ExportJob {
         var members: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
         if let refusal {
             return console.result(
-                ["FAIL  \(file)  cannot hold this policy: \(refusal)"],
+                ["FAIL  \(file)  cannot express this policy: \(refusal)"],
                 .object(members + [("notes", .array([.string(refusal.description)]))]), .finding)
         }
         let differences = try differences(in: file)
@@ -146,8 +150,9 @@ struct ExportJob {
             let isRefused = accepted != nil && !losses.isEmpty
             let words =
                 isRefused
-                ? "changes what the policy says, which \"allow\" does not accept: \(Self.acceptance(of: losses))"
-                : notes.contains(where: \.isLoss) ? "says what it can of the policy" : "says what the policy says"
+                ? "differs from the policy in ways that \"allow\" does not list: \(Self.acceptance(of: losses))"
+                : notes.contains(where: \.isLoss)
+                    ? "matches the policy as far as its format allows" : "matches the policy"
             return console.result(
                 ["\(isRefused ? "FAIL" : "ok  ")  \(file)  \(words)"] + losses.map { "      \($0)" },
                 .object(members + [("notes", .array(losses.map { .string($0.description) }))]),
@@ -155,7 +160,7 @@ struct ExportJob {
         }
         console.result(
             [
-                "FAIL  \(file)  says something else than the policy: \(remedy(for: file, accepting: accepted))"
+                "FAIL  \(file)  differs from the policy: \(remedy(for: file, accepting: accepted))"
             ] + differences.map { "      \($0)" },
             .object(members), .finding)
     }
@@ -166,13 +171,14 @@ struct ExportJob {
         let command = "pinctl export --to \(target.rawValue)\(flags.joined())"
         return target.isPartOfFiles
             ? "write it again with \(command) --into \(file) \(source)"
-            : "put in what \(command) \(source) prints"
+            : "replace its pins with the output of \(command) \(source)"
     }
 
     /// Returns the remedy for changes that were reviewed.
     static func acceptance(of losses: [ConversionNote]) -> String {
         let names = Set(losses.map(\.change.rawValue)).sorted().map { "\"\($0)\"" }
-        return "change the policy, or add \(names.joined(separator: ", ")) to it if apps may differ in this"
+        return
+            "change the policy, or add \(names.joined(separator: ", ")) to \"allow\" if this difference is acceptable"
     }
 
     /// Replaces the pins in a file.
@@ -183,9 +189,10 @@ struct ExportJob {
         if let there = try? DialectInput(file, bytes, target) {
             let differences = differences(in: there)
             guard !differences.isEmpty else {
-                return console.result(["\(file) says that already"], .object(json + [("changed", .bool(false))]))
+                return console.result(
+                    ["\(file) already matches the policy"], .object(json + [("changed", .bool(false))]))
             }
-            for difference in differences { console.note("note: until now \(difference)") }
+            for difference in differences { console.note("note: previously \(difference)") }
         }
         let replaced: [UInt8]
         do throws(DialectWriteError) {

@@ -13,24 +13,27 @@ extension CommandDefinition {
             .passwordDescriptor,
         ],
         notes: [
-            "FILE holds certificates, certificate requests or keys: PEM of any number, DER, PKCS #7,",
-            "PKCS #12, TLSA records, a JSON Web Key, SSH's public keys. - is standard input, a folder",
-            "stands for the files in it, hidden ones and folders left out. The pin of one key is",
-            "printed alone, several as a list. What cannot be read is named on standard error, and",
-            "the rest is printed; a file in which --leaf, --ca, --root or --index finds nothing is",
-            "one of those. With --expect the exit code is 1 when no key has one of the pins.",
+            "FILE contains certificates, certificate requests or keys: PEM, with any number of objects,",
+            "DER, PKCS #7, PKCS #12, TLSA records, a JSON Web Key or SSH public keys. - is standard",
+            "input. For a directory, pinctl reads the files in it, but no hidden files and no",
+            "subdirectories.",
+            "",
+            "The pin of a single key is printed alone, several pins as a list with their sources. Input",
+            "that cannot be read is reported on standard error, and the rest is printed. The same applies",
+            "to a file in which --leaf, --ca, --root or --index finds nothing. With --expect, the exit",
+            "code is 1 if no key has one of the pins.",
         ],
         examples: [
-            ("the pin of a certificate", "pinctl hash cert.pem"),
+            ("Print the pin of a certificate", "pinctl hash cert.pem"),
             (
-                "the pins of a chain and of a backup key's request, with what they are of",
+                "Print the pins of a chain and of a backup key's request, with their sources",
                 "pinctl hash -l chain.pem backup.csr"
             ),
             (
-                "whether a renewed certificate has the key that is pinned",
+                "Check that a renewed certificate has the pinned key",
                 "pinctl hash cert.pem --expect sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="
             ),
-            ("a value for curl --pinnedpubkey", "pinctl hash --as curl cert.pem"),
+            ("Print a value for curl --pinnedpubkey", "pinctl hash --as curl cert.pem"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             var listing = try PinListing(arguments, now: environment.now())
@@ -74,7 +77,7 @@ private struct PinListing {
         if case .missing = FileKind(operand), operand.contains(where: { ".:".contains($0) }),
             case .target? = try? ShowOperand(operand)
         {
-            let reason = "no such file: check the path; for the pins of a server: pinctl show \(operand)"
+            let reason = "no such file: check the path, or print the pins of a server with pinctl show \(operand)"
             return Self.complain(operand, "", InputProblem(reason: reason), &console)
         }
         let files: [String]
@@ -90,7 +93,8 @@ private struct PinListing {
         for file in files where !hash(file: file, isInFolder: true, &console) { hasProblem = true }
         if count == before, !hasProblem {
             Self.complain(
-                operand, "", InputProblem(reason: "no file in this folder holds a key: name another"), &console)
+                operand, "", InputProblem(reason: "no file in this directory contains a key: name another directory"),
+                &console)
         }
     }
 
@@ -119,7 +123,7 @@ private struct PinListing {
         } catch {
             if let held { isGood = show(held, of: file, isAlone: false, &console) }
             guard !isInFolder || !error.isStranger else {
-                console.note("\(file): passed over, it \(error.reason)")
+                console.note("\(file): skipped, it \(error.reason)")
                 return isGood
             }
             Self.complain(file, "", error, &console)

@@ -4,16 +4,19 @@ import PinDialects
 
 extension CommandDefinition {
     static let importing = CommandDefinition(
-        name: "import", summary: "make a policy of pins that another system has", operands: "FILE",
+        name: "import", summary: "convert the pins of another system to a policy", operands: "FILE",
         operandCount: 1...1, flags: [.from, .importedHost, .output, .allow, .lossy, .at],
         notes: [
-            "FILE is a network security config, an Info.plist, a TrustKit dictionary, Kotlin or",
-            "Java source, a Public-Key-Pins header, a --pinnedpubkey value, TLSA records; - is",
-            "standard input. What the other system passes over or takes otherwise than it looks is",
-            "said on standard error, and so is what the policy cannot say: that needs --lossy.",
+            "FILE is a network security config, an Info.plist, a TrustKit dictionary, Kotlin or Java",
+            "source code, a Public-Key-Pins header, a --pinnedpubkey value or TLSA records; - is standard",
+            "input. pinctl reports on standard error what the other system ignores or misreads, and what",
+            "a policy cannot express. The latter needs --allow or --lossy.",
         ],
         examples: [
-            ("a policy of what an Android app has", "pinctl import network_security_config.xml -o pins.jsonc")
+            (
+                "Convert the pins of an Android app to a policy",
+                "pinctl import network_security_config.xml -o pins.jsonc"
+            )
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let input = try DialectInput(

@@ -6,23 +6,26 @@ import TLSTransport
 
 extension CommandDefinition {
     static let initialize = CommandDefinition(
-        name: "init", summary: "write a policy that pins the keys of servers as they are now",
+        name: "init", summary: "write a policy that pins the current keys of servers",
         operands: "[TARGET…]", operandCount: 0...Int.max,
         flags: [.initialFrom, .initialHost, .intoPolicy, .output, .caFile, .profile, .at] + Flag.probing,
         notes: [
-            "Every server is connected to and its chain verified; when one of them cannot be, nothing",
-            "is written. --from takes a file of certificates instead, for the names of the leaf or for",
-            "--host, or a list of targets, one a line, # before comments. The policy goes to standard",
-            "output, to a FILE that does not exist yet, or with --into to a policy that has no rule",
-            "for these hosts. Its backup slots have to be filled before pinctl lint passes. A --ca-file",
-            "is named in the rules as \"anchors\", relative to the policy's folder. A connection may be",
-            "intercepted: compare what a server shows with pinctl hash of the certificate file, run on",
-            "the server itself, before you ship the pins.",
+            "pinctl connects to every server and verifies its chain. If one of them fails, nothing is",
+            "written. --from reads a file of certificates instead, for the hostnames of the leaf or for",
+            "--host, or a list of targets, one per line, with comments after #.",
+            "",
+            "The policy is written to standard output, to a new FILE with --output, or with --into to a",
+            "policy that has no rule for these hosts yet. pinctl lint fails until its backup slots are",
+            "filled. The rules name a --ca-file as \"anchors\", relative to the policy's directory.",
+            "",
+            "The connection may be intercepted: before you ship the pins, compare the certificates that a",
+            "server presents with the output of pinctl hash for its certificate file, run on the server",
+            "itself.",
         ],
         examples: [
-            ("begin a policy", "pinctl init -o pins.jsonc api.example.com www.example.com"),
-            ("from a chain at hand, without a connection", "pinctl init --from chain.pem"),
-            ("add a host to a policy", "pinctl init --into pins.jsonc pay.example.com"),
+            ("Create a policy", "pinctl init -o pins.jsonc api.example.com www.example.com"),
+            ("Create a policy from a file, without connecting", "pinctl init --from chain.pem"),
+            ("Add a host to a policy", "pinctl init --into pins.jsonc pay.example.com"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let source = try InitSource(arguments)
@@ -50,7 +53,7 @@ extension CommandDefinition {
             case .chain(let chain, let names, let passedOver):
                 for name in passedOver {
                     console.note(
-                        "\(name) is passed over, it is no host: name the hosts below it with \(Flag.host.dashed)")
+                        "\(name) is skipped, it isn't a host: name the hosts below it with \(Flag.host.dashed)")
                 }
                 for endpoint in names {
                     let trust = ServerTrust(
@@ -65,7 +68,7 @@ extension CommandDefinition {
                 }
             }
             guard console.status == .good else {
-                return console.note("nothing is written: a policy is made of verified chains alone")
+                return console.note("nothing is written: a policy is made only from verified chains")
             }
             try destination.write(draft, for: source.endpoints.map(\.description), &console)
             if case .targets = source {
@@ -98,14 +101,14 @@ private enum InitSource: Sendable {
     init(_ arguments: Arguments) throws(UsageError) {
         guard let path = arguments[.initialFrom] else {
             guard arguments.all(.initialHost).isEmpty else {
-                throw .unusable(["--host names whom the certificates of --from are for: give that too"])
+                throw .unusable(["--host needs --from: give --from FILE too"])
             }
             guard !arguments.operands.isEmpty else { throw .missingOperand(arguments.command) }
             self = .targets(try arguments.targets())
             return
         }
         guard arguments.operands.isEmpty else {
-            throw .unusable(["targets and --from exclude each other: write the targets into the file, one a line"])
+            throw .unusable(["targets and --from exclude each other: write the targets into the file, one per line"])
         }
         let bytes = try DialectInput.contents(path)
         let title = DialectInput.title(path)
@@ -130,7 +133,9 @@ private enum InitSource: Sendable {
             self = .targets(try Self.targets(in: bytes, title))
         } else {
             guard let chain = PresentedChain(ordering: certificates) else {
-                throw .unusable(["\(title): holds no chain of certificates with one leaf: give that of one server"])
+                throw .unusable([
+                    "\(title): contains no certificate chain with exactly one leaf: give the chain of one server"
+                ])
             }
             self = try Self.chain(chain, arguments, title)
         }
@@ -151,7 +156,7 @@ private enum InitSource: Sendable {
             }
         }
         guard !targets.isEmpty else {
-            throw .unusable(["\(title): holds no target: write one a line, or give certificates"])
+            throw .unusable(["\(title): contains no targets: write one per line, or give certificates"])
         }
         return targets
     }
@@ -171,7 +176,7 @@ private enum InitSource: Sendable {
             endpoints.append(Endpoint(name: name, port: 443))
         }
         guard !endpoints.isEmpty else {
-            throw .unusable(["\(title): its leaf names no host: name it with \(Flag.host.dashed)"])
+            throw .unusable(["\(title): its leaf certificate names no host: give one with \(Flag.host.dashed)"])
         }
         return .chain(chain, endpoints, passedOver: passedOver)
     }
@@ -225,7 +230,7 @@ private enum InitDestination {
         }
         guard let known else { return }
         throw .unusable([
-            "\(known.location.map { "\($0): " } ?? "")a rule for \(endpoint) stands here already: change it"
+            "\(known.location.map { "\($0): " } ?? "")a rule for \(endpoint) already exists here: change it"
         ])
     }
 
@@ -252,7 +257,7 @@ private enum InitDestination {
             }
             // The file may have been saved while servers were being contacted.
             guard try DialectInput.contents(file.path) == bytes else {
-                throw .unusable(["\(file.path): was changed meanwhile, and is left as it is: run this again"])
+                throw .unusable(["\(file.path): was changed in the meantime, so nothing is written: run pinctl again"])
             }
             do throws(NewFileError) {
                 try replaceFile(file.path, result)

@@ -6,18 +6,20 @@ import PinDialects
 
 extension CommandDefinition {
     static let lint = CommandDefinition(
-        name: "lint", summary: "say what is wrong with files of pins", operands: "[FILE…]",
+        name: "lint", summary: "check pin files for problems", operands: "[FILE…]",
         operandCount: 0...Int.max, flags: [.from, .lintRule, .at, .report, .annotations],
         notes: [
-            "FILE is a policy or any other dialect, found by what stands in it. Without FILE, the",
-            "policy of the environment variable PINCTL_POLICY, else pins/pins.jsonc. Errors make",
-            "exit code 1, warnings do not. A comment pinctl-allow P011: REASON takes back what rule",
-            "P011 finds on its line and the next. The rules: pinctl help lint-rules.",
+            "FILE is a policy or a file in any other dialect, recognized by its contents. The default is",
+            "the policy of the environment variable PINCTL_POLICY, or pins/pins.jsonc.",
+            "",
+            "Errors cause exit code 1, warnings do not. A comment pinctl-allow P011: REASON suppresses",
+            "the findings of rule P011 on its line and the next. See pinctl help lint-rules for the",
+            "rules.",
         ],
         examples: [
-            ("the policy of this folder", "pinctl lint"),
+            ("Check the default policy", "pinctl lint"),
             (
-                "what an app ships, without one of the rules",
+                "Check the file of an app without one of the rules",
                 "pinctl lint --rule P011=off app/src/main/res/xml/network_security_config.xml"
             ),
         ],
@@ -81,8 +83,8 @@ private struct LintJob {
         }
         let dialects = dialects(of: bytes, title)
         guard !dialects.isEmpty || !InputReader.holdsKeys(bytes) else {
-            let advice = "lint reads policies and the pins of other systems; for its own: pinctl hash \(path)"
-            return Self.refuse("\(title): holds certificates or keys: \(advice)", path, &report, &console)
+            let advice = "lint reads policies and other pin files; print the pins with pinctl hash \(path)"
+            return Self.refuse("\(title): contains certificates or keys: \(advice)", path, &report, &console)
         }
         // A file in no other dialect is treated as a policy, possibly a broken one.
         for dialect in dialects.isEmpty ? [.policy] : dialects {
@@ -177,23 +179,23 @@ private struct LintJob {
         let file = quoted(exported.path)
         do throws(UsageError) {
             let job = try ExportJob(try policy.get(), to: exported.dialect, host: nil, at: time)
-            if let refusal = job.refusal { return finding("\(file) cannot hold this policy: \(refusal.message)") }
+            if let refusal = job.refusal { return finding("\(file) cannot express this policy: \(refusal.message)") }
             if let first = try job.differences(in: exported.path).first {
                 let remedy = job.remedy(for: exported.path, accepting: exported.accepted)
-                return finding("\(file) says something else (\(first)): \(remedy)")
+                return finding("\(file) differs from the policy (\(first)): \(remedy)")
             }
             let losses = job.losses(besides: exported.accepted)
             guard exported.accepted != nil, let first = losses.first else { return nil }
             return finding(
-                "\(file) changes what the policy says (\(first.change.rawValue): \(first.message)), which \"allow\" does "
-                    + "not accept: \(ExportJob.acceptance(of: losses))")
+                "\(file) differs from the policy (\(first.change.rawValue): \(first.message)) in ways that \"allow\" "
+                    + "does not list: \(ExportJob.acceptance(of: losses))")
         } catch {
             let reason = error.messages.first ?? ""
             // An existing file that can't be read may be what an app ships. A missing one may be generated later.
             let exists = FileManager.default.fileExists(atPath: exported.path)
             return LintFinding(
                 .exportDrift, exists ? .error : .warning, at: export.location,
-                "the policy cannot be held against its export: \(reason)")
+                "the policy cannot be compared with its export: \(reason)")
         }
     }
 }
@@ -221,7 +223,7 @@ extension ReportRule {
             identifier: rule.rawValue, summary: rule.summary,
             help:
                 "Each finding says what to do. A comment \"pinctl-allow \(rule.rawValue): REASON\" on its line or the one "
-                + "before takes it back, --rule \(rule.rawValue)=off all of them.",
+                + "before suppresses it, and --rule \(rule.rawValue)=off suppresses all of them.",
             isWarning: rule.severity == .warning)
     }
 }

@@ -7,33 +7,38 @@ import TLSTransport
 
 extension CommandDefinition {
     static let plan = CommandDefinition(
-        name: "plan", summary: "say whether shipped apps survive a new certificate", operands: "--new INPUT",
+        name: "plan", summary: "check whether released apps survive a certificate change", operands: "--new INPUT",
         operandCount: 0...0,
         flags: [
             .newInput, .passwordFile, .passwordDescriptor, .against, .from, .repository, .policy, .plannedHost, .caFile,
             .store, .profile, .at, .failWithin, .currentInput, .timeline, .share, .verbose, .report, .annotations,
         ],
         notes: [
-            "INPUT is a chain, leaf first, as servers are to show it; a request or a key where no",
-            "authority has issued yet. With several, of RSA and ECDSA, clients get either. SOURCE",
-            "is git:TAGGLOB:PATH, a file as it was at each tag that matches; a file of pins in any",
-            "dialect; a folder of them. Without one, the policy's \"releases\" and the policy itself.",
-            "Exit code 1: something breaks, or will within --fail-within; 4: the chain is not trusted.",
+            "INPUT is a chain, leaf first, as servers will present it, or a request or a key if no",
+            "certificate has been issued yet. If several are given, such as RSA and ECDSA, clients may",
+            "receive any of them.",
+            "",
+            "SOURCE is git:TAGGLOB:PATH, a file as it was at each matching tag; a pin file in any",
+            "dialect; or a directory of them. The default is the policy's \"releases\" and the policy",
+            "itself.",
+            "",
+            "The exit code is 1 if something breaks, now or within --fail-within, and 4 if the chain is",
+            "not trusted.",
         ],
         examples: [
             (
-                "do the releases that are out survive this chain",
+                "Check whether releases survive this chain",
                 "pinctl plan --new new-chain.pem --against 'git:v*:pins/pins.jsonc'"
             ),
             (
-                "on devices with other roots too",
+                "Check this on devices with other roots too",
                 "pinctl plan --new new-chain.pem --store old=old-roots.pem --store new=new-roots.pem"
             ),
             (
-                "before it is issued, by the request",
+                "Check a request before the certificate is issued",
                 "pinctl plan --new backup.csr --against app/network_security_config.xml"
             ),
-            ("fail while there is time", "pinctl plan --new chain.pem --fail-within 100d"),
+            ("Fail early, while there is time for a new release", "pinctl plan --new chain.pem --fail-within 100d"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let reader = InputReader(password: try arguments.password())
@@ -59,8 +64,8 @@ extension CommandDefinition {
             let hosts = named.isEmpty ? Plan.hosts(for: candidates, replacing: current, in: releases) : named
             guard !hosts.isEmpty else {
                 throw .unusable([
-                    "no release has a rule for a name of \(candidates.map(\.title).joined(separator: ", ")): "
-                        + "give --host NAME, or look whether these are the right files"
+                    "no release has a rule for a hostname of \(candidates.map(\.title).joined(separator: ", ")): "
+                        + "give --host HOST, or check that these are the right files"
                 ])
             }
             let stores = try arguments.trustStores(in: environment)
@@ -109,7 +114,7 @@ private struct PlanTally {
         let breaks = count(.breaks)
         let combinations = cells.count == 1 ? "1 combination" : "\(cells.count) combinations"
         var parts = ["\(breaks) of \(combinations) \(breaks == 1 || cells.count == 1 ? "breaks" : "break")"]
-        if ending > 0 { parts.append("\(ending) \(ending == 1 ? "stops" : "stop") surviving in the time asked for") }
+        if ending > 0 { parts.append("\(ending) \(ending == 1 ? "stops" : "stop") surviving within that period") }
         if count(.depends) > 0 {
             parts.append("\(count(.depends)) \(count(.depends) == 1 ? "depends" : "depend") on the issuer")
         }
@@ -207,13 +212,13 @@ extension Arguments {
         for text in all(.share) {
             // Tags may contain an equals sign, but percentages don't.
             guard let sign = text.lastIndex(of: "="), sign > text.startIndex else {
-                throw .invalidValue(.share, reason: "\"\(text)\" names no share: write \(Flag.share.valueName ?? "")")
+                throw .invalidValue(.share, reason: "\"\(text)\" has no share: write \(Flag.share.valueName ?? "")")
             }
             var number = text[text.index(after: sign)...]
             if number.last == "%" { number.removeLast() }
             guard number.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let share = Double(number),
                 (0...100).contains(share)
-            else { throw .invalidValue(.share, reason: "\"\(number)\" is no share: write 3% or 0.5%") }
+            else { throw .invalidValue(.share, reason: "\"\(number)\" isn't a share: write 3% or 0.5%") }
             shares.append((String(text[..<sign]), share))
         }
         return shares
@@ -240,7 +245,9 @@ extension Arguments {
             }
             if file.releases.isEmpty {
                 console.note(
-                    "note: \(file.path) names no \"releases\", so it alone is judged: name what shipped with --against")
+                    "note: \(file.path) lists no \"releases\", so only the policy itself is checked: "
+                        + "name released files with --against"
+                )
             }
             reader.append(current: file, &console)
         } else {

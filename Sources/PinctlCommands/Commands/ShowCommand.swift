@@ -6,24 +6,30 @@ import TLSTransport
 
 extension CommandDefinition {
     static let show = CommandDefinition(
-        name: "show", summary: "tell what a file holds, or what a server shows, with every pin",
+        name: "show", summary: "show certificates and their pins",
         operands: "FILE|TARGET…", operandCount: 1...Int.max,
         flags: [
             .host, .pem, .base64, .save, .der, .passwordDescriptor, .caFile, .profile, .at,
         ] + Flag.probing,
         notes: [
-            "A word with a slash, - and files of usual names are files; a word with a scheme is a",
-            "server (pinctl help targets). Certificates that are a chain are put in order and",
-            "verified, a file's for no name unless there is a --host. A server is asked for both",
-            "kinds of key; --pem asks once and prints the chain as it was served, unjudged ones too.",
-            "--save writes the certificates that were presented, and no file that exists with other",
-            "content. The exit code is 4 for a server that is not trusted; for a file, which may be",
-            "meant for other roots, with --host alone.",
+            "An operand is a file if it is -, contains a slash or has a usual extension such as .pem.",
+            "Other operands are servers (see pinctl help targets). If a file and a server could be meant,",
+            "write ./NAME or https://NAME.",
+            "",
+            "Certificates that form a chain are put in order and verified. For a file, the hostname is",
+            "checked only with --host. A server is asked for both key types, RSA and ECDSA. With --pem,",
+            "pinctl connects once and prints the chain as it was served, even if it is not trusted.",
+            "",
+            "--save writes the certificates that were presented. It does not overwrite a file with other",
+            "content.",
+            "",
+            "The exit code is 4 if a server is not trusted. For a file, which may be meant for other",
+            "roots, this needs --host.",
         ],
         examples: [
-            ("what a server shows, with its pins", "pinctl show api.example.com"),
-            ("what a file holds", "pinctl show chain.pem"),
-            ("the chain of a mail server, as PEM", "pinctl show --pem smtp://mail.example.com > chain.pem"),
+            ("Show the certificates of a server and their pins", "pinctl show api.example.com"),
+            ("Show the contents of a file", "pinctl show chain.pem"),
+            ("Print the chain of a mail server as PEM", "pinctl show --pem smtp://mail.example.com > chain.pem"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             var operands: [ShowOperand] = []
@@ -60,7 +66,7 @@ extension Arguments {
         guard let host = self[.host] else { return nil }
         let hasFile = operands.contains { if case .file = $0 { true } else { false } }
         guard hasFile else {
-            throw .unusable(["--host is the name that a file's chain is for: write a server as host:443@ADDRESS"])
+            throw .unusable(["--host applies to files: write a server as host:443@ADDRESS"])
         }
         return try Target(argument: host).endpoint.name
     }
@@ -124,7 +130,7 @@ private struct ShownProbe: Sendable {
 
     private func headline(_ chain: ShownChain, _ served: ServedChain) -> String {
         let target = probe.target.description
-        let name = chain.nameMatches == false ? "not for this name" : "name ok"
+        let name = chain.nameMatches == false ? "hostname mismatch" : "hostname ok"
         return [
             target, target.hasSuffix(probe.address ?? "") ? nil : probe.address,
             served.version.isEmpty ? nil : served.version,

@@ -5,25 +5,30 @@ import TLSTransport
 
 extension CommandDefinition {
     static let verify = CommandDefinition(
-        name: "verify", summary: "verify a chain in a file, and judge its pins", operands: "CHAIN",
+        name: "verify", summary: "verify a certificate chain for a hostname, and check its pins", operands: "CHAIN",
         operandCount: 1...1,
         flags: [.host, .caFile, .store, .profile, .at, .crl, .ocsp, .revocation, .pin, .policy, .verbose],
         notes: [
-            "CHAIN is a file of certificates, PEM or DER; - is standard input. The first one is the",
-            "server's, the others help to build its path. --host may have a :port, which a policy",
-            "may ask for; it is 443 otherwise. With --store the chain is verified under each named",
-            "store, as the clients that have it would, and every one has to trust it; files of",
-            "one NAME are one store. Revocation is looked at when --crl, --ocsp or --revocation",
-            "is given; the mode is use unless --revocation says require. In messages certificate 1",
-            "is the one that issued the leaf, and the word in brackets is the rule that was broken.",
+            "CHAIN is a file of certificates, PEM or DER, or - for standard input. The first certificate",
+            "is the leaf, and the others help to build its path. --host may include a :port, for policies",
+            "with rules for a port (default: 443).",
+            "",
+            "With --store, the chain is verified with each named trust store, as clients with that store",
+            "would verify it, and every store must accept it. Files with the same NAME form one store.",
+            "",
+            "Revocation is checked if --crl, --ocsp or --revocation is given, in the mode use unless",
+            "--revocation says require.",
+            "",
+            "In messages, certificate 1 is the issuer of the leaf, and the word in brackets is the rule",
+            "that was violated.",
         ],
         examples: [
             (
-                "whether a chain proves a name to who has these roots",
+                "Verify a chain for a hostname with the roots in a file",
                 "pinctl verify chain.pem --host api.example.com --ca-file root.pem"
             ),
             (
-                "the same under the roots of two kinds of clients, with every path that was tried",
+                "Verify it with the roots of two kinds of clients, and print every path that was tried",
                 "pinctl verify chain.pem --host api.example.com --store old=old.pem --store new=new.pem -v"
             ),
         ],

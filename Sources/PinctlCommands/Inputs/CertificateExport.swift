@@ -22,9 +22,9 @@ struct CertificateExport {
         form = arguments.has(.pem) ? .pem : arguments.has(.base64) ? .base64 : nil
         folder = arguments[.save]
         isDER = arguments.has(.der)
-        guard !isDER || folder != nil else { throw .unusable(["--der says how --save writes: give --save DIR too"]) }
+        guard !isDER || folder != nil else { throw .unusable(["--der needs --save: give --save DIR too"]) }
         if let folder, FileKind(folder) != .folder {
-            throw .invalidValue(.save, reason: "\(folder): is no folder: make it first")
+            throw .invalidValue(.save, reason: "\(folder): isn't a directory: create it first")
         }
     }
 

@@ -36,7 +36,7 @@ extension InputProblem {
         switch error {
         case .encrypted:
             reason = "is an encrypted private key: \(advice), or its public key (openssl pkey -in FILE -pubout)"
-        case .encryptedContainer: reason = "is PKCS #12 under a password: \(advice)"
+        case .encryptedContainer: reason = "is encrypted PKCS #12: \(advice)"
         default: reason = error.description
         }
     }

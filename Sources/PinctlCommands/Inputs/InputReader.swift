@@ -14,11 +14,11 @@ struct InputReader: Sendable {
     static func files(of operand: String) throws(InputProblem) -> [String] {
         guard operand != "-", FileKind(operand) == .folder else { return [operand] }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: operand) else {
-            throw InputProblem(reason: "this folder cannot be listed: check who may read it")
+            throw InputProblem(reason: "this directory cannot be listed: check its permissions")
         }
         let base = operand.hasSuffix("/") ? operand : operand + "/"
         let paths = names.filter { !$0.hasPrefix(".") }.sorted().map { base + $0 }
-        guard !paths.isEmpty else { throw InputProblem(reason: "is an empty folder: name one with files") }
+        guard !paths.isEmpty else { throw InputProblem(reason: "is an empty directory: name one with files") }
         return paths
     }
 
@@ -27,7 +27,7 @@ struct InputReader: Sendable {
     func read(_ path: String, isInFolder: Bool = false, each: (InputObject) -> Void) throws(InputProblem) {
         if isInFolder {
             switch FileKind(path) {
-            case .folder, .special: throw InputProblem(reason: "is no file", isStranger: true)
+            case .folder, .special: throw InputProblem(reason: "isn't a regular file", isStranger: true)
             case .file, .missing: break
             }
         }
@@ -92,7 +92,8 @@ extension Arguments {
         var descriptor: Int32?
         if flag == .passwordDescriptor {
             guard let number = Int32(word), number >= 0 else {
-                throw .invalidValue(flag, reason: "\"\(word)\" is no descriptor: give a number, 3 for 3<FILE")
+                throw .invalidValue(
+                    flag, reason: "\"\(word)\" isn't a descriptor: give a number, such as 3 with 3<FILE")
             }
             descriptor = number
         }

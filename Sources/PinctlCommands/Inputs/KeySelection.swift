@@ -23,7 +23,7 @@ enum KeySelection: Equatable {
         case Flag.index?:
             let text = arguments[.index] ?? ""
             guard let number = Int(text), number >= 0 else {
-                throw .invalidValue(.index, reason: "\"\(text)\" is no place: give a number from 0")
+                throw .invalidValue(.index, reason: "\"\(text)\" isn't a position: give a number from 0")
             }
             self = .index(number)
         default: self = .all
@@ -51,11 +51,11 @@ enum KeySelection: Equatable {
     /// A message for a file without the selected object.
     var missing: String {
         switch self {
-        case .all: "holds parameters and no key: give the key they belong to"
-        case .leaf: "holds no certificate of a server: leave \(Flag.leaf.dashed) out to see what it holds"
-        case .authority: "holds no authority's certificate: leave \(Flag.authority.dashed) out to see what it holds"
-        case .root: "holds no root certificate: leave \(Flag.root.dashed) out to see what it holds"
-        case .index(let index): "has no object at place \(index): leave \(Flag.index.dashed) out to see what it holds"
+        case .all: "contains parameters but no key: give the key that they belong to"
+        case .leaf: "contains no end-entity certificate: omit \(Flag.leaf.dashed) to see its contents"
+        case .authority: "contains no CA certificate: omit \(Flag.authority.dashed) to see its contents"
+        case .root: "contains no root certificate: omit \(Flag.root.dashed) to see its contents"
+        case .index(let index): "has no object at position \(index): omit \(Flag.index.dashed) to see its contents"
         }
     }
 }

@@ -37,7 +37,7 @@ struct PinWriting {
         }
         guard isName, name.utf8.count <= 253 else {
             throw .invalidValue(
-                .spelling, reason: "\"\(text)\" is no name of a record: write tlsa=_443._tcp.example.com")
+                .spelling, reason: "\"\(text)\" isn't a record name: write tlsa=_443._tcp.example.com")
         }
         return name
     }

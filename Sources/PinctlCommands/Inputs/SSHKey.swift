@@ -28,7 +28,7 @@ enum SSHKey {
         let words = line.split(separator: " ")
         let unreadable = InputProblem(
             reason:
-                "is no SSH key of RSA, ECDSA or Ed25519 that can be read: write it with ssh-keygen -e -m PKCS8 -f FILE")
+                "isn't a valid SSH key of type RSA, ECDSA or Ed25519: convert it with ssh-keygen -e -m PKCS8 -f FILE")
         guard isOne(line), words.count > 1, let blob = Base64.decodeCanonical(Array(words[1].utf8)) else {
             return .failure(unreadable)
         }

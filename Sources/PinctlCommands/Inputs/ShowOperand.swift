@@ -34,13 +34,13 @@ enum ShowOperand: Sendable {
             do throws(TargetError) {
                 self = .target(try Target(word))
             } catch {
-                throw .invalidOperand(word, reason: "is no file, and as a server: \(error)")
+                throw .invalidOperand(word, reason: "isn't a file, and as a server: \(error)")
             }
         } else {
             let isFile = word.contains("/") || word.split(separator: ".").last.map(Self.fileEndings.contains) == true
             guard isFile || (try? Target(word)) == nil else {
                 throw .invalidOperand(
-                    word, reason: "is a file, and could be a server: write ./\(word) or https://\(word)")
+                    word, reason: "is a file, but could also be a server: write ./\(word) or https://\(word)")
             }
             self = .file(word)
         }

@@ -28,10 +28,12 @@ struct ShownFiles {
                         isEmpty = false
                         continue
                     }
-                    console.note("\(file): passed over, it \(error.reason)")
+                    console.note("\(file): skipped, it \(error.reason)")
                 }
             }
-            if isEmpty { throw InputProblem(reason: "no file in this folder holds a key: name another") }
+            if isEmpty {
+                throw InputProblem(reason: "no file in this directory contains a key: name another directory")
+            }
         } catch {
             complain(operand, error, &console)
         }
@@ -53,7 +55,8 @@ struct ShownFiles {
         }
         guard count <= Self.objectLimit else {
             throw InputProblem(
-                reason: "holds \(count) objects, over the \(Self.objectLimit) that are told: pinctl hash lists them all"
+                reason:
+                    "contains \(count) objects, more than the limit of \(Self.objectLimit): list them with pinctl hash"
             )
         }
         guard !contents.isEmpty else { throw InputProblem(reason: KeySelection.all.missing, isStranger: true) }
@@ -87,7 +90,7 @@ struct ShownFiles {
             if let chain { headline += [chain.verdict, nameText(chain)].compactMap(\.self) }
             if chain == nil, !certificates.isEmpty {
                 headline.append(
-                    isAuthority ? "no leaf, so nothing is judged (give --host)" : "no chain, so none is verified")
+                    isAuthority ? "no leaf, so not verified (give --host)" : "no single chain, so not verified")
             }
             let rows = certificates.map { certificate in
                 let role = certificate.isSelfIssued ? "root" : "ca"
@@ -110,7 +113,7 @@ struct ShownFiles {
     }
 
     private func nameText(_ chain: ShownChain) -> String? {
-        guard let name else { return "for no name (give --host)" }
+        guard let name else { return "hostname not checked (give --host)" }
         return chain.nameMatches == true ? "for \(name)" : "not for \(name)"
     }
 }

@@ -33,7 +33,7 @@ struct StapleText {
             // The status of CA certificates comes from CRLs, which can't be stapled, so findings about them are
             // ignored.
             let isOfResponse = Self.rules.contains(error.rule)
-            if !isOfResponse { problem = "not verified, as the chain is not trusted" }
+            if !isOfResponse { problem = "not verified because the chain is not trusted" }
             if isOfResponse, error.depth == 0 { problem = error.detail }
         }
         let until = summary.nextUpdate.map { " until \($0.rfc3339)" } ?? ""

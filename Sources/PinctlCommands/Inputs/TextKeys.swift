@@ -18,7 +18,7 @@ enum TextKeys {
         case .tlsa?: return try records(in: text)
         case let dialect?:
             throw InputProblem(
-                reason: "is \(dialect.title), which has pins and no keys: see them with pinctl import FILE")
+                reason: "is \(dialect.title), which contains pins but no keys: read it with pinctl import FILE")
         case nil: return nil
         }
     }
@@ -30,7 +30,7 @@ enum TextKeys {
         } catch {
             let problem = error.problems.first
             let place = problem.map { "line \($0.location.line): \($0.message)" } ?? "no record can be read"
-            throw InputProblem(reason: "holds TLSA records that are wrong: \(place)")
+            throw InputProblem(reason: "contains invalid TLSA records: \(place)")
         }
         var objects: [InputObject] = []
         for rule in reading.policy.rules {
@@ -42,7 +42,7 @@ enum TextKeys {
             }
         }
         guard !objects.isEmpty else {
-            throw InputProblem(reason: "holds no TLSA record that clients can use: publish one of kind 3 1 1")
+            throw InputProblem(reason: "contains no TLSA record that clients can use: publish a 3 1 1 record")
         }
         return objects
     }
@@ -63,7 +63,7 @@ enum TextKeys {
         let what = pin.content == .certificate ? "certificate" : "public key"
         return .failure(
             InputProblem(
-                reason: "is a TLSA record with the \(pin.digest.rawValue) of a \(what), which tells no pin: "
-                    + "publish one of kind 3 1 1"))
+                reason: "is a TLSA record with the \(pin.digest.rawValue) of a \(what), which is not a pin: "
+                    + "publish a 3 1 1 record"))
     }
 }

@@ -8,15 +8,15 @@ enum WebKeys {
         let document = JSONCReader.read(text, dialect: .json)
         guard let root = document.root, document.problems.isEmpty else {
             let problem = document.problems.first
-            let place = problem.map { "line \($0.position.line): \($0.message)" } ?? "it holds nothing"
-            throw InputProblem(reason: "is no JSON that can be read: \(place)")
+            let place = problem.map { "line \($0.position.line): \($0.message)" } ?? "it is empty"
+            throw InputProblem(reason: "isn't valid JSON: \(place)")
         }
         let keys = root["keys"]?.elements ?? root.elements ?? [root]
         guard !keys.isEmpty, keys.allSatisfy({ $0["kty"]?.string != nil }) else {
             throw InputProblem(
                 reason: root["domains"] != nil
-                    ? "is a policy, which has pins and no keys: see them with pinctl lint or pinctl export"
-                    : "is JSON, and no JSON Web Key: give an object with \"kty\", or a set with \"keys\"")
+                    ? "is a policy, which contains pins but no keys: use pinctl lint or pinctl export"
+                    : "is JSON, but not a JSON Web Key: give an object with \"kty\", or a set with \"keys\"")
         }
         return keys.enumerated().map { index, key in
             InputObject(index: index, line: Int(key.position.line), content: content(of: key))
@@ -28,7 +28,7 @@ enum WebKeys {
             let material = try? KeyMaterial(der: info.span)
         else {
             return .failure(
-                InputProblem(reason: "is no JSON Web Key of RSA, EC or OKP that can be read: give its certificate"))
+                InputProblem(reason: "isn't a valid JSON Web Key of type RSA, EC or OKP: give its certificate"))
         }
         return .success(.key(material))
     }

@@ -46,7 +46,7 @@ final class LineReader: @unchecked Sendable {
             } catch {
                 paths = []
                 file = nil
-                continuation.resume(returning: [.failure(file: path, "no thread to read it: \(error)")])
+                continuation.resume(returning: [.failure(file: path, "cannot start a thread to read it: \(error)")])
             }
         }
     }
@@ -69,7 +69,7 @@ final class LineReader: @unchecked Sendable {
                     file = nil
                     lines.append(
                         .failure(
-                            file: path, "a line has more than \(Self.endlessLength) bytes: give one target a line"))
+                            file: path, "a line has more than \(Self.endlessLength) bytes: write one target per line"))
                 } else {
                     if !partial.isEmpty || isTooLong { endLine(&lines) }
                     file = nil

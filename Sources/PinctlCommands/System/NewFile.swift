@@ -49,14 +49,14 @@ struct NewFileError: Error {
 extension NewFileError: CustomStringConvertible {
     var description: String {
         switch errno {
-        case EEXIST: "exists already: remove it, or name another file"
-        case ENOENT: "its folder does not exist: make it first"
-        case EACCES: "permission denied: check who may write there"
-        case EISDIR: "is a folder: name a file in it"
-        case ENOTDIR: "what it is to stand in is no folder: check the path"
-        case ENOSPC, EDQUOT: "the disk is full: make room, or name another place"
-        case EROFS: "cannot be written to: name another place"
-        case ENXIO: "nobody reads from it: start the reader first"
+        case EEXIST: "already exists: remove it, or name another file"
+        case ENOENT: "its directory does not exist: create it first"
+        case EACCES: "permission denied: check the permissions of the file and its directory"
+        case EISDIR: "is a directory: name a file in it"
+        case ENOTDIR: "part of its path is not a directory: check the path"
+        case ENOSPC, EDQUOT: "no space left on device: free some space, or name another file"
+        case EROFS: "is on a read-only file system: name another file"
+        case ENXIO: "no process reads from it: start the reader first"
         default: "cannot be written: \(systemErrorText(errno))"
         }
     }

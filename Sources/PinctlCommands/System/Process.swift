@@ -38,7 +38,7 @@ private func endAtOnce(_ number: Int32) {
 
 /// Reports that the fault isn't in the input, using only functions allowed in a signal handler.
 private func endWithDefect() -> Never {
-    let message: StaticString = "pinctl: internal error: this is a defect of pinctl, please report it\n"
+    let message: StaticString = "pinctl: internal error: this is a bug in pinctl, please report it\n"
     _ = unsafe write(2, message.utf8Start, message.utf8CodeUnitCount)
     _exit(ExitCode.internalError.rawValue)
 }

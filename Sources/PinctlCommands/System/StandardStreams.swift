@@ -28,7 +28,7 @@ enum StandardStreams {
                 // This is reached only if the signal is blocked.
                 exit(128 + SIGPIPE)
             case let code:
-                let message = "pinctl: standard output cannot be written: \(systemErrorText(code))\n"
+                let message = "pinctl: cannot write to standard output: \(systemErrorText(code))\n"
                 _ = write(Array(message.utf8), to: 2)
                 exit(ExitCode.badInput.rawValue)
             }

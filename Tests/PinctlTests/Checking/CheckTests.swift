@@ -158,7 +158,7 @@ struct CheckTests {
     func lookup() async throws {
         let none = try await shell("pinctl check", in: site.folder)
         #expect(none.errors.hasPrefix("pinctl: pins/pins.jsonc: error: no such file"))
-        #expect(none.errors.contains("give --policy FILE, or --pin, or write one with pinctl init"))
+        #expect(none.errors.contains("give --policy FILE, or --pin, or create one with pinctl init"))
         #expect(none.output == "")
         #expect(none.status == 2)
         let policy = try site.policy("\"\(strangePin)\"", host: "unlisted.test")

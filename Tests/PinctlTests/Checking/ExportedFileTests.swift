@@ -80,10 +80,10 @@ struct ExportedFileTests {
                     "{ \"to\": \"apple\", \"file\": \"Info.plist\", \"allow\": [\"role-lost\", \"roles-and-added\"] }"
                 ])
             let lint = await pinctl("lint", "--rule", "P021=off", policy)
-            #expect(lint.output.contains("error[P018] \"\(file)\" cannot hold this policy: "), "\(lint.output)")
+            #expect(lint.output.contains("error[P018] \"\(file)\" cannot express this policy: "), "\(lint.output)")
             #expect(lint.status == 1)
             let compared = await pinctl("export", "--check", policy)
-            #expect(compared.lines[0].hasPrefix("FAIL  \(file)  cannot hold this policy: "), "\(compared.output)")
+            #expect(compared.lines[0].hasPrefix("FAIL  \(file)  cannot express this policy: "), "\(compared.output)")
             #expect(compared.status == 1)
             let check = await pinctl("check", "--ca-file", site.anchors, "--policy", policy, server.target())
             #expect(
@@ -190,12 +190,12 @@ struct ExportedFileTests {
         let refused = try await run(", \"allow\": [\"expiry-lost\"]", "export", "--check")
         #expect(refused.status == 1)
         #expect(
-            refused.output.contains("\"allow\" does not accept: change the policy, or add \"role-lost\" to it"),
+            refused.output.contains("\"allow\" does not list: change the policy, or add \"role-lost\" to \"allow\""),
             "\(refused.output)")
         #expect(try await run(", \"allow\": [\"expiry-lost\"]", "export", "--to", "okhttp").status == 1)
         let lint = try await run(", \"allow\": []", "lint")
         #expect(
-            lint.output.contains("error[P018] \"\(source)\" changes what the policy says (role-lost: "),
+            lint.output.contains("error[P018] \"\(source)\" differs from the policy (role-lost: "),
             "\(lint.output)")
         let unknown = try await run(", \"allow\": [\"role-list\"]", "export", "--check")
         #expect(unknown.errors.contains("no change of a conversion: did you mean \"role-lost\"?"), "\(unknown.errors)")

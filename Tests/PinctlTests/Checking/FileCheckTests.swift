@@ -78,13 +78,13 @@ struct FileCheckTests {
         #expect(made.status == 0)
         let run = await check("--pin", try site.root.key.pin, site.folder.path + "/certs")
         #expect(run.lines.last == "1 checked: 1 ok" && run.status == 0, "\(run.errors)")
-        #expect(run.errors == "pinctl: \(site.folder.path)/certs/old: passed over, it is no file\n")
+        #expect(run.errors == "pinctl: \(site.folder.path)/certs/old: passed over, it isn't a regular file\n")
         // A CA certificate is only there to complete a chain. Alone it counts as a key.
         #expect(try await shell("cp root.pem certs", in: site.folder).status == 0)
         #expect(await check("--pin", try site.leaf.key.pin, site.folder.path + "/certs").status == 0)
         #expect(await check("--pin", try site.leaf.key.pin, site.anchors).status == 1)
         let hollow = await check("--pin", try site.root.key.pin, site.folder.path + "/certs/old")
-        #expect(hollow.status == 2 && hollow.errors.contains("is an empty folder"))
+        #expect(hollow.status == 2 && hollow.errors.contains("is an empty directory"))
     }
 
     @Test("Names below a rule's host are checked, and a wildcard is checked as one of its names")

@@ -158,7 +158,8 @@ struct PassedOverTests {
     func endlessLine() async throws {
         let list = try site.folder.add("gopher://a.test\n", name: "list.txt")
         let run = await check(["--pin", strangePin, "--targets", "/dev/zero", "--targets", list])
-        #expect(run.errors.hasPrefix("pinctl: /dev/zero: a line has more than 1048576 bytes: give one target a line\n"))
+        #expect(
+            run.errors.hasPrefix("pinctl: /dev/zero: a line has more than 1048576 bytes: write one target per line\n"))
         #expect(run.errors.contains("list.txt:1: "))
         #expect(run.status == 2)
     }

@@ -80,37 +80,41 @@ struct ArgumentsTests {
     }
 
     static let refused = [
-        Refused(words: [], message: "no command given: one of hash, show, verify, check, init, lint"),
-        Refused(words: ["hash", "-----BEGIN PRIVATE KEY-----\nMC4"], message: "an argument holds PEM: give the file"),
-        Refused(words: ["check", "a", "--pin= -----BEGIN X"], message: "an argument holds PEM: give the file"),
+        Refused(words: [], message: "no command given: use one of hash, show, verify, check, init, lint"),
+        Refused(
+            words: ["hash", "-----BEGIN PRIVATE KEY-----\nMC4"], message: "an argument contains PEM: give the file"),
+        Refused(words: ["check", "a", "--pin= -----BEGIN X"], message: "an argument contains PEM: give the file"),
         Refused(words: ["chekc"], message: "unknown command \"chekc\": did you mean check?"),
         Refused(words: ["version"], message: "unknown command \"version\": did you mean --version?"),
         Refused(words: ["verfy"], message: "unknown command \"verfy\": did you mean verify?"),
-        Refused(words: ["frobnicate"], message: "unknown command \"frobnicate\": one of hash,"),
-        Refused(words: ["--json", "hash"], message: "--json stands before the command: flags follow it"),
+        Refused(words: ["frobnicate"], message: "unknown command \"frobnicate\": use one of hash,"),
+        Refused(words: ["--json", "hash"], message: "--json appears before the command: put flags after it"),
         Refused(words: ["hash"], message: "hash needs FILE…: see pinctl hash --help"),
         Refused(words: ["hash", "--jsn", "x"], message: "hash has no flag --jsn: did you mean --json?"),
-        Refused(words: ["hash", "-x", "x"], message: "hash has no flag -x: one of"),
+        Refused(words: ["hash", "-x", "x"], message: "hash has no flag -x: use one of"),
         Refused(words: ["hash", "--json=1", "x"], message: "--json takes no value: leave it out"),
-        Refused(words: ["hash", "--as"], message: "--as needs a value: --as SPELLING"),
-        Refused(words: ["hash", "--as", "hexx", "x"], message: "--as knows no \"hexx\": did you mean hex?"),
+        Refused(words: ["hash", "--as"], message: "--as needs a value: --as FORMAT"),
+        Refused(words: ["hash", "--as", "hexx", "x"], message: "--as does not support \"hexx\": did you mean hex?"),
         Refused(words: ["hash", "--as", "hex", "--as", "hex", "x"], message: "--as is given twice: give it once"),
         Refused(words: ["verify", "a", "b"], message: "verify takes only CHAIN: remove \"b\""),
-        Refused(words: ["verify", "a"], message: "--host is missing: give --host NAME"),
-        Refused(words: ["help", "exit-code"], message: "no help on \"exit-code\": did you mean exit-codes?"),
+        Refused(words: ["verify", "a"], message: "--host is required: give --host HOST"),
+        Refused(words: ["help", "exit-code"], message: "unknown help topic \"exit-code\": did you mean exit-codes?"),
         Refused(words: ["help", "schema", "x"], message: "help takes one topic: remove \"x\""),
         Refused(words: ["help", "hash", "x"], message: "help takes one topic: remove \"x\""),
-        Refused(words: ["help", "completion"], message: "help completion needs a shell: one of bash, zsh, fish"),
-        Refused(words: ["help", "completion", "csh"], message: "no completion for \"csh\": one of bash, zsh, fish"),
+        Refused(words: ["help", "completion"], message: "help completion needs a shell: use one of bash, zsh, fish"),
+        Refused(
+            words: ["help", "completion", "csh"], message: "no completion for \"csh\": use one of bash, zsh, fish"),
         Refused(words: ["help", "man", "hashh"], message: "unknown command \"hashh\": did you mean hash?"),
-        Refused(words: ["hash", "--color", "yes", "x"], message: "--color knows no \"yes\": one of auto, always"),
+        Refused(
+            words: ["hash", "--color", "yes", "x"], message: "--color does not support \"yes\": use one of auto, always"
+        ),
         Refused(words: ["check", "a", "--pin", "x"], message: "--pin: \"x\" is no pin: write sha256/"),
-        Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" is no time limit"),
-        Refused(words: ["check", "a", "--timeout", "1e9"], message: "--timeout: \"1e9\" is no time limit"),
+        Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" isn't a time limit"),
+        Refused(words: ["check", "a", "--timeout", "1e9"], message: "--timeout: \"1e9\" isn't a time limit"),
         Refused(words: ["check", "a"], message: "/no/such/pins.jsonc: error: no such file"),
         Refused(words: ["check", "gopher://a"], message: "gopher://a: scheme \"gopher\" is not supported"),
         Refused(
-            words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" is no time"),
+            words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" isn't a time"),
     ]
 
     @Test(

@@ -55,7 +55,7 @@ extension DialectTests {
         #expect(mistaken.status == 1)
 
         let empty = await pinctl("explain", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
-        #expect(empty.lines[1].hasPrefix("  no pin: "))
+        #expect(empty.lines[1].hasPrefix("  not a pin: "))
         #expect(empty.status == 1)
         let named = await pinctl("explain", strangePin, "--policy", policy)
         #expect(named.lines[1].hasPrefix("  pinned: a pin of the rule for api.test"))
@@ -68,7 +68,7 @@ extension DialectTests {
         let closed = await pinctl("explain", pin, "--in", folder.path)
         #expect(closed.errors.contains("leaf.p8[0]: is an encrypted private key") && closed.status == 2)
         let unknown = await pinctl("explain", strangePin, "--in", site.chain)
-        #expect(unknown.lines[1].contains("no digest of 2 keys and certificates"))
+        #expect(unknown.lines[1].contains("not a digest of the 2 keys and certificates"))
         #expect(unknown.status == 1)
     }
 
@@ -94,12 +94,12 @@ extension DialectTests {
             """
         let run = try await shell(
             "pinctl explain - --in chain.pem < \(try site.folder.add(text))", in: site.folder)
-        #expect(run.lines.first == "OkHttp refused api.test")
+        #expect(run.lines.first == "OkHttp rejected api.test")
         #expect(run.output.contains("none of the pinned keys was served"))
         #expect(run.status == 1)
         let nothing = try await shell("echo no | pinctl explain -")
         #expect(nothing.status == 2)
-        #expect(nothing.errors.contains("holds no exception of OkHttp"))
+        #expect(nothing.errors.contains("contains no OkHttp exception"))
     }
 
     @Test("explain reports a denied pin as denied, and lint doesn't read exported Swift")
@@ -108,7 +108,7 @@ extension DialectTests {
         let file = try site.folder.add(
             #"{ "version": 1, "deny": ["\#(pin)"], "domains": [{ "host": "api.test", "pins": ["\#(strangePin)"] }] }"#)
         let run = await pinctl("explain", pin, "--policy", file)
-        #expect(run.lines[1] == "  denied by the policy, wherever it stands")
+        #expect(run.lines[1] == "  denied by the policy, at any position")
         #expect(run.status == 1)
         let swift = await pinctl("export", "--to", "swift", file)
         #expect(swift.status == 0)
@@ -122,13 +122,13 @@ extension DialectTests {
         try await site.serve { server in
             for (pin, place) in [
                 (try site.leaf.key.pin, "the pin of api.test:\(server.port) via "),
-                (try site.root.key.pin, "the pin of the store, behind "),
+                (try site.root.key.pin, "the pin of the trust store, on the path of "),
             ] {
                 let run = await pinctl("explain", pin, "--in", server.target(), "--ca-file", site.anchors)
                 #expect(run.status == 0 && run.output.contains(place), "\(run.output)\(run.errors)")
             }
             let strange = await pinctl("explain", strangePin, "--in", server.target(), "--ca-file", site.anchors)
-            #expect(strange.status == 1 && strange.output.contains("no digest of 3 keys"), "\(strange.output)")
+            #expect(strange.status == 1 && strange.output.contains("not a digest of the 3 keys"), "\(strange.output)")
         }
     }
 

@@ -42,16 +42,18 @@ extension DialectTests {
         _ = await pinctl("export", "--to", "apple", "--output", site.folder.path + "/Info.plist", policy)
         let good = await pinctl("export", "--check", policy)
         #expect(good.lines.filter { $0.hasPrefix("ok   ") }.count == 2)
-        #expect(good.lines[0].hasSuffix("says what it can of the policy"))
+        #expect(good.lines[0].hasSuffix("matches the policy as far as its format allows"))
         #expect(good.lines[1].contains("role-lost (weaker)"))
-        #expect(good.lines.last?.hasSuffix("Info.plist  says what the policy says") == true)
+        #expect(good.lines.last?.hasSuffix("Info.plist  matches the policy") == true)
         #expect(good.status == 0)
 
         try "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\")".write(
             toFile: site.folder.path + "/Pins.kt", atomically: true, encoding: .utf8)
         let drift = await pinctl("export", "--check", policy)
         #expect(drift.lines[0].hasPrefix("FAIL  "))
-        #expect(drift.lines[0].hasSuffix("put in what pinctl export --to okhttp --allow role-lost \(policy) prints"))
+        #expect(
+            drift.lines[0].hasSuffix(
+                "replace its pins with the output of pinctl export --to okhttp --allow role-lost \(policy)"))
         #expect(drift.lines.contains("      api.test: is missing"))
         #expect(drift.lines.contains("      *.api.test: is pinned, and has no rule in the policy"))
         #expect(drift.lines.last?.hasPrefix("ok ") == true)
@@ -74,7 +76,7 @@ extension DialectTests {
         #expect(after.contains("<key>CFBundleName</key>   <string>Über &amp; so</string><!-- stays -->"))
         #expect(after.contains("NSPinnedDomains"))
         let again = await pinctl("export", "--to", "apple", "--into", file, policy)
-        #expect(again.lines == ["\(file) says that already"])
+        #expect(again.lines == ["\(file) already matches the policy"])
         #expect(await pinctl("export", "--to", "apple", "--into", file, "--check", policy).status == 0)
         let wrong = await pinctl("export", "--to", "curl", "--lossy", "--into", file, policy)
         #expect(wrong.status == 2)
@@ -97,10 +99,10 @@ extension DialectTests {
             <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
             """, name: "nsc.xml")
         let run = await pinctl("export", "--to", "android", "--lossy", "--into", file, policy)
-        #expect(run.errors.contains("note: until now old.test: is pinned, and has no rule in the policy"))
+        #expect(run.errors.contains("note: previously old.test: is pinned, and has no rule in the policy"))
         #expect(run.status == 0)
         let wrong = await pinctl("check", "--policy", file, "api.test")
-        #expect(wrong.errors.contains("make one of it with pinctl import \(file)"))
+        #expect(wrong.errors.contains("convert it with pinctl import \(file)"))
         #expect(wrong.status == 2)
     }
 
@@ -122,7 +124,7 @@ extension DialectTests {
         let checked = await pinctl("export", "--to", "android", "--into", config, "--check", file)
         #expect(checked.status == 0)
         let written = await pinctl("export", "--to", "android", "--into", config, file)
-        #expect(written.lines == ["\(config) says that already"])
+        #expect(written.lines == ["\(config) already matches the policy"])
         #expect(try String(contentsOfFile: config, encoding: .utf8) == before)
         let lint = await pinctl("lint", config)
         #expect(!lint.output.contains("localhost"))

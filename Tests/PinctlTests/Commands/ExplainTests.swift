@@ -25,7 +25,7 @@ struct ExplainTests {
             }
             let strange = await explain(strangePin)
             #expect(strange.status == 1)
-            #expect(strange.output.contains("no digest of 4 keys"))
+            #expect(strange.output.contains("not a digest of the 4 keys"))
             #expect(strange.lines.last?.hasSuffix(" for its ECDSA key and its RSA key") == true, "\(strange.output)")
             let one = await explain(try rsa.key.pin, "--keys", "ecdsa")
             #expect(one.status == 1 && one.lines.last?.hasSuffix(" for its ECDSA key") == true, "\(one.output)")
@@ -51,7 +51,7 @@ struct ExplainTests {
         arguments: [
             ("api.test", "ca", "takes", "pinned: \"ours\""),
             ("api.test", "any", "takes", "pinned: \"ours\""),
-            ("api.test", "leaf", "refuses", "pinned as leaf, and not where it was served: \"ours\""),
+            ("api.test", "leaf", "refuses", "pinned as leaf, but served at another position: \"ours\""),
             ("pay.test", "ca", "refuses", "pinned for another host: \"ours\" of the rule for pay.test"),
         ])
     func policy(host: String, role: String, answer: String, remark: String) async throws {
@@ -89,19 +89,22 @@ struct ExplainTests {
         #expect(explained.status == 2 && explained.errors.contains("pinctl hash \(site.chain)"))
         #expect(!explained.errors.contains("explain -"))
         let unnamed = await pinctl("explain", "api.test")
-        #expect(unnamed.status == 2 && unnamed.errors.contains("none is named: give --policy FILE, or write one"))
+        #expect(
+            unnamed.status == 2
+                && unnamed.errors.contains("so the default is /no/such/pins.jsonc: give --policy FILE, or create one"))
 
         let linted = await pinctl("lint", site.chain)
         #expect(linted.status == 2)
-        #expect(linted.errors.contains("chain.pem: holds certificates or keys: lint reads policies"))
+        #expect(linted.errors.contains("chain.pem: contains certificates or keys: lint reads policies"))
         #expect(linted.output == "1 linted: errors 1, warnings 0\n")
         let none = await pinctl("lint")
-        #expect(none.status == 2 && none.errors.contains("none is named: name a FILE, or write one with pinctl init"))
+        #expect(none.status == 2 && none.errors.contains("name a FILE, or create one with pinctl init"))
         #expect(await pinctl("lint", "/no/such").errors.hasSuffix("no such file: check the path\n"))
 
         for server in ["example.test", "https://example.test", "localhost:8443"] {
             let hashed = await pinctl("hash", server)
-            #expect(hashed.status == 2 && hashed.errors.contains("for the pins of a server: pinctl show \(server)"))
+            #expect(
+                hashed.status == 2 && hashed.errors.contains("print the pins of a server with pinctl show \(server)"))
         }
         for path in ["api.pem", "nothing", "/no/such.example"] {
             #expect(await pinctl("hash", path).errors.hasSuffix("no such file: check the path\n"))

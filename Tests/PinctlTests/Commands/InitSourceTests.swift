@@ -23,7 +23,9 @@ struct InitSourceTests {
         }
         let wild = try site.intermediate.leaf("*.shop.test")
         let file = try site.folder.add(wild.pemText + site.intermediate.pemText)
-        #expect(await initialize("--from", file).errors.contains("its leaf names no host: name it with --host"))
+        #expect(
+            await initialize("--from", file).errors.contains("its leaf certificate names no host: give one with --host")
+        )
         let named = await initialize("--from", file, "--host", "a.shop.test", "--host", "b.shop.test:8443")
         #expect(named.output.contains("\"host\": \"a.shop.test\""))
         #expect(named.output.contains("\"ports\": [8443]"))
@@ -97,7 +99,7 @@ struct InitSourceTests {
         #expect(!lint.output.contains("P005"))
 
         let again = await pinctl("init", "--ca-file", site.anchors, "--from", site.chain, "--into", file)
-        #expect(again.errors.contains("a rule for api.test:443 stands here already: change it"))
+        #expect(again.errors.contains("a rule for api.test:443 already exists here: change it"))
         #expect(again.errors.hasPrefix("pinctl: \(file):"))
         #expect(again.status == 2)
         #expect(try String(contentsOfFile: file, encoding: .utf8) == result)

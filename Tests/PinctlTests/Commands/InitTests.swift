@@ -69,7 +69,7 @@ struct InitTests {
             #expect(run.output == "")
             #expect(run.errors.contains("pinctl: www.test:\(server.port) via 127.0.0.1:\(server.port): not trusted ["))
             #expect(run.errors.contains("api.test:\(closed.port) via 127.0.0.1:\(closed.port): unreachable: "))
-            #expect(run.errors.hasSuffix("pinctl: nothing is written: a policy is made of verified chains alone\n"))
+            #expect(run.errors.hasSuffix("pinctl: nothing is written: a policy is made only from verified chains\n"))
             #expect(run.status == 4)
             #expect(!FileManager.default.fileExists(atPath: file))
             #expect(await initialize(server.target(), closed.target()).status == 3)
@@ -84,8 +84,8 @@ struct InitTests {
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target.jsonc")
             let before = try FileManager.default.contentsOfDirectory(atPath: site.folder.path).sorted()
             for (file, message) in [
-                (old, "exists already"), (link, "exists already"), (site.folder.path, "exists already"),
-                (site.folder.path + "/none/pins.jsonc", "its folder does not exist"), ("/proc/pins.jsonc", ""),
+                (old, "already exists"), (link, "already exists"), (site.folder.path, "already exists"),
+                (site.folder.path + "/none/pins.jsonc", "its directory does not exist"), ("/proc/pins.jsonc", ""),
             ] {
                 let run = await initialize(server.target(), "-o", file)
                 #expect(run.output == "")

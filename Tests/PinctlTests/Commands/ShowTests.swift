@@ -32,7 +32,7 @@ struct ShowTests {
     func order() async throws {
         let file = try site.folder.add(site.root.pemText + site.intermediate.pemText + site.leaf.pemText, name: "c.pem")
         let run = await pinctl("show", "--ca-file", site.anchors, file)
-        #expect(run.lines[0] == "\(file)  3 certificates  trusted  for no name (give --host)")
+        #expect(run.lines[0] == "\(file)  3 certificates  trusted  hostname not checked (give --host)")
         let rows = run.lines.filter { $0.contains("sha256/") }
         #expect(rows.map { $0.split(separator: " ")[0] } == ["leaf", "intermediate", "root"])
         #expect(
@@ -74,13 +74,13 @@ struct ShowTests {
     func server() async throws {
         try await site.serve { server in
             let run = await pinctl("show", "--ca-file", site.anchors, server.target())
-            #expect(run.lines[0].contains("  TLSv1.3  EC P-256 key  trusted  name ok"))
+            #expect(run.lines[0].contains("  TLSv1.3  EC P-256 key  trusted  hostname ok"))
             let rows = run.lines.filter { $0.contains("sha256/") }
             #expect(rows.map { $0.contains(" served ") } == [true, true, false])
             #expect(rows.last?.contains(" store ") == true)
             #expect(run.status == 0)
             let wrong = await pinctl("show", "--ca-file", site.anchors, server.target("www.test"))
-            #expect(wrong.lines[0].hasSuffix("not trusted [name-mismatch]  not for this name"))
+            #expect(wrong.lines[0].hasSuffix("not trusted [name-mismatch]  hostname mismatch"))
             #expect(wrong.status == 4)
             let json = try await pinctl("show", "--json", server.target()).decoded(as: Document.self)
             #expect(json.results[0].verdict == "untrusted")
@@ -125,7 +125,7 @@ struct ShowTests {
         #expect(FileManager.default.fileExists(atPath: folder.path + "/_.._2f-x_y_.pem_0.pem"))
         _ = try folder.add("mine", name: "chain.pem_0.pem")
         let run = await pinctl("show", "--save", folder.path, site.chain)
-        #expect(run.errors.contains("chain.pem_0.pem: exists already"))
+        #expect(run.errors.contains("chain.pem_0.pem: already exists"))
         #expect(run.status == 2)
         #expect(await pinctl("show", "--save", "/no/such", site.chain).status == 2)
     }
@@ -135,11 +135,11 @@ struct ShowTests {
         _ = try site.folder.add(site.leaf.pemText, name: "api.test")
         _ = try site.folder.add(site.leaf.pemText, name: "leaf.pem")
         let both = try await shell("pinctl show api.test", in: site.folder)
-        #expect(both.errors.contains("is a file, and could be a server: write ./api.test or https://api.test"))
+        #expect(both.errors.contains("is a file, but could also be a server: write ./api.test or https://api.test"))
         #expect(both.status == 2)
         #expect(try await shell("pinctl show ./api.test leaf.pem - < leaf.pem", in: site.folder).status == 0)
         #expect(await pinctl("show", "no.such.file.pem").errors.contains("no such file"))
-        #expect(await pinctl("show", "a b").errors.contains("is no file, and as a server: "))
+        #expect(await pinctl("show", "a b").errors.contains("isn't a file, and as a server: "))
     }
 
     @Test("show prints keys and signing requests next to a chain, and bundles in their own order")
@@ -150,11 +150,11 @@ struct ShowTests {
         #expect(run.lines[0].contains("  1 certificate, 1 CSR, 1 private key  "))
         #expect(run.lines.filter { $0.contains((try? site.leaf.key.pin) ?? "-") }.count == 3)
         let bundle = try site.folder.add(site.root.pemText + TestCertificate.root("Other").pemText)
-        #expect(await pinctl("show", bundle).lines[0].hasSuffix("2 certificates  no chain, so none is verified"))
+        #expect(await pinctl("show", bundle).lines[0].hasSuffix("2 certificates  no single chain, so not verified"))
         // A CA certificate has no hostname, and isn't checked as a leaf unless --host is given.
         let root = await pinctl("show", "--ca-file", site.anchors, site.anchors)
         #expect(root.status == 0)
-        #expect(root.lines[0].hasSuffix("root.pem  1 certificate  no leaf, so nothing is judged (give --host)"))
+        #expect(root.lines[0].hasSuffix("root.pem  1 certificate  no leaf, so not verified (give --host)"))
         #expect(root.lines[1].hasPrefix("  root   ") && root.lines[1].hasSuffix(", in the store"), "\(root.lines)")
         let issuer = await pinctl("show", "--ca-file", site.anchors, try site.folder.add(site.intermediate.pemText))
         #expect(issuer.lines[1].hasPrefix("  ca   ") && !issuer.output.contains("in the store"), "\(issuer.lines)")

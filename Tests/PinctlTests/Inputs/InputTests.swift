@@ -61,7 +61,7 @@ struct InputTests {
         #expect(run.lines.filter { $0.hasPrefix((try? leaf.key.pin) ?? "-") }.count == 2)
         #expect(run.lines.contains { $0.contains("private key") })
         let without = await pinctl("hash", file)
-        #expect(without.errors.hasSuffix("is PKCS #12 under a password: give --password-file FILE\n"))
+        #expect(without.errors.hasSuffix("is encrypted PKCS #12: give --password-file FILE\n"))
         #expect(without.status == 2)
         let open = try folder.add(TestPKCS12.file(leaf, password: ""))
         #expect(await pins(open).count == 2)
@@ -116,7 +116,7 @@ struct InputTests {
         #expect(await pins(try folder.add(record.output)) == [try leaf.key.pin])
         let other = await pinctl(
             "hash", try folder.add("_443._tcp.api.test. IN TLSA 3 0 1 \(String(repeating: "ab", count: 32))\n"))
-        #expect(other.errors.contains("is a TLSA record with the sha256 of a certificate, which tells no pin"))
+        #expect(other.errors.contains("is a TLSA record with the sha256 of a certificate, which is not a pin"))
         #expect(other.status == 2)
         for name in ["a b", "a\nb", "", "a..b", "x;y"] {
             #expect(await pinctl("hash", "--as", "tlsa=\(name)", certificate).status == 2)
@@ -166,8 +166,8 @@ struct InputTests {
             atPath: certificates.path + "/zero", withDestinationPath: "/dev/zero")
         let run = await pinctl("hash", certificates.path)
         #expect(run.lines.map { String($0.prefix { $0 != " " }) } == [try root.key.pin, try leaf.key.pin])
-        #expect(run.errors.contains("README: passed over, it contains neither PEM nor DER"))
-        #expect(run.errors.contains("zero: passed over"))
+        #expect(run.errors.contains("README: skipped, it contains neither PEM nor DER"))
+        #expect(run.errors.contains("zero: skipped"))
         #expect(run.status == 0)
         // A symbolic link to itself is not a file, and is reported.
         try FileManager.default.createSymbolicLink(atPath: certificates.path + "/loop", withDestinationPath: "loop")

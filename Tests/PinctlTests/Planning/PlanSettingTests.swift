@@ -39,7 +39,7 @@ struct PlanSettingTests {
         #expect(both.status == 1 && both.lines.contains { $0.hasPrefix("\(zone) ") && $0.hasSuffix("  no pins") })
         // A policy with pins, but none for these hostnames, is the wrong file.
         let other = await plan("--against", try site.policy("\"\(strangePin)\"", host: "other.test"))
-        #expect(other.status == 2 && other.errors.contains("no release has a rule for a name of"))
+        #expect(other.status == 2 && other.errors.contains("no release has a rule for a hostname of"))
         let explained = await pinctl("explain", "api.test", "--policy", zone)
         #expect(explained.status != 2)
         #expect(explained.lines[0].hasPrefix("api.test: no pins: the file pins no host, and "), "\(explained)")

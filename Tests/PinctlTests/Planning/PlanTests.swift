@@ -191,7 +191,7 @@ struct PlanTests {
         #expect(later.output.contains("pinning off since 2027-01-31"))
         let wrong = await plan("--new", site.chain, "--against", config, "--fail-within", "soon")
         #expect(wrong.status == 2)
-        #expect(wrong.errors.contains("\"soon\" is no period: write 100d for days"))
+        #expect(wrong.errors.contains("\"soon\" isn't a period: write 100d for days"))
     }
 
     @Test(
@@ -222,7 +222,7 @@ struct PlanTests {
         let broken = await plan("--new", renewed, "--policy", try release("own.jsonc", [("api.test", [pin(stranger)])]))
         #expect(broken.status == 1)
         #expect(broken.output.contains("own.jsonc has not shipped: pin sha256/"))
-        #expect(broken.errors.contains("names no \"releases\", so it alone is judged"))
+        #expect(broken.errors.contains("lists no \"releases\", so only the policy itself is checked"))
     }
 
     @Test("Every dialect can be a release, checked as its own system does, and a directory means all of its files")
@@ -276,7 +276,7 @@ struct PlanTests {
         #expect(many.output == "" && many.errors.contains("add up to over 100 %"), "\(many.errors)")
         let wrong = await plan("--new", site.chain, "--against", file, "--share", "b=2%")
         #expect(wrong.status == 2)
-        #expect(wrong.errors.contains("--share knows no \"b\""))
+        #expect(wrong.errors.contains("--share does not support \"b\""))
     }
 
     @Test("Reports have an entry for each release and host")
@@ -295,11 +295,11 @@ struct PlanTests {
     @Test(
         "Unusable input exits with 2 and prints the remedy",
         arguments: [
-            (["--against", "a"], "--new is missing"),
+            (["--against", "a"], "--new is required"),
             (["--new", "CHAIN", "--against", "/no/such/file"], "no such file"),
             (["--new", "CHAIN", "--against", "git:v*"], "write git:TAGGLOB:PATH"),
             (["--new", "ROOT", "--against", "POLICY"], "its certificate is an authority's"),
-            (["--new", "CHAIN", "--against", "OTHER"], "no release has a rule for a name of"),
+            (["--new", "CHAIN", "--against", "OTHER"], "no release has a rule for a hostname of"),
             (["--new", "CHAIN", "--against", "ROOT"], "no dialect is recognized"),
         ])
     func unusable(_ words: [String], _ message: String) async throws {

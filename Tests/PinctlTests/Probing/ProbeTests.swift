@@ -39,11 +39,11 @@ import Testing
     @Test(
         "An invalid value is a usage error",
         arguments: [
-            (["--keys=dsa"], "--keys knows no \"dsa\""),
-            (["--starttls=https"], "--starttls knows no \"https\""),
+            (["--keys=dsa"], "--keys does not support \"dsa\""),
+            (["--starttls=https"], "--starttls does not support \"https\""),
             (["--jobs=0"], "--jobs: \"0\" is none: give a number from 1 to 100000"),
             (["--retries=-1"], "--retries: \"-1\" is none"), (["--rate=0"], "--rate: \"0\" is none"),
-            (["--min-tls=1.1"], "--min-tls knows no \"1.1\""),
+            (["--min-tls=1.1"], "--min-tls does not support \"1.1\""),
             (["--min-tls=1.3", "--max-tls=1.2"], "--min-tls is newer than --max-tls"),
             (["--ipv4", "--ipv6"], "--ipv4 and --ipv6 exclude each other"), (["--sni=192.0.2.1"], "is no DNS name"),
             (["--resolve=a.test:443"], "is no HOST:PORT:ADDRESS"), (["--resolve=a.test:443:b.test"], "is no HOST:PORT"),
@@ -52,7 +52,7 @@ import Testing
             (["--proxy=http://127.0.0.1"], "has no port"),
             (["--proxy=http://u:p@127.0.0.1:1"], "a login does not stand in the URL"),
             (["--proxy=http://127.0.0.1:1", "--all-addresses"], "exclude each other"),
-            (["--proxy-login=x"], "--proxy is missing"), (["--key=x"], "--cert is missing"),
+            (["--proxy-login=x"], "--proxy is required"), (["--key=x"], "--cert is required"),
             (["--cert=/no/such/file"], "/no/such/file"),
         ])
     func usage(flags: [String], message: String) async {

@@ -1,33 +1,35 @@
 /// Flags that select what `check` checks and how its results count.
 extension Flag {
     static let targets = Flag(
-        "targets", value: .file("FILE"), repeatable: true, "check the targets in FILE, one a line; - is standard input",
+        "targets", value: .file("FILE"), repeatable: true,
+        "check the targets in FILE, one per line (- for standard input)",
         details:
-            "Blank lines are passed over, and so is what follows a #. Every line has its own results, in the order "
-            + "of the lines, as soon as they are there; the file is read as far as it is needed.")
+            "Blank lines and text after # are ignored. Results are printed for each line, in the order of the lines, as "
+            + "soon as they are available. The file is read only as far as needed.")
     static let files = Flag(
-        "files", "check files instead of servers: the operands are chains, requests and keys",
-        details: "Nothing is connected to. A chain is judged for each host of the policy that its leaf is for, a key "
-            + "or a request as the key of a leaf.")
+        "files", "check files instead of servers: chains, requests and keys",
+        details: "No connection is made. A chain is checked for each host of the policy that its leaf certificate is "
+            + "valid for. A request or a key is checked as the key of a leaf certificate.")
     static let failures = Flag(
-        "failures", "print only what failed, warns or is mended, and the end",
-        details: "JSON and reports have everything all the same.")
+        "failures", "print only failures, warnings, fixed failures and the summary",
+        details: "JSON output and reports still contain all results.")
     static let warnWithin = Flag(
-        "warn-within", value: .text("PERIOD"), "warn of what ends within 14d, 12w, 36h; 0 for never (14d)")
+        "warn-within", value: .text("PERIOD"),
+        "warn about expiry within PERIOD: 14d, 12w, 36h, or 0 for never (default: 14d)")
     static let failOn = Flag(
         "fail-on", value: .choice("LEVEL", ["error", "warning"]),
-        "what counts as failed: error, or warning too (error)")
+        "fail on an error only, or on a warning too (default: error)")
     static let exitZero = Flag(
-        "exit-zero", "end with 0 where it would be 1, 3 or 4",
-        details: "The summary of JSON still says what was found. Wrong usage and unreadable input stay exit code 2.")
+        "exit-zero", "exit with 0 instead of 1, 3 or 4",
+        details: "The JSON summary still reports the result. Wrong usage and unreadable input still exit with 2.")
     static let baseline = Flag(
         "baseline", value: .file("FILE"),
-        "pass over what failed in the same way in FILE, the --json or --ndjson of an earlier run",
-        details: "A failure is the same when target, verdict and causes are, with the authority it is about and the "
-            + "key that fails; whatever else fails counts. What does not fail any more is told. --report json=FILE "
-            + "writes such a FILE too.")
+        "ignore failures already recorded in FILE, the --json or --ndjson output of an earlier run",
+        details: "A failure is already recorded if its target, verdict and causes are the same, including the CA "
+            + "concerned and the failing key. Any other failure counts. Failures that no longer occur are reported. "
+            + "--report json=FILE writes such a file too.")
     static let maxUnreachable = Flag(
-        "max-unreachable", value: .text("N%"), "accept that N% of what is checked, or N of it, is not reached (0)",
-        details: "Each address and each kind of key of a target counts. A run in which nothing is reached fails "
-            + "whatever is given.")
+        "max-unreachable", value: .text("N%"), "allow N% of the checks, or N of them, to be unreachable (default: 0)",
+        details: "Each address and each key type of a target counts separately. A run in which nothing is reachable "
+            + "always fails.")
 }

@@ -5,25 +5,26 @@ extension Flag {
     private static let dialects = PinDialect.allCases.map(\.rawValue)
 
     static let lintRule = Flag(
-        "rule", value: .text("RULE=LEVEL"), repeatable: true, "off, warning or error for what a rule finds: P011=off")
+        "rule", value: .text("RULE=LEVEL"), repeatable: true,
+        "set the level of a rule to off, warning or error: P011=off")
     static let from = Flag(
         "from", value: .choice("DIALECT", dialects),
-        "the dialect of FILE, where it is not recognized or FILE holds two (pinctl help dialects)")
+        "read FILE as this dialect if it is not recognized or contains two (pinctl help dialects)")
     static let to = Flag(
-        "to", value: .choice("DIALECT", dialects), "write \(dialects.joined(separator: ", "))")
+        "to", value: .choice("DIALECT", dialects), "convert to \(dialects.joined(separator: ", "))")
     static let importedHost = Flag(
-        "host", value: .text("NAME"), "the host that the pins are for, where FILE names none")
-    static let exportedHost = Flag("host", value: .text("NAME"), "export the rule of this host alone")
-    static let into = Flag("into", value: .file("FILE"), "replace the pins in this file and nothing else")
-    static let check = Flag("check", "write nothing: exit with 1 if the file means something else")
-    static let lossy = Flag("lossy", "write although something is lost, which is told")
+        "host", value: .text("HOST"), "apply the pins to this host if FILE names none")
+    static let exportedHost = Flag("host", value: .text("HOST"), "export only the rule for this host")
+    static let into = Flag("into", value: .file("FILE"), "replace the pins in this file and change nothing else")
+    static let check = Flag("check", "write nothing, and exit with 1 if the file differs from the policy")
+    static let lossy = Flag("lossy", "write even if settings are lost, and report them")
     static let allow = Flag(
         "allow", value: .text("CHANGE"), repeatable: true,
-        "write although this is lost, role-lost for example, and nothing else")
+        "accept this change by the conversion, such as role-lost")
     static let asDialect = Flag(
         "as", value: .choice("DIALECT", dialects),
-        "judge as the system of this dialect does (pinctl help dialects)")
+        "match hosts as the system of this dialect does (see pinctl help dialects)")
     static let among = Flag(
-        "in", value: .file("FILE"), repeatable: true,
-        "look among the keys and certificates of FILE, of a folder of them, or of a server")
+        "in", value: .file("FILE|TARGET"), repeatable: true,
+        "search the keys and certificates of a file, a directory or a server")
 }

@@ -5,58 +5,64 @@ extension Flag {
     static let resolve = Flag(
         "resolve", value: .text("HOST:PORT:ADDRESS"), repeatable: true, in: .connection,
         "connect to ADDRESS for this host and port",
-        details: "The certificate is still to be for HOST. A target of its own says it as host:443@ADDRESS.")
+        details: "The certificate must still be valid for HOST. For a single target, write host:443@ADDRESS.")
     static let sni = Flag(
-        "sni", value: .text("NAME|none"), in: .connection, "tell the server this name, or none",
-        details: "The name chooses the certificate that the server shows; what it is verified for stays the target's.")
-    static let ipv4 = Flag("ipv4", short: "4", in: .connection, "connect by IPv4 alone")
-    static let ipv6 = Flag("ipv6", short: "6", in: .connection, "connect by IPv6 alone")
+        "sni", value: .text("NAME|none"), in: .connection, "send this server name (SNI), or none",
+        details: "The server chooses its certificate by this name. The certificate is still verified for the target's "
+            + "hostname.")
+    static let ipv4 = Flag("ipv4", short: "4", in: .connection, "connect only over IPv4")
+    static let ipv6 = Flag("ipv6", short: "6", in: .connection, "connect only over IPv6")
     static let allAddresses = Flag(
-        "all-addresses", in: .connection, "ask every address of a host, not the first that accepts")
+        "all-addresses", in: .connection, "connect to every address of a host, not only the first that accepts")
     static let keys = Flag(
         "keys", value: .choice("KEYS", CheckSettings.Keys.allCases.map(\.rawValue)), in: .connection,
-        "ask for the server's rsa key, its ecdsa key, both, or whichever it shows",
-        details: "For both there are two handshakes, and a kind that the server does not have is passed over.")
+        "request the server's rsa key, its ecdsa key, both, or the one that it chooses (auto)",
+        details: "For both there are two handshakes, and a key type that the server does not have is skipped.")
     static let startTLS = Flag(
         "starttls", value: .choice("PROTOCOL", CheckSettings.startTLSProtocols), in: .connection,
-        "begin in the clear as this protocol does, then turn to TLS",
-        details: "It holds for targets without a scheme; smtp://mail.example.com says it for one of them.")
+        "connect in plaintext, then upgrade to TLS as this protocol does",
+        details: "Applies to targets without a scheme. For a single target, write smtp://mail.example.com.")
     static let proxy = Flag(
         "proxy", value: .text("URL"), in: .connection,
-        "go through the proxy http://HOST:PORT (CONNECT), socks5://HOST:PORT",
-        details: "socks4a://HOST:PORT is the third kind. No variable of the environment names one. The proxy resolves "
-            + "the names.")
+        "connect through the proxy http://HOST:PORT (CONNECT) or socks5://HOST:PORT",
+        details: "socks4a://HOST:PORT is supported too. Proxies in environment variables are ignored. The proxy "
+            + "resolves the hostnames.")
     static let proxyLogin = Flag(
-        "proxy-login", value: .file("FILE"), in: .connection, "USER:PASSWORD for the proxy, on the first line of FILE",
-        details: "The login goes to the proxy in the clear (Basic, RFC 1929); SOCKS 4a has no password.")
+        "proxy-login", value: .file("FILE"), in: .connection,
+        "read USER:PASSWORD for the proxy from the first line of FILE",
+        details: "The login is sent to the proxy in plaintext (Basic, RFC 1929). SOCKS 4a has no password.")
     static let certificate = Flag(
         "cert", value: .file("FILE"), in: .connection,
-        "show this certificate to servers that ask for one: PEM, or PKCS #12",
+        "present this client certificate (PEM or PKCS #12) if a server requests one",
         details: """
-            The server is shown it before anybody has judged the server, which learns who is here; no byte of a request \
-            is sent.
+            The server receives the certificate before the server's own chain is verified, so it learns the client's \
+            identity. No byte of a request is sent.
             """)
     static let certificateKey = Flag(
-        "key", value: .file("FILE"), in: .connection, "the private key of --cert, where it is in another file")
+        "key", value: .file("FILE"), in: .connection, "read the private key of --cert from this file")
     static let passwordFile = Flag(
         "password-file", value: .file("FILE"),
-        "read the password of keys and PKCS #12 from FILE, one line; - is standard input")
+        "read the password for keys and PKCS #12 from FILE, one line (- for standard input)")
     static let minimumTLS = Flag(
-        "min-tls", value: .choice("VERSION", ["1.2", "1.3"]), in: .connection, "offer no older TLS (1.2)")
+        "min-tls", value: .choice("VERSION", ["1.2", "1.3"]), in: .connection,
+        "offer no older version of TLS (default: 1.2)")
     static let maximumTLS = Flag(
-        "max-tls", value: .choice("VERSION", ["1.2", "1.3"]), in: .connection, "offer no newer TLS (1.3)")
+        "max-tls", value: .choice("VERSION", ["1.2", "1.3"]), in: .connection,
+        "offer no newer version of TLS (default: 1.3)")
     static let connectTimeout = Flag(
-        "connect-timeout", value: .text("SECONDS"), in: .connection, "give up a connection that takes longer (5)")
+        "connect-timeout", value: .text("SECONDS"), in: .connection,
+        "give up on a connection after this time (default: 5)")
     static let timeout = Flag(
-        "timeout", value: .text("SECONDS"), in: .connection, "give up a target that takes longer (10)",
-        details: "It holds for everything: names, connections, tries, STARTTLS, the proxy and the handshakes.")
+        "timeout", value: .text("SECONDS"), in: .connection, "give up on a target after this time (default: 10)",
+        details: "The limit covers everything: name resolution, connections, retries, STARTTLS, the proxy and the "
+            + "handshakes.")
     static let retries = Flag(
-        "retries", value: .text("NUMBER"), in: .connection, "how often to connect again where nobody answers (2)",
-        details: "A server that answers, with a failed handshake for example, is not asked again.")
+        "retries", value: .text("N"), in: .connection, "retry up to N times if a server does not answer (default: 2)",
+        details: "A server that answers, for example with a failed handshake, is not retried.")
     static let rate = Flag(
-        "rate", value: .text("NUMBER"), in: .connection, "begin no more connections than this in a second")
+        "rate", value: .text("N"), in: .connection, "start at most N connections per second")
     static let jobs = Flag(
-        "jobs", short: "j", value: .text("NUMBER"), in: .connection, "ask this many targets at a time (64)")
+        "jobs", short: "j", value: .text("N"), in: .connection, "connect to up to N targets at a time (default: 64)")
 
     /// All flags above, for every command that connects to servers.
     static let probing = [

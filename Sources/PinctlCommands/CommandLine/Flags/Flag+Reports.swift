@@ -3,12 +3,12 @@ extension Flag {
     static let report = Flag(
         "report", value: .text("FORMAT=FILE"), repeatable: true, in: .output,
         "write a report: \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", "))",
-        details: "FILE is written whole or not at all, over one that is there. - is standard output, in place of the "
-            + "text.")
+        details: "An existing FILE is replaced, and FILE is never left incomplete. With - as FILE, the report replaces "
+            + "the text on standard output.")
     static let annotations = Flag(
         "annotations", value: .choice("WHERE", Annotations.allCases.map(\.rawValue)), in: .output,
-        "github: remarks at lines and a summary of the job; none",
+        "github: annotate lines and write a job summary; none: do neither",
         details:
-            "github where GITHUB_ACTIONS is true, none elsewhere, unless said. Remarks go to standard error, the summary "
-            + "to the file that GITHUB_STEP_SUMMARY names.")
+            "The default is github if GITHUB_ACTIONS is true, and none otherwise. Annotations are printed on standard "
+            + "error, and the summary is appended to the file that GITHUB_STEP_SUMMARY names.")
 }

@@ -62,24 +62,23 @@ package struct Flag: Sendable, Hashable {
 
 /// Flags of every command.
 extension Flag {
-    static let help = Flag("help", short: "h", in: .output, "print this help: -h in short, --help in full")
+    static let help = Flag("help", short: "h", in: .output, "print help: -h for a summary, --help for details")
     static let version = Flag("version", in: .output, "print the version")
     static let json = Flag(
         "json", in: .output, "print one JSON document instead of text",
-        details: "The document is whole also when the command fails: the results, what went wrong among them, then a "
-            + "summary with the exit code.")
+        details: "The document is complete even if the command fails. It contains the results, including errors, and "
+            + "then a summary with the exit code.")
     static let ndjson = Flag(
-        "ndjson", in: .output, "print one line of JSON for each result as it comes, and a summary last")
+        "ndjson", in: .output, "print a line of JSON for each result as it arrives, and a summary last")
     static let quiet = Flag(
-        "quiet", short: "q", in: .output, "print no results: the exit code tells",
-        details:
-            "What could not be done is still said on standard error, and what --json or --ndjson ask for is still written."
-    )
+        "quiet", short: "q", in: .output, "print no results, only set the exit code",
+        details: "Errors are still printed, and so is the output of --json or --ndjson.")
     static let verbose = Flag(
-        "verbose", short: "v", in: .output, "say more: every path that was tried, and why it was not taken")
+        "verbose", short: "v", in: .output, "print more, such as each path tried and why it was rejected")
     static let color = Flag(
         "color", value: .choice("WHEN", ["auto", "always", "never"]), in: .output,
-        "colour the verdicts of text (auto: on a terminal)",
-        details: "Verdicts are words, and nothing is said by colour alone. With auto, NO_COLOR and TERM=dumb switch "
-            + "colour off, CLICOLOR_FORCE and FORCE_COLOR switch it on; JSON has none.")
+        "color verdicts in text (default: auto, only on a terminal)",
+        details:
+            "Verdicts are words, so color adds no information. With auto, NO_COLOR and TERM=dumb disable color, and "
+            + "CLICOLOR_FORCE and FORCE_COLOR enable it. JSON is never colored.")
 }

@@ -6,7 +6,7 @@ extension Completion {
             "_pinctl() {",
             "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} word flags=yes",
             "    COMPREPLY=()",
-            "    # bash makes three words of --flag=value.",
+            "    # bash splits --flag=value into three words.",
             "    if [[ $current == = ]]; then",
             "        current=",
             "    elif [[ $previous == = ]] && ((COMP_CWORD > 2)); then",
@@ -16,7 +16,7 @@ extension Completion {
             "        _pinctl_words \(words(CommandDefinition.all.map(\.name) + ["help", "--help", "--version"]))",
             "        return",
             "    fi",
-            "    # Behind -- stand operands.",
+            "    # Only operands follow --.",
             "    for word in \"${COMP_WORDS[@]:2:COMP_CWORD - 2}\"; do",
             "        [[ $word != -- ]] || flags= previous=",
             "    done",
@@ -57,7 +57,7 @@ extension Completion {
             "    compopt -o filenames 2>/dev/null",
             "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")",
             "}", "",
-            "_pinctl_folders() {",
+            "_pinctl_directories() {",
             "    compopt -o filenames 2>/dev/null",
             "    mapfile -t COMPREPLY < <(compgen -d -- \"$current\")",
             "}", "",
@@ -70,7 +70,7 @@ extension Completion {
         switch value {
         case .text: ":"
         case .file: "_pinctl_files"
-        case .folder: "_pinctl_folders"
+        case .folder: "_pinctl_directories"
         case .choice(_, let choices): "_pinctl_words \(words(choices))"
         }
     }

@@ -3,12 +3,12 @@ extension Completion {
     static var fish: [String] {
         var lines = [
             "# Completion of pinctl for fish. Printed by: pinctl help completion fish", "",
-            "# Whether the command is this one.",
+            "# Succeeds for this command.",
             "function __pinctl_command",
             "    set -l words (commandline -opc)",
             "    test (count $words) -ge 2; and test \"$words[2]\" = \"$argv[1]\"",
             "end", "",
-            "# Whether the words before this one are just these.",
+            "# Succeeds if the words before this one are exactly these.",
             "function __pinctl_words",
             "    set -l words (commandline -opc)",
             "    test \"$words[2..-1]\" = \"$argv\"",
@@ -18,7 +18,7 @@ extension Completion {
         for command in CommandDefinition.all + [] {
             lines.append("complete -c pinctl -n __pinctl_words -a \(command.name) -d \(quoted(command.summary))")
         }
-        lines.append("complete -c pinctl -n __pinctl_words -a help -d 'explain a command or a topic'")
+        lines.append("complete -c pinctl -n __pinctl_words -a help -d 'print the help of a command or a topic'")
         for command in CommandDefinition.all {
             let condition = "-n '__pinctl_command \(command.name)'"
             lines += [

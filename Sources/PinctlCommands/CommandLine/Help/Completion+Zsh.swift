@@ -11,7 +11,7 @@ extension Completion {
         ]
         lines += CommandDefinition.all.map { "            " + shellQuoted("\($0.name):\($0.summary)") }
         lines += [
-            "            'help:explain a command or a topic'",
+            "            'help:print the help of a command or a topic'",
             "        )",
             "        _describe -t commands command commands",
             "        return",

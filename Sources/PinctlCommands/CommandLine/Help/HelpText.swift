@@ -7,18 +7,21 @@ enum HelpText {
     /// The number of columns to use without a terminal.
     static let usualColumns = 80
 
+    /// The purpose of pinctl, for the help and the man page.
+    static let summary = "compute, check and convert the pins of TLS certificates"
+
     /// The lines of `pinctl --help`.
     static var overview: [String] {
         let width = CommandDefinition.all.map(\.name.count).max() ?? 0
         return [
-            "pinctl \(Version.current): pins of TLS certificates, and whether servers still match them", "",
+            "pinctl \(Version.current): \(summary)", "",
             "usage: pinctl COMMAND [FLAG…] [OPERAND…]", "",
         ]
             + CommandDefinition.all.map { "  \(padded($0.name, width))  \($0.summary)" } + [
                 "",
-                "pinctl COMMAND -h       the flags of a command, in short",
-                "pinctl COMMAND --help   everything about a command",
-                "pinctl --version        the version", "",
+                "pinctl COMMAND -h       list the flags of a command",
+                "pinctl COMMAND --help   print the full help of a command",
+                "pinctl --version        print the version", "",
                 "pinctl help TOPIC:", "",
             ] + HelpTopic.all.map { "  \(padded($0.usage, 26))  \($0.summary)" }
     }
@@ -37,7 +40,7 @@ enum HelpText {
                 lines += help.dropFirst(isBeside ? 1 : 0).map { String(repeating: " ", count: width + 4) + $0 }
             }
         }
-        return lines + ["", "pinctl \(command.name) --help says more"]
+        return lines + ["", "See pinctl \(command.name) --help for details."]
     }
 
     /// Returns the lines of `pinctl COMMAND --help`, with all information about a command.
@@ -54,8 +57,8 @@ enum HelpText {
             }
         }
         if !command.examples.isEmpty { lines += ["", "examples:"] }
-        for example in command.examples { lines += ["  \(example.purpose):", "        \(example.line)"] }
-        return lines + ["", "pinctl help exit-codes says how it ends."]
+        for example in command.examples { lines += ["  # \(example.purpose)", "  \(example.line)"] }
+        return lines + ["", "See pinctl help exit-codes for the exit codes."]
     }
 
     private static func heading(_ command: CommandDefinition) -> [String] {
@@ -80,7 +83,7 @@ extension CommandDefinition {
 }
 
 extension Flag {
-    /// The flag in the help, such as `-l, --long` or `    --as SPELLING`.
+    /// The flag in the help, such as `-l, --long` or `    --as FORMAT`.
     var spelling: String {
         (short.map { "-\($0), " } ?? "    ") + dashed + (valueName.map { " \($0)" } ?? "")
     }

@@ -18,21 +18,23 @@ struct HelpTopic: Sendable {
     static func named(_ name: String) -> HelpTopic? { all.first { $0.name == name } }
 
     static let all: [HelpTopic] = [
-        HelpTopic(name: "exit-codes", summary: "how a run ends, and what that means") {
+        HelpTopic(name: "exit-codes", summary: "what each exit code means") {
             (_, columns) throws(UsageError) in exitCodes(columns)
         },
-        HelpTopic(name: "verdicts", summary: "what check says of a server, and what to do") {
+        HelpTopic(name: "verdicts", summary: "what each verdict of check means, and what to do") {
             (_, columns) throws(UsageError) in
             VerdictWord.lines(columns: columns) + CheckWarning.lines
         },
-        HelpTopic(name: "targets", summary: "how a server is named") { (_, _) throws(UsageError) in Target.grammar },
-        HelpTopic(name: "lint-rules", summary: "what pinctl lint looks for") { (_, _) throws(UsageError) in
+        HelpTopic(name: "targets", summary: "how to write a server as an operand") { (_, _) throws(UsageError) in
+            Target.grammar
+        },
+        HelpTopic(name: "lint-rules", summary: "what pinctl lint checks for") { (_, _) throws(UsageError) in
             CommandDefinition.lintRules
         },
-        HelpTopic(name: "dialects", summary: "the formats of pins that are read and written") {
+        HelpTopic(name: "dialects", summary: "the pin formats that pinctl reads and writes") {
             (_, _) throws(UsageError) in dialects
         },
-        HelpTopic(name: "environment", summary: "the environment variables that are read") {
+        HelpTopic(name: "environment", summary: "the environment variables that pinctl reads") {
             (_, columns) throws(UsageError) in
             EnvironmentVariable.all.flatMap { variable in
                 [variable.name] + folded(variable.meaning, columns: columns - 8).map { "        \($0)" }
@@ -43,18 +45,18 @@ struct HelpTopic: Sendable {
                 .split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
         },
         HelpTopic(
-            name: "completion", operand: "SHELL", summary: "print the completion for bash, zsh or fish",
+            name: "completion", operand: "SHELL", summary: "print the completion script for bash, zsh or fish",
             words: Completion.shells.map(\.name)
         ) { (operand, _) throws(UsageError) in
             let known = Completion.shells.map(\.name).joined(separator: ", ")
-            guard let operand else { throw .unusable(["help completion needs a shell: one of \(known)"]) }
+            guard let operand else { throw .unusable(["help completion needs a shell: use one of \(known)"]) }
             guard let shell = Completion.shells.first(where: { $0.name == operand }) else {
-                throw .unusable(["no completion for \"\(operand)\": one of \(known)"])
+                throw .unusable(["no completion for \"\(operand)\": use one of \(known)"])
             }
             return shell.script()
         },
         HelpTopic(
-            name: "man", operand: "[COMMAND]", summary: "print a man page: of pinctl, or of a command",
+            name: "man", operand: "[COMMAND]", summary: "print the man page of pinctl or of a command",
             words: CommandDefinition.all.map(\.name)
         ) { (operand, _) throws(UsageError) in
             guard let operand else { return ManualPage.overview }
@@ -71,8 +73,9 @@ struct HelpTopic: Sendable {
             }
         } + [
             "",
-            "Of several outcomes the first of 2, 1, 4, 3, 0 is told. A closed pipe ends quietly.",
-            "A signal ends at once: what was printed stays, and a JSON document has no end.",
+            "If several apply, the order of precedence is 2, 1, 4, 3, 0.",
+            "If the output is a closed pipe, pinctl exits without a message.",
+            "A signal ends pinctl at once, which leaves a JSON document incomplete.",
         ]
     }
 
@@ -82,7 +85,7 @@ struct HelpTopic: Sendable {
             let ways = dialect == .swift ? "written" : dialect.isPartOfFiles ? "read, written, --into" : "read, written"
             return "\(padded(dialect.rawValue, 8))  \(padded(ways, 21))  \(dialect.title)"
         } + [
-            "", "Changes that a conversion can tell, for --allow:",
+            "", "Changes that a conversion can report, for --allow:",
         ]
         + ConversionChange.allCases.filter { $0 != .quirk }.map { change in
             "  \(padded(change.rawValue, 15))  \(change.meaning)"

@@ -2,22 +2,22 @@
 enum ManualPage {
     /// The page pinctl(1).
     static var overview: [String] {
-        var lines = title("pinctl", "pins of TLS certificates, and whether servers still match them")
+        var lines = title("pinctl", HelpText.summary)
         lines += [".SH SYNOPSIS", ".B pinctl", plain("COMMAND [FLAG…] [OPERAND…]")]
         lines += [".SH DESCRIPTION"]
         lines += paragraph(
-            "Prints the pins of certificates and keys, checks servers and chains against a policy of pins, finds in a "
-                + "policy what will put clients off the air, and converts pins from and to the files that clients ship."
+            "pinctl prints the pins of certificates and keys, checks servers and chains against a pinning policy, finds "
+                + "pins that will lock clients out, and converts pins from and to the files that apps ship."
         )
         lines += paragraph(
-            "Results go to standard output and nothing else does; what went wrong goes to standard error.")
+            "Only results are written to standard output. Errors and notes are written to standard error.")
         lines += [".SH COMMANDS"]
         for command in CommandDefinition.all {
             lines += [".TP", ".BR \(word("pinctl-\(command.name)")) (1)"] + text(command.summary)
         }
-        lines += [".SH FLAGS OF EVERY COMMAND"]
+        lines += [".SH FLAGS OF ALL COMMANDS"]
         lines += [Flag.json, .ndjson, .quiet, .color, .help].flatMap(entry)
-        lines += [".SH TOPICS", "What", ".B pinctl help", "knows besides the commands:"]
+        lines += [".SH TOPICS", ".B pinctl help", "prints the help of a command, or one of these topics:"]
         for topic in HelpTopic.all { lines += [".TP", ".B " + word(topic.usage)] + text(topic.summary) }
         lines += [".SH TARGETS"] + verbatim(Target.grammar)
         lines += closing(examples: CommandDefinition.all.compactMap(\.examples.first))
@@ -29,7 +29,7 @@ enum ManualPage {
         var lines = title("pinctl-\(command.name)", command.summary)
         lines += [".SH SYNOPSIS", ".B " + word("pinctl \(command.name)"), plain("[FLAG…] \(command.operands)")]
         lines += [".SH DESCRIPTION"]
-        if command.paragraphs.isEmpty { lines += paragraph("It will \(command.summary).") }
+        if command.paragraphs.isEmpty { lines += paragraph("Use it to \(command.summary).") }
         for part in command.paragraphs {
             switch part {
             case .words(let text): lines += paragraph(text)
@@ -66,13 +66,13 @@ enum ManualPage {
     private static func closing(examples: [(purpose: String, line: String)]) -> [String] {
         var lines = [".SH EXIT STATUS"]
         for code in ExitCode.allCases { lines += [".TP", ".B \(code.rawValue)"] + text(code.meaning) }
-        lines += paragraph("Of several outcomes the first of 2, 1, 4, 3, 0 is told.")
+        lines += paragraph("If several apply, the order of precedence is 2, 1, 4, 3, 0.")
         lines += [".SH ENVIRONMENT"]
         for variable in EnvironmentVariable.all {
             lines += [".TP", ".B " + word(variable.name)] + text(variable.meaning)
         }
-        lines += [".SH FILES", ".TP", ".I pins/pins.jsonc", "The policy where none is named."]
-        lines += [".TP", ".I /etc/ssl/certs", "The system's trusted roots."]
+        lines += [".SH FILES", ".TP", ".I pins/pins.jsonc", "The default policy."]
+        lines += [".TP", ".I /etc/ssl/certs", "The system roots."]
         guard !examples.isEmpty else { return lines }
         lines += [".SH EXAMPLES"]
         for example in examples { lines += [".TP", plain(example.purpose), ".B " + word(example.line)] }
