@@ -39,7 +39,7 @@ let package = Package(
         .target(
             name: "PinDialects", dependencies: ["Basics", "CertificatePinning", "CertificateTrust"],
             swiftSettings: modern),
-        .target(name: "HTTPMessages", dependencies: ["CertificateTrust"], swiftSettings: modern),
+        .target(name: "HTTPMessages", dependencies: ["Basics", "CertificateTrust"], swiftSettings: modern),
         .target(
             name: "TLSTransport",
             dependencies: ["Basics", "CertificateTrust", "HTTPMessages", "OpenSSLBridge", "CLinux"],

@@ -106,7 +106,9 @@ package struct Base64Decoder {
     /// Decodes from `start` up to a character that isn't valid Base64 there, and returns its index.
     ///
     /// Adds the number of line feeds to `line`. Sets `isLineStart` to whether the returned index begins a line.
-    package mutating func decode(_ characters: Span<UInt8>, from start: Int, line: inout Int, isLineStart: inout Bool) -> Int {
+    package mutating func decode(_ characters: Span<UInt8>, from start: Int, line: inout Int, isLineStart: inout Bool)
+        -> Int
+    {
         var index = start
         while index < characters.count {
             if groupCount == 0, paddings == 0 {

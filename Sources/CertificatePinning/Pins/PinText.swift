@@ -111,7 +111,8 @@ extension PinTextError.Reason {
         } else if core.hasPrefix("pin-sha256=\""), core.hasSuffix("\"") {
             core = core.dropFirst("pin-sha256=\"".count).dropLast()
         }
-        let bytes = Hexadecimal.decode(core.utf8.lazy.filter { $0 != UInt8(ascii: ":") })
+        let bytes =
+            Hexadecimal.decode(core.utf8.lazy.filter { $0 != UInt8(ascii: ":") })
             ?? Base64.decodeCanonical(Array(core.utf8))
         guard let bytes, bytes.count == 32 else { return nil }
         return [32 of UInt8] { bytes[$0] }

@@ -1,3 +1,4 @@
+import Basics
 import CertificatePinning
 import TestPKI
 import Testing
