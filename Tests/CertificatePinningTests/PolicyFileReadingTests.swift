@@ -87,7 +87,7 @@ struct PolicyFileReadingTests {
         _ = try folder.add("just text\n", name: "text.pem")
         _ = try folder.add(root.key.privateKeyPEM, name: "private.pem")
         let rows = [
-            ("missing.pem", "no such file"), (".", "is a directory"), ("two.pem", "holds more than one object"),
+            ("missing.pem", "no such file"), (".", "is a directory"), ("two.pem", "contains more than one object"),
             ("broken.pem", "not base64"), ("cut.der", "bytes short"), ("empty.pem", "is empty"),
             ("text.pem", "neither PEM nor DER"), ("private.pem", "is a private key"), ("/dev/zero", "/dev/zero"),
             ("root.pem\\u0000", "cannot open"),

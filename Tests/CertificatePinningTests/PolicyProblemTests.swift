@@ -30,7 +30,7 @@ struct PolicyProblemTests {
             (#""require": []"#, 64, #""require" is empty: give it at least 1 element"#),
             (
                 #""require": ["root"]"#, 64,
-                "the rule for a.test requires a match as root, but no pin of it can match there: add one"
+                "the rule for a.test requires a match as root, but none of its pins can have that role: add one"
             ),
             (#""ports": [0]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 0"#),
             (#""ports": [65536]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 65536"#),
@@ -60,16 +60,16 @@ struct PolicyProblemTests {
         arguments: [
             ("top", #""include": "roots.jsonc""#, "\"include\" must be an array"),
             ("top", #""deny": [7]"#, "an element of \"deny\" must be a string or an object"),
-            ("top", #""deny": ["sha256/AAAA"]"#, "holds 3 bytes where SHA-256 has 32"),
+            ("top", #""deny": ["sha256/AAAA"]"#, "has 3 bytes, but SHA-256 has 32"),
             ("top", #""deny": ["nobody"]"#, "no pin is named \"nobody\""),
             ("top", #""exports": [{ "to": "trustkit" }]"#, "an element of \"exports\" has no \"file\": add it"),
             ("top", #""releases": [{}]"#, "an element of \"releases\" must be a string"),
             ("rule", #""expires": 2027, "onExpiry": "fail""#, "\"expires\" must be a string"),
-            ("rule", #""expires": "2026-02-30", "onExpiry": "fail""#, "\"2026-02-30\" is no time: write a day"),
-            ("rule", #""expires": "2027-01-01T00:00:00", "onExpiry": "fail""#, "is no time"),
-            ("rule", #""expires": "0000-01-01", "onExpiry": "fail""#, "is no time"),
-            ("rule", #""expires": "31.12.2027", "onExpiry": "fail""#, "is no time"),
-            ("rule", #""expires": "", "onExpiry": "fail""#, "is no time"),
+            ("rule", #""expires": "2026-02-30", "onExpiry": "fail""#, "\"2026-02-30\" isn't a date: write a day"),
+            ("rule", #""expires": "2027-01-01T00:00:00", "onExpiry": "fail""#, "isn't a date"),
+            ("rule", #""expires": "0000-01-01", "onExpiry": "fail""#, "isn't a date"),
+            ("rule", #""expires": "31.12.2027", "onExpiry": "fail""#, "isn't a date"),
+            ("rule", #""expires": "", "onExpiry": "fail""#, "isn't a date"),
             ("rule", #""expires": "2027-01-01""#, "\"expires\" without \"onExpiry\": say what happens then, \"fail\""),
             ("rule", #""onExpiry": "fail""#, "\"onExpiry\" without \"expires\": say when, or remove it"),
             (
@@ -78,11 +78,11 @@ struct PolicyProblemTests {
             ),
             ("rule", #""localAnchorsBypassPins": 1"#, "must be true or false"),
             ("rule", #""reports": "https://r.test""#, "\"reports\" must be an array"),
-            ("rule", #""reports": ["http://r.test"]"#, "\"http://r.test\" is no place for reports: write an https URL"),
-            ("rule", #""reports": ["r.test"]"#, "is no place for reports"),
-            ("rule", #""reports": ["https:///x"]"#, "is no place for reports"),
-            ("rule", #""reports": ["https://A.test:8443/x"]"#, "is reached by the rule for a.test"),
-            ("rule", #""subdomains": true, "reports": ["https://r.a.test"]"#, "is reached by the rule for a.test"),
+            ("rule", #""reports": ["http://r.test"]"#, "\"http://r.test\" can't receive reports: write an https URL"),
+            ("rule", #""reports": ["r.test"]"#, "can't receive reports"),
+            ("rule", #""reports": ["https:///x"]"#, "can't receive reports"),
+            ("rule", #""reports": ["https://A.test:8443/x"]"#, "is covered by the rule for a.test"),
+            ("rule", #""subdomains": true, "reports": ["https://r.a.test"]"#, "is covered by the rule for a.test"),
             ("rule", #""check": { "keys": "dsa" }"#, "\"keys\" must be \"auto\", \"both\", \"rsa\" or \"ecdsa\""),
             ("rule", #""check": { "target": [] }"#, "did you mean \"targets\"?"),
             ("rule", #""check": { "starttls": "imapp" }"#, "did you mean \"imap\"?"),
@@ -124,13 +124,13 @@ struct PolicyProblemTests {
     @Test(
         "PE11: a malformed pin is an error that explains what it looks like",
         arguments: [
-            ("sha256/AAAA", "holds 3 bytes where SHA-256 has 32"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrw==", "holds 31 bytes"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8MA", "holds 33 bytes"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M", "not canonical base64"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8N=", "not canonical base64"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQz ejna0wHFr8M=", "not canonical base64"),
-            ("sha256/", "not canonical base64"), ("sha256/C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "URL-safe"),
+            ("sha256/AAAA", "has 3 bytes, but SHA-256 has 32"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrw==", "has 31 bytes"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8MA", "has 33 bytes"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M", "isn't canonical base64"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8N=", "isn't canonical base64"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQz ejna0wHFr8M=", "isn't canonical base64"),
+            ("sha256/", "isn't canonical base64"), ("sha256/C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "URL-safe"),
             ("sha256//C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
             ("C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
             (
@@ -143,10 +143,10 @@ struct PolicyProblemTests {
                 "0B:9F:A5:A5:9E:ED:71:5C:26:C1:02:0C:71:1B:4F:6E:C4:2D:58:B0:01:5E:14:33:7A:39:DA:D3:01:C5:AF:C3",
                 "write \(PolicyFileTests.pinA)"
             ),
-            ("sha1/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins are SHA-256"), ("md5/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins are"),
-            ("sha512/AAAA", "pins are SHA-256"), ("SHA256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "is no pin"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=\\u0000", "not canonical base64"),
-            ("\\uFEFFsha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "is no pin"),
+            ("sha1/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins use SHA-256"), ("md5/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins use"),
+            ("sha512/AAAA", "pins use SHA-256"), ("SHA256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "isn't a pin"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=\\u0000", "isn't canonical base64"),
+            ("\\uFEFFsha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "isn't a pin"),
             ("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "is the SHA-256 of empty input"),
             ("cert-sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "is the SHA-256 of empty input"),
             ("sha256/AbpHGcgLb+kRsJGnwFEktk7uzpZOCcBY74+YBdrKVGs=", "is the SHA-256 of a line end"),
@@ -198,11 +198,11 @@ struct PolicyProblemTests {
               { "host": "b.test", "ports": [8443], \(pins) },
               { "host": "b.test", "ports": [9443], \(pins) } ] }
             """
-        let advice = "reaches the same port: give each rule ports of its own, or make them one"
+        let advice = "covers the same port: give each rule different ports, or merge them"
         #expect(
             File.problems(text) == [
-                "pins.jsonc:4:13: error: a rule for a.test stands at pins.jsonc:2:3 and \(advice)",
-                "pins.jsonc:5:13: error: a rule for b.test stands at pins.jsonc:3:3 and \(advice)",
+                "pins.jsonc:4:13: error: another rule for a.test at pins.jsonc:2:3 \(advice)",
+                "pins.jsonc:5:13: error: another rule for b.test at pins.jsonc:3:3 \(advice)",
             ])
     }
 

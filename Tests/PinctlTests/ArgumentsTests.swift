@@ -104,7 +104,7 @@ struct ArgumentsTests {
         Refused(words: ["help", "completion", "csh"], message: "no completion for \"csh\": one of bash, zsh, fish"),
         Refused(words: ["help", "man", "hashh"], message: "unknown command \"hashh\": did you mean hash?"),
         Refused(words: ["hash", "--color", "yes", "x"], message: "--color knows no \"yes\": one of auto, always"),
-        Refused(words: ["check", "a", "--pin", "x"], message: "--pin: \"x\" is no pin: write sha256/"),
+        Refused(words: ["check", "a", "--pin", "x"], message: "--pin: \"x\" isn't a pin: write sha256/"),
         Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" is no time limit"),
         Refused(words: ["check", "a", "--timeout", "1e9"], message: "--timeout: \"1e9\" is no time limit"),
         Refused(words: ["check", "a"], message: "/no/such/pins.jsonc: error: no such file"),

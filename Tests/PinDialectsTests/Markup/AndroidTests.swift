@@ -68,7 +68,7 @@ struct AndroidTests {
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\">AAAA</pin></pin-set></domain-config>",
-            "f:2:48: error: \"AAAA\" holds 3 bytes where SHA-256 has 32: hash the key again"
+            "f:2:48: error: \"AAAA\" has 3 bytes, but SHA-256 has 32: hash the key again"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\">pin?</pin></pin-set></domain-config>",
