@@ -141,7 +141,7 @@ struct PolicyFileReadingTests {
         let problems = problems(path)
         #expect(problems.count == 1)
         #expect(problems.first?.hasPrefix("\(path):1002:") == true)
-        #expect(problems.first?.contains("names files over 1000 times") == true)
+        #expect(problems.first?.contains("refers to files more than 1000 times") == true)
     }
 
     @Test("Policies that trust different roots have different digests")

@@ -27,7 +27,7 @@ struct PolicyProblemTests {
                 #"an element of "require" must be "leaf", "intermediate", "root", "ca" or "any", found "leafs": "#
                     + #"did you mean "leaf"?"#
             ),
-            (#""require": []"#, 64, #""require" is empty: give it at least 1 element"#),
+            (#""require": []"#, 64, #""require" is empty: add at least 1 element"#),
             (
                 #""require": ["root"]"#, 64,
                 "the rule for a.test requires a match as root, but none of its pins can have that role: add one"
@@ -39,10 +39,10 @@ struct PolicyProblemTests {
                 #""ports": ["443"]"#, 63,
                 #"an element of "ports" must be a whole number from 1 to 65535, found a string"#
             ),
-            (#""ports": []"#, 62, #""ports" is empty: give it at least 1 element"#),
-            (#""anchors": {}"#, 64, #""anchors" names no roots: give it "files", or "system": true"#),
-            (#""anchors": { "system": false }"#, 64, #""anchors" names no roots: give it "files", or "system": true"#),
-            (#""anchors": { "files": [] }"#, 75, #""files" is empty: give it at least 1 element"#),
+            (#""ports": []"#, 62, #""ports" is empty: add at least 1 element"#),
+            (#""anchors": {}"#, 64, #""anchors" lists no roots: add "files", or "system": true"#),
+            (#""anchors": { "system": false }"#, 64, #""anchors" lists no roots: add "files", or "system": true"#),
+            (#""anchors": { "files": [] }"#, 75, #""files" is empty: add at least 1 element"#),
             (#""anchors": "none""#, 64, #""anchors" must be "system", found "none""#),
             (#""includeSubdomain": true"#, 53, #"unknown key "includeSubdomain": did you mean "subdomains"?"#),
             (#""subdomain": true"#, 53, #"unknown key "subdomain": did you mean "subdomains"?"#),
@@ -70,8 +70,8 @@ struct PolicyProblemTests {
             ("rule", #""expires": "0000-01-01", "onExpiry": "fail""#, "isn't a date"),
             ("rule", #""expires": "31.12.2027", "onExpiry": "fail""#, "isn't a date"),
             ("rule", #""expires": "", "onExpiry": "fail""#, "isn't a date"),
-            ("rule", #""expires": "2027-01-01""#, "\"expires\" without \"onExpiry\": say what happens then, \"fail\""),
-            ("rule", #""onExpiry": "fail""#, "\"onExpiry\" without \"expires\": say when, or remove it"),
+            ("rule", #""expires": "2027-01-01""#, "\"expires\" requires \"onExpiry\": add it, with \"fail\""),
+            ("rule", #""onExpiry": "fail""#, "\"onExpiry\" requires \"expires\": add a date, or remove it"),
             (
                 "rule", #""expires": "2027-01-01", "onExpiry": "open""#,
                 "must be \"fail\", \"report\" or \"stop-pinning\""
@@ -165,9 +165,9 @@ struct PolicyProblemTests {
     @Test("A pin with both or neither of a pin and a file is rejected, and so is a name that could be a pin")
     func pinObjects() {
         let rows = [
-            (#"{}"#, "a pin has \"pin\" or \"file\": add one"),
-            (#"{ "role": "leaf" }"#, "a pin has \"pin\" or \"file\": add"),
-            (#"{ "pin": "\#(File.pinA)", "file": "a.pem" }"#, "not both: remove one"),
+            (#"{}"#, "this pin has neither \"pin\" nor \"file\": add one"),
+            (#"{ "role": "leaf" }"#, "this pin has neither \"pin\" nor \"file\": add"),
+            (#"{ "pin": "\#(File.pinA)", "file": "a.pem" }"#, "this pin has both \"pin\" and \"file\": remove one"),
             (#"{ "name": "one" }"#, "unknown key \"name\""),
         ]
         for (pin, message) in rows {
@@ -177,7 +177,7 @@ struct PolicyProblemTests {
         for name in ["", "a/b", "sha256/x"] {
             let text = File.rule(
                 #""host": "a.test", "pins": ["\#(File.pinA)"]"#, top: #""pins": { "\#(name)": "\#(File.pinB)" },"#)
-            #expect(File.problems(text).map { $0.contains("a pin's name is not empty") } == [true])
+            #expect(File.problems(text).map { $0.contains("a pin's name must not be empty") } == [true])
         }
     }
 
@@ -270,7 +270,7 @@ struct PolicyProblemTests {
         let ports = [String](repeating: "0", count: 5000).joined(separator: ",")
         let problems = File.problems(File.rule(#""host": "a.test", "pins": ["\#(File.pinA)"], "ports": [\#(ports)]"#))
         #expect(problems.count == 1001)
-        #expect(problems.last == "pins.jsonc: error: 4000 problems more: mend those above first")
+        #expect(problems.last == "pins.jsonc: error: 4000 more problems: fix those above first")
     }
 
     @Test("A file with the extension .json is read as strict JSON")

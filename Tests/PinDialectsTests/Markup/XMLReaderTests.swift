@@ -60,7 +60,7 @@ struct XMLReaderTests {
         ("<1/>", "1:2: \"1\" where a name belongs: write \"<\" in text as \"&lt;\""),
         ("<a> < b</a>", "1:6: byte 32 where a name belongs: write \"<\" in text as \"&lt;\""),
         ("<a b/>", "1:5: \"/\" where \"=\" belongs"),
-        ("<a b=c/>", "1:6: \"c\" where a value belongs: write it in double quotes"),
+        ("<a b=c/>", "1:6: unexpected \"c\", expected a value: write it in double quotes"),
         ("<a b=\"c/>", "1:6: this value does not end: close the quotes"),
         ("<a b=\"<\"/>", "1:7: \"<\" in a value: write it as \"&lt;\""),
         ("<a b='1' b='2'/>", "1:10: duplicate attribute \"b\": keep one"),
