@@ -57,11 +57,11 @@ struct CheckTests {
                     "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), served",
                     "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), served",
                     "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
-                    "  cause: the key of backup-27 is there as root, and the pin counts as leaf only: "
+                    "  cause: the key of backup-27 is on the path as root, but the pin counts only as leaf: "
                         + "\(ifYours), give the pin the role root, or pin the key that has the role leaf\(ifNotYours)",
-                    "  cause: the server has another key, in a certificate since 2026-01-01: \(ifYours), serve a pinned key "
-                        + "or a backup again, renew with the same key from then on, and ship the pin of the new key with the next "
-                        + "version\(ifNotYours)",
+                    "  cause: the server has a new key, in a certificate valid since 2026-01-01: \(ifYours), serve a "
+                        + "pinned or backup key again, keep that key when you renew, and ship the pin of the new key "
+                        + "with the next version\(ifNotYours)",
                 ] + mismatchAdvice(serving: "a pinned key (backup: backup-27)") + ["1 checked: 1 failed"])
             #expect(run.status == 1)
         }
