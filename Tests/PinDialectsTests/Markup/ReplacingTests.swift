@@ -226,9 +226,11 @@ struct ReplacingTests {
                 + "hosts without a rule: refuse, expected trust, mend that first")
         #expect(
             problem(.apple, "<plist><dict><key>NSAppTransportSecurity</key><true/></dict></plist>", Self.apple)
-                == "f:1:47: a dictionary belongs here, and this is a Boolean: make it one")
-        #expect(problem(.trustkit, "<plist><array/></plist>", Self.trustkit).hasPrefix("f:1:8: a dictionary belongs"))
-        #expect(problem(.apple, "bplist00", Self.apple).hasPrefix("f: a binary property list is not changed in place"))
-        #expect(problem(.apple, "<plist>", Self.apple) == "f:1:1: <plist> does not end: close it with </plist>")
+                == "f:1:47: expected a dictionary, found a Boolean: make it a dictionary")
+        #expect(problem(.trustkit, "<plist><array/></plist>", Self.trustkit).hasPrefix("f:1:8: expected a dictionary"))
+        #expect(
+            problem(.apple, "bplist00", Self.apple).hasPrefix(
+                "f: a binary property list can't be changed in place"))
+        #expect(problem(.apple, "<plist>", Self.apple) == "f:1:1: unclosed element <plist>: close it with </plist>")
     }
 }
