@@ -62,16 +62,16 @@ package struct JSONCReader {
 
     private mutating func document() throws(JSONCProblem) -> JSONValue {
         guard bytes.count <= Self.maximumSize else {
-            throw problem("the text has \(bytes.count) bytes: \(Self.maximumSize) is the most, split it")
+            throw problem("the text has \(bytes.count) bytes, but the limit is \(Self.maximumSize): split it")
         }
         guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else {
             throw problem("the text starts with a byte order mark: save it as UTF-8 without one")
         }
         try skipBlanks()
-        guard index < bytes.count else { throw problem("the text holds no value: write an object") }
+        guard index < bytes.count else { throw problem("the text has no JSON value: write an object") }
         let root = try value()
         try skipBlanks()
-        guard index == bytes.count else { throw problem("\(found()) follows the end of the value: remove it") }
+        guard index == bytes.count else { throw problem("unexpected \(found()) after the end of the value: remove it") }
         return root
     }
 }
@@ -93,10 +93,10 @@ extension JSONCReader {
 
     /// Returns the name that messages use for the token at this position: a word or one character.
     private func found() -> String {
-        guard let byte else { return "the end of the text" }
-        if byte == UInt8(ascii: "\"") { return "a string" }
+        guard let byte else { return "end of text" }
+        if byte == UInt8(ascii: "\"") { return "string" }
         guard Self.isWordByte(byte) else {
-            guard byte < 0x80 else { return "a character that JSON has only in strings" }
+            guard byte < 0x80 else { return "non-ASCII character" }
             let isPrintable = (0x21...0x7E).contains(byte)
             return isPrintable ? "\"\(Unicode.Scalar(byte))\"" : "byte \(byte)"
         }
@@ -141,7 +141,7 @@ extension JSONCReader {
             }
         guard length > 0, index + length <= bytes.count, second.contains(bytes[index + 1]),
             bytes[(index + 2)..<(index + length)].allSatisfy({ $0 & 0xC0 == 0x80 })
-        else { throw problem("this is not UTF-8: save the file as UTF-8") }
+        else { throw problem("invalid UTF-8: save the file as UTF-8") }
         index += length
         continuations += length - 1
     }
@@ -161,10 +161,10 @@ extension JSONCReader {
         let start = position
         let isBlock = nextByte == UInt8(ascii: "*")
         guard isBlock || nextByte == UInt8(ascii: "/") else {
-            throw problem("\"/\" starts no comment here: write \"//\" or \"/*\"")
+            throw problem("\"/\" doesn't start a comment here: write \"//\" or \"/*\"")
         }
         guard dialect == .jsonc else {
-            throw problem("strict JSON has no comments: give the file a name that ends in .jsonc")
+            throw problem("strict JSON doesn't allow comments: give the file a name that ends in .jsonc")
         }
         index += 2
         while let byte {
@@ -178,7 +178,7 @@ extension JSONCReader {
                 try stepCharacter()
             }
         }
-        guard !isBlock else { throw problem("this comment does not end: close it with \"*/\"", at: start) }
+        guard !isBlock else { throw problem("unterminated comment: close it with \"*/\"", at: start) }
     }
 }
 
@@ -204,12 +204,12 @@ extension JSONCReader {
         try list(until: UInt8(ascii: "}"), "\"}\"") { reader throws(JSONCProblem) in
             let keyPosition = reader.position
             guard reader.byte == UInt8(ascii: "\"") else {
-                throw reader.problem("\(reader.found()) where a key belongs: write it in double quotes")
+                throw reader.problem("unexpected \(reader.found()), expected a key: write it in double quotes")
             }
             let key = try reader.string()
             try reader.skipBlanks()
             guard reader.byte == UInt8(ascii: ":") else {
-                throw reader.problem("\(reader.found()) where \":\" belongs")
+                throw reader.problem("unexpected \(reader.found()), expected \":\"")
             }
             reader.index += 1
             try reader.skipBlanks()
@@ -227,11 +227,11 @@ extension JSONCReader {
         duplicate key: String, at position: SourcePosition, earlier: SourcePosition
     ) throws(JSONCProblem) {
         guard duplicates.count < Self.maximumDuplicates else {
-            throw problem("over \(Self.maximumDuplicates) duplicate keys: mend those first", at: position)
+            throw problem("more than \(Self.maximumDuplicates) duplicate keys: fix those first", at: position)
         }
         let place = "\(earlier.line):\(earlier.column)"
         duplicates.append(
-            problem("duplicate key \"\(key)\": it stands at \(place) already, keep one", at: position))
+            problem("duplicate key \"\(key)\", first at \(place): keep one", at: position))
     }
 
     private mutating func array() throws(JSONCProblem) -> [JSONValue] {
@@ -247,7 +247,7 @@ extension JSONCReader {
         until end: UInt8, _ endText: String, _ item: (inout JSONCReader) throws(JSONCProblem) -> Void
     ) throws(JSONCProblem) {
         guard depth < Self.maximumDepth else {
-            throw problem("objects and arrays are nested deeper than \(Self.maximumDepth): flatten them")
+            throw problem("objects and arrays are nested deeper than \(Self.maximumDepth) levels: flatten them")
         }
         depth += 1
         defer { depth -= 1 }
@@ -263,9 +263,9 @@ extension JSONCReader {
             index += 1
             try skipBlanks()
         }
-        guard byte == end else { throw problem("\(found()) where \",\" or \(endText) belongs") }
+        guard byte == end else { throw problem("unexpected \(found()), expected \",\" or \(endText)") }
         if let comma, dialect == .json {
-            throw problem("strict JSON has no comma behind the last element: remove it", at: comma)
+            throw problem("strict JSON doesn't allow a comma after the last element: remove it", at: comma)
         }
         index += 1
     }
@@ -279,7 +279,7 @@ extension JSONCReader {
             index += text.utf8.count
             return kind
         }
-        throw problem("\(found()) where a value belongs")
+        throw problem("unexpected \(found()), expected a value")
     }
 
     private mutating func number() throws(JSONCProblem) -> String {
@@ -297,7 +297,7 @@ extension JSONCReader {
             try skipDigits(place)
         }
         if let byte, Self.isWordByte(byte) || byte == UInt8(ascii: ".") {
-            throw problem("this is not a number as JSON writes them", at: place)
+            throw problem("invalid JSON number: write it in decimal, without leading zeros", at: place)
         }
         return String(decoding: bytes[start..<index], as: UTF8.self)
     }
@@ -305,7 +305,9 @@ extension JSONCReader {
     private mutating func skipDigits(_ start: SourcePosition) throws(JSONCProblem) {
         let first = index
         while let byte, UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte { index += 1 }
-        guard index > first else { throw problem("this is not a number as JSON writes them", at: start) }
+        guard index > first else {
+            throw problem("invalid JSON number: write it in decimal, without leading zeros", at: start)
+        }
     }
 }
 
@@ -328,18 +330,18 @@ extension JSONCReader {
                 text += try escape().utf8
                 run = index
             case 0x00..<0x20:
-                throw problem("a string holds byte \(byte) as it is: write it as an escape, \\n or \\u00XX")
+                throw problem("unescaped control character \(byte) in a string: write it as an escape, \\n or \\u00XX")
             default:
                 try stepCharacter()
             }
         }
-        throw problem("this string does not end: close it with a double quote", at: start)
+        throw problem("unterminated string: close it with a double quote", at: start)
     }
 
     /// Reads one escape (RFC 8259, section 7), or two if they form a surrogate pair.
     private mutating func escape() throws(JSONCProblem) -> Unicode.Scalar {
         let start = position
-        guard let letter = nextByte else { throw problem("this escape does not end") }
+        guard let letter = nextByte else { throw problem("unterminated escape: write a backslash as \\\\") }
         let simple: Unicode.Scalar? =
             switch letter {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): Unicode.Scalar(letter)
@@ -357,22 +359,26 @@ extension JSONCReader {
         var code = try codeUnit()
         if 0xD800...0xDBFF ~= code, byte == UInt8(ascii: "\\") {
             let low = try codeUnit()
-            guard 0xDC00...0xDFFF ~= low else { throw problem("a surrogate without its pair", at: start) }
+            guard 0xDC00...0xDFFF ~= low else {
+                throw problem("unpaired surrogate: write both halves, \\uD8XX\\uDCXX", at: start)
+            }
             code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
         }
-        guard let scalar = Unicode.Scalar(code) else { throw problem("a surrogate without its pair", at: start) }
+        guard let scalar = Unicode.Scalar(code) else {
+            throw problem("unpaired surrogate: write both halves, \\uD8XX\\uDCXX", at: start)
+        }
         return scalar
     }
 
     /// Reads `\uXXXX`.
     private mutating func codeUnit() throws(JSONCProblem) -> UInt32 {
         guard nextByte == UInt8(ascii: "u") else {
-            throw problem("JSON has no such escape: write a backslash as \\\\")
+            throw problem("invalid escape: write a backslash as \\\\")
         }
         let digits = bytes[(index + 2)...].prefix(4)
         guard digits.count == 4, digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
             let code = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
-        else { throw problem("\\u takes four hexadecimal digits") }
+        else { throw problem("invalid escape: write four hexadecimal digits after \\u") }
         index += 6
         return code
     }

@@ -45,14 +45,14 @@ extension DigestInput: CustomStringConvertible {
         case .keyOctets: "the raw key (PKCS #1 or X9.63, without its algorithm)"
         case .keyBitString: "the BIT STRING of the key"
         case .modulus: "the RSA modulus"
-        case .modulusLine: "the line that openssl prints of the RSA modulus"
+        case .modulusLine: "the line that openssl prints with the RSA modulus"
         case .publicKeyPEM: "the PEM text of the key"
         case .certificatePEM: "the PEM text of the certificate"
         case .pinText: "the pin's hexadecimal text"
         case .pinDigest: "the pin itself, hashed a second time"
         case .nothing: "empty input"
         case .lineEnd: "a line end"
-        case .placeholder: "a placeholder, one character over and over"
+        case .placeholder: "a placeholder, one character repeated"
         }
     }
 }

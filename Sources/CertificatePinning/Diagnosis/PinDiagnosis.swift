@@ -225,10 +225,11 @@ extension Examination {
                 == true
         }
         guard let last = finding.certificate ?? presented.last else { return [] }
-        let isAlone = presented.count == 1 && !last.isSelfIssued
-        let missing: [PinFailureCause] = isAlone || pinned && !last.isSelfIssued ? [.issuerMissing(last.issuer)] : []
+        // A chain up to its root lacks no certificate: that root isn't trusted.
+        guard !last.isSelfIssued else { return [.inspected(by: last.issuer)] }
         // If it has a pinned key, the chain is the owner's. A leaf alone usually means a missing intermediate, but
         // TLS-intercepting proxies also send only a leaf.
+        let missing: [PinFailureCause] = presented.count == 1 || pinned ? [.issuerMissing(last.issuer)] : []
         return missing + (pinned ? [] : [.inspected(by: last.issuer)])
     }
 }

@@ -92,12 +92,14 @@ extension PinFailureCause {
     /// The remedy, in one line. If it involves a served key, it begins with how to confirm that key.
     public var remedy: String {
         switch self {
-        case .clockBehind, .clockAhead: "set the clock, and look at who serves the time"
+        case .clockBehind, .clockAhead: "set the clock, and check the NTP configuration"
         case .inspected:
             "if that CA is yours (compare its certificate with the one that its operator gave you), trust its root for this "
-                + "host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, do not pin that key, as "
-                + "the connection may be intercepted"
-        case .issuerMissing: "have the server send its intermediates"
+                + "host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, don't pin its "
+                + "key, because the connection may be intercepted"
+        case .issuerMissing:
+            "configure the server to send its intermediate certificates, or, if that issuer is a private root, trust "
+                + "it with --ca-file or \"anchors\""
         case .wrongPosition(let pin, let role):
             Self.confirmed(
                 "give the pin the role \(role.rawValue), or pin the key that has the role \(pin.role.rawValue)")
@@ -111,24 +113,30 @@ extension PinFailureCause {
         case .offPath(_, _, let finding?) where finding.rule == .expired:
             Self.confirmed("pin the CA that replaced the expired one, and ship that pin before the next CA expires")
         case .offPath:
-            Self.confirmed("pin a key that is on the verified path, as certificates that are only sent do not count")
+            Self.confirmed(
+                "pin a key that is on the verified path, because certificates that are only sent don't count")
+        case .authorityChanged(let pins, let anchor) where pins.isEmpty:
+            Self.confirmed(
+                "have the certificate issued for a pinned key or by a pinned CA, then ship the pin of its root, "
+                    + "\(anchor.spkiFingerprint)")
         case .authorityChanged(_, let anchor):
             Self.confirmed(
                 "have the certificate issued by a pinned CA or for a backup key, then ship the pin of its new root, "
                     + "\(anchor.spkiFingerprint)")
         case .intermediateChanged:
-            Self.confirmed("pin the root and a backup key that you keep, as CAs change intermediates without notice")
+            Self.confirmed(
+                "pin the root and a backup key that you keep, because CAs change intermediates without notice")
         case .leafRekeyed:
             Self.confirmed(
-                "serve a pinned key or a backup again, renew with the same key from then on, and ship the pin of the new key "
+                "serve a pinned or backup key again, keep that key when you renew, and ship the pin of the new key "
                     + "with the next version")
-        case .ruleEnded: "ship a policy with a later end"
-        case .denied: "have the certificate issued for another key, or by another authority"
-        case .hostMissed(_, .port, _): "add the port to the rule, or leave its ports out to reach all"
-        case .hostMissed(_, .parent, _): "add \"subdomains\": true to it, or a rule for the host"
-        case .hostMissed(let host, .dot, _): "write \(host) there, if that is what was meant"
+        case .ruleEnded: "ship a policy with a later expiry"
+        case .denied: "have the certificate issued for another key, or by another CA"
+        case .hostMissed(_, .port, _): "add the port to the rule, or omit its ports to cover all"
+        case .hostMissed(_, .parent, _): "add \"subdomains\": true to that rule, or a rule for the host"
+        case .hostMissed(let host, .dot, _): "write \(host) in that rule if that host is meant"
         case .hostMissed: "add a rule for the host"
-        case .onlyBackup: "make the next backup key now, and ship its pin"
+        case .onlyBackup: "create the next backup key now, and ship its pin"
         }
     }
 
@@ -139,33 +147,41 @@ extension PinFailureCause {
     /// The diagnosis, in one line.
     public var finding: String {
         switch self {
-        case .clockBehind(let first): "the clock is behind: the server's certificates begin on \(first.notBefore.day)"
+        case .clockBehind(let first):
+            "the clock is probably behind, because the server's certificates are not valid before "
+                + "\(first.notBefore.day)"
         case .clockAhead(let last):
-            "the clock is ahead: all of the server's certificates were over on \(last.notAfter.day)"
+            "the clock is probably ahead, because all of the server's certificates expired by \(last.notAfter.day)"
         case .inspected(let name):
-            "the chain leads to \(name), which is no root that was expected: an authority of your own, or somebody between who "
-                + "signs certificates himself"
-        case .issuerMissing(let issuer): "the server sends no certificate of its issuer, \(issuer)"
+            "the chain leads to \(name), which isn't an expected root, but a private CA or a TLS-intercepting proxy"
+        case .issuerMissing(let issuer):
+            "the chain is incomplete, because the server doesn't send the certificate of its issuer, \(issuer)"
         case .wrongPosition(let pin, let role):
-            "the key of \(pin.title) is there as \(role.rawValue), and the pin counts as \(pin.role.rawValue) only"
+            "the key of \(pin.title) is on the path as \(role.rawValue), but the pin counts only as "
+                + "\(pin.role.rawValue)"
         case .wrongBytes(let pin, let input, let certificate):
             "\(pin.title) is the SHA-256 of \(input) of \(certificate.subject)\(Self.wanted(by: pin))"
         case .offPath(let pin, let certificate, let finding):
-            "the key of \(pin.title) is served in \(certificate.subject), but on no valid path"
+            "the key of \(pin.title) is in \(certificate.subject), which isn't on any valid path"
                 + (finding.map { " (\($0))" } ?? "")
         case .authorityChanged(let pins, let anchor):
-            "the authority changed: " + (Self.former(pins).map { "\($0) -> " } ?? "the chain ends at ")
-                + "\(anchor.subject)"
-        case .intermediateChanged(let issuer): "the intermediate changed: \(issuer.subject) issues now"
-        case .leafRekeyed(let leaf): "the server has another key, in a certificate since \(leaf.notBefore.day)"
+            if pins.isEmpty {
+                "none of the pins is for a CA of this chain, which ends at \(anchor.subject)"
+            } else {
+                Self.former(pins).map { "the CA changed from \($0) to \(anchor.subject)" }
+                    ?? "the CA changed, and the chain now ends at \(anchor.subject)"
+            }
+        case .intermediateChanged(let issuer): "the intermediate CA changed to \(issuer.subject)"
+        case .leafRekeyed(let leaf): "the server has a new key, in a certificate valid since \(leaf.notBefore.day)"
         case .ruleEnded(let rule, let expiry):
-            "the rule for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") ended at \(expiry.end.rfc3339), and "
-                + (expiry.action == .fail ? "refuses every server since" : "its pins refuse nobody since")
+            "the rule for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") expired at \(expiry.end.rfc3339), "
+                + (expiry.action == .fail ? "so it rejects every server" : "so its pins no longer reject a server")
         case .denied(let pin): "the policy denies \(pin.title)"
         case .hostMissed(let host, let miss, let rule):
-            "no rule reaches \(host): the one for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") \(miss.words)"
+            "no rule covers \(host), and the nearest one, for \(rule.host)\(rule.location.map { " at \($0)" } ?? ""), "
+                + miss.words
         case .onlyBackup(let pins):
-            "only backups match: \(pins.map(\.title).joined(separator: ", "))"
+            "only backup pins match (\(pins.map(\.title).joined(separator: ", ")))"
         }
     }
 
@@ -188,10 +204,10 @@ extension PinFailureCause: CustomStringConvertible {
 extension HostMiss {
     fileprivate var words: String {
         switch self {
-        case .port: "reaches other ports"
-        case .parent: "does not include subdomains"
+        case .port: "covers other ports"
+        case .parent: "doesn't include subdomains"
         case .child: "is for a name below it"
-        case .sibling: "is for its neighbour"
+        case .sibling: "is for a neighboring name"
         case .dot: "differs by a dot"
         }
     }

@@ -13,7 +13,8 @@ extension PolicyInsertionError: CustomStringConvertible {
         switch self {
         case .file(let error): error.problems.map(\.description).joined(separator: "; ")
         case .differs(let path):
-            "\(path): cannot be added to, the result would mean something else: write a policy of its own with --output"
+            "\(path): the rules can't be added without changing what the file means: write a separate policy with "
+                + "--output"
         }
     }
 }

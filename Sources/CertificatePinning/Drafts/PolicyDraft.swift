@@ -67,7 +67,7 @@ public struct PolicyDraft: Sendable {
         // A separate file also needs the pins whose names are already in the policy.
         let needed = rules.flatMap(\.pins)
         let others = known.keys.sorted().filter(needed.contains).compactMap { name in
-            known[name].map { NamedPin(name: name, pin: $0, remark: "in the policy already") }
+            known[name].map { NamedPin(name: name, pin: $0, remark: "already in the policy") }
         }
         let pins = Self.closed(pinLines(pins + others, isStrict: isStrict), isStrict)
         let rules = Self.closed(ruleLines(isStrict: isStrict), isStrict)
@@ -103,12 +103,12 @@ public struct PolicyDraft: Sendable {
                 lines.append("      \"anchors\": { \"files\": [\(files)] },")
             }
             if let target = rule.target { lines.append("      \"check\": { \"targets\": [\(literal(target))] },") }
-            if !isStrict { lines.append("      // Any one of them is enough.") }
+            if !isStrict { lines.append("      // One matching pin is enough.") }
             lines.append("      \"pins\": [\(rule.pins.map(literal).joined(separator: ", "))],")
             if !isStrict {
                 lines.append(
-                    "      // pinctl lint fails until { \"pin\": \"sha256/…\", \"role\": \"leaf\", \"backup\": true } is in "
-                        + "the list above instead of this slot.")
+                    "      // pinctl lint fails until this slot is removed and { \"pin\": \"sha256/…\", \"role\": "
+                        + "\"leaf\", \"backup\": true } is in the list above.")
             }
             let slot = Self.slotText(rule.host, port: isOneOfSeveral ? rule.port : nil)
             lines += ["      \(literal(Self.slotKey)): \(literal(slot))\(isStrict ? "" : ",")", "    },"]
@@ -156,9 +156,9 @@ public struct PolicyDraft: Sendable {
     private static func slotText(_ host: ServerName, port: Int?) -> String {
         let place = port.map { "\(host)-\($0)" } ?? host.description
         let file = place.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "_")
-        return "no backup yet. Make a key: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 "
+        return "no backup key yet. Create one: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 "
             + "-out \(file)-backup.key && openssl req -new -key \(file)-backup.key -subj /CN=\(host) "
-            + "-out \(file)-backup.csr && pinctl hash \(file)-backup.csr -- keep the key offline, add its pin "
+            + "-out \(file)-backup.csr && pinctl hash \(file)-backup.csr -- then keep the key offline, add its pin "
             + "to \"pins\", and remove this slot"
     }
 

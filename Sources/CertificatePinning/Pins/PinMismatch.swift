@@ -31,19 +31,19 @@ extension PinMismatch: CustomStringConvertible {
         lines.append("  pinned:")
         lines += rule.pins.map { "    \($0.fingerprint)  \($0.role.rawValue)\(remarks(on: $0, served))" }
         lines.append(
-            "if the served keys are yours (\(PinFailureCause.confirmation)), serve a pinned key again, as released apps "
-                + "keep their pins, then ship the pin of the next key before it is served; if not, the connection may be "
-                + "intercepted: pin nothing that is served here")
+            "if the served keys are yours (\(PinFailureCause.confirmation)), serve a pinned key again, because "
+                + "released apps keep their pins, and ship the pin of the next key before you serve it; if not, the "
+                + "connection may be intercepted: pin nothing that is served here")
         return lines.joined(separator: "\n")
     }
 
     private var finding: String {
-        let end = expiry.map { ", which only reports since \($0.end.rfc3339)," } ?? ""
+        let end = expiry.map { ", which expired at \($0.end.rfc3339) and now only reports," } ?? ""
         let rule = rule.title + end
         guard unmetRoles == [.any] else {
             return "\(rule) requires a match as \(unmetRoles.map(\.rawValue).joined(separator: " and as "))"
         }
-        return "no pin of \(rule) is on the path"
+        return "no pin of \(rule) matches the verified path"
     }
 
     private func remarks(on pin: Pin, _ served: [[PinFingerprint]]) -> String {

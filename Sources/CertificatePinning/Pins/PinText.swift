@@ -59,15 +59,16 @@ extension PinTextError: CustomStringConvertible {
     public var description: String {
         let name = quoted(text)
         return switch reason {
-        case .unknownSpelling: "\(name) is no pin: write sha256/ and the base64 of the key's SHA-256"
-        case .otherDigest(let digest): "\(name) is a digest by \(quoted(digest)): pins are SHA-256, hash the key again"
-        case .foreignSpelling(let pin): "\(name) is another system's spelling: write \(pin)"
-        case .urlSafeBase64: "\(name) is URL-safe base64: write + for - and / for _"
+        case .unknownSpelling: "\(name) isn't a pin: write sha256/ and the base64 of the key's SHA-256"
+        case .otherDigest(let digest):
+            "\(name) uses the digest \(quoted(digest)), but pins use SHA-256: hash the key again"
+        case .foreignSpelling(let pin): "\(name) is in another system's format: write \(pin)"
+        case .urlSafeBase64: "\(name) is URL-safe base64: replace - with + and _ with /"
         case .notCanonicalBase64:
-            "\(name) is not canonical base64: a SHA-256 has 44 characters, the last of them ="
-        case .length(let count): "\(name) holds \(count) bytes where SHA-256 has 32: hash the key again"
+            "\(name) isn't canonical base64: write the 44 characters of a SHA-256, the last one ="
+        case .length(let count): "\(name) has \(count) bytes, but SHA-256 has 32: hash the key again"
         case .digestOf(let what):
-            "\(name) is the SHA-256 of \(what): the command that made it failed, hash the key again"
+            "\(name) is the SHA-256 of \(what), so the command that made it failed: hash the key again"
         }
     }
 }

@@ -58,9 +58,10 @@ extension PinnedKeyError: CustomStringConvertible {
     public var description: String {
         switch reason {
         case .unreadable(let text): text
-        case .noKey: "holds no key: name a certificate, a request or a public key"
-        case .several: "holds more than one object: name a file with the one to pin"
-        case .privateKey: "is a private key, which belongs in no policy's folder: name its certificate or public key"
+        case .noKey: "contains no key: use a certificate, a certificate request or a public key"
+        case .several: "contains more than one object: use a file that contains only the one to pin"
+        case .privateKey:
+            "is a private key, which must not be in a policy's directory: use its certificate or public key"
         }
     }
 }

@@ -63,15 +63,18 @@ extension PinningError: CustomStringConvertible {
         switch self {
         case .mismatch(let mismatch): return mismatch.description
         case .expired(let rule, let path, let port):
-            return "\(path.name) port \(port) is refused: \(rule.ended), and says to fail then: \(PinningRule.renewal)"
+            return "certificate pinning failure for \(path.name) port \(port): \(rule.expired), so it rejects every "
+                + "server: \(PinningRule.renewal)"
         case .denied(let match, let path, let port):
             let fingerprint = match.pin.fingerprint
             let key = match.pin.name.map { "\(fingerprint) (\(visibleText($0)))" } ?? "\(fingerprint)"
             return
-                "\(path.name) port \(port) is refused: the policy denies \(key), which is the \(match.role.rawValue) of "
-                + "its path, \(path.certificates[match.index].subject): serve a chain without it"
+                "certificate pinning failure for \(path.name) port \(port): the policy denies \(key), the "
+                + "\(match.role.rawValue) of its path, \(path.certificates[match.index].subject): serve a chain "
+                + "without it"
         case .unlisted(let name, let port):
-            return "no rule of the policy reaches \(name) port \(port), and it refuses unlisted hosts: add a rule"
+            return "certificate pinning failure for \(name) port \(port): the policy has no rule for it and refuses "
+                + "unlisted hosts: add a rule"
         case .untrusted(let finding): return finding.description
         }
     }
@@ -87,13 +90,13 @@ extension PinDecision: CustomStringConvertible {
             }
             return "\(rule.title) matches: \(pins.joined(separator: ", "))"
         case .unpinned(let rule?): return "the pins of \(rule.title) are off"
-        case .unpinned(nil): return "no rule of the policy reaches the host"
+        case .unpinned(nil): return "no rule of the policy covers the host"
         case .forgiven(let mismatch): return mismatch.description
         case .bypassed(let mismatch):
-            return "PINS ARE BYPASSED: the path ends outside of the system's anchors, and \(mismatch.rule.title) lets "
-                + "such paths in: remove \"localAnchorsBypassPins\" where nobody debugs\n\(mismatch)"
+            return "PINS ARE BYPASSED: the path doesn't end at a system root, and \(mismatch.rule.title) accepts "
+                + "such paths: remove \"localAnchorsBypassPins\" unless you are debugging\n\(mismatch)"
         case .stopped(let rule):
-            return "PINNING IS OFF: \(rule.ended), and says to stop pinning then: \(PinningRule.renewal)"
+            return "PINNING IS OFF: \(rule.expired), so its pins are no longer checked: \(PinningRule.renewal)"
         }
     }
 }
@@ -102,7 +105,7 @@ extension PinningRule {
     /// `the rule at pins.jsonc:4:5 for api.example.com`.
     var title: String { "the rule\(location.map { " at \($0)" } ?? "") for \(host)" }
 
-    fileprivate static let renewal = "ship a policy with a later end"
+    fileprivate static let renewal = "ship a policy with a later expiry"
 
-    fileprivate var ended: String { "\(title) ended \(expiry?.end.rfc3339 ?? "")" }
+    fileprivate var expired: String { "\(title) expired at \(expiry?.end.rfc3339 ?? "")" }
 }

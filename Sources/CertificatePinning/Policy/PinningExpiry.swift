@@ -61,6 +61,7 @@ public struct PinningExpiryError: Error, Sendable, Hashable {
 
 extension PinningExpiryError: CustomStringConvertible {
     public var description: String {
-        "\(quoted(text)) is no time: write a day, 2027-03-31, which ends in UTC, or an instant, 2027-03-31T12:00:00Z"
+        "\(quoted(text)) isn't a date: write a day, 2027-03-31, which ends at midnight UTC, or a time, "
+            + "2027-03-31T12:00:00Z"
     }
 }

@@ -39,27 +39,29 @@ public enum PolicyError: Error, Hashable, Sendable {
 extension PolicyError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .noRules: "the policy has no rules: name at least one host"
-        case .noPins(let host): "the rule for \(host) has no pins: give it at least one"
-        case .noPorts(let host): "the rule for \(host) reaches no port: name one, or leave ports out to reach all"
-        case .invalidPort(let port, let host): "the rule for \(host) names port \(port): ports are 1 to 65535"
-        case .noRequiredRoles(let host): "the rule for \(host) requires no role: name one, or require any"
+        case .noRules: "the policy has no rules: add one for at least one host"
+        case .noPins(let host): "the rule for \(host) has no pins: add at least one"
+        case .noPorts(let host): "the rule for \(host) covers no port: add one, or omit the ports to cover all"
+        case .invalidPort(let port, let host): "the rule for \(host) has the invalid port \(port): use 1 to 65535"
+        case .noRequiredRoles(let host):
+            "the rule for \(host) requires an empty list of roles: add a role, or require any"
         case .unmatchableRole(let role, let host):
-            "the rule for \(host) requires a match as \(role.rawValue), but no pin of it can match there: add one"
-        case .subdomainsOfAddress(let host): "\(host) is an address and has no subdomains: leave them out"
+            "the rule for \(host) requires a match as \(role.rawValue), but none of its pins can have that role: add "
+                + "one"
+        case .subdomainsOfAddress(let host): "\(host) is an IP address and has no subdomains: don't include subdomains"
         case .subdomainsOfPublicSuffix(let host):
-            "\(host) is a public suffix, under which strangers have their names: give a rule to each host of yours"
+            "\(host) is a public suffix, below which anyone can register a name: write a rule for each of your hosts"
         case .subdomainsOfPrivateSuffix(let host):
-            "\(host) is a public suffix, under which strangers have their names: give a rule to each host of yours, or say "
-                + "\"ownsPublicSuffix\": true if the suffix is yours"
+            "\(host) is a public suffix, below which anyone can register a name: write a rule for each of your "
+                + "hosts, or set \"ownsPublicSuffix\": true if the suffix is yours"
         case .overlap(let host, let earlier):
-            "a rule for \(host)\(earlier.map { " stands at \($0) and" } ?? " already") reaches the same port: "
-                + "give each rule ports of its own, or make them one"
+            "another rule for \(host)\(earlier.map { " at \($0)" } ?? "") covers the same port: give each rule "
+                + "different ports, or merge them"
         case .reportWithoutTLS(let url, _):
-            "\(quoted(url.absoluteString)) is no place for reports: write an https URL with a host"
+            "\(quoted(url.absoluteString)) can't receive reports: write an https URL with a host"
         case .reportToItself(let url, let host):
-            "\(quoted(url.absoluteString)) is reached by the rule for \(host), whose failures could not be told there: "
-                + "name another host"
+            "\(quoted(url.absoluteString)) is covered by the rule for \(host), so its failures can't be reported "
+                + "there: use another host"
         case .invalidHost(let error): error.description
         case .invalidPin(let error): error.description
         }

@@ -72,7 +72,7 @@ package struct PolicyProblems {
         if omitted > 0 {
             sorted.append(
                 PolicyProblem(
-                    location: PolicyLocation(path: path), message: "\(omitted) problems more: mend those above first"))
+                    location: PolicyLocation(path: path), message: "\(omitted) more problems: fix those above first"))
         }
         return sorted + included
     }

@@ -92,9 +92,9 @@ private enum InclusionError: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .outside: "is not below this file's folder: move it there, and write its path from here"
-        case .cycle: "includes this file in turn: take out what both need, and include that"
-        case .tooMany: "is one file too many, \(PolicyReadingBudget.maximumIncludedFiles) are included: join some"
+        case .outside: "isn't below this file's directory: move it there, and write its path relative to this file"
+        case .cycle: "includes this file in turn: move the pins that both need to a third file, and include that one"
+        case .tooMany: "exceeds the limit of \(PolicyReadingBudget.maximumIncludedFiles) included files: merge some"
         case .unreadable(let error): "cannot be included: \(error)"
         }
     }

@@ -51,7 +51,7 @@ struct PolicyReader {
         for value in root["include"]?.elements ?? [] { include(value) }
         for member in root["pins"]?.members ?? [] where !PolicyKey.isFree(member.key) {
             if member.key.isEmpty || member.key.contains("/") {
-                problems.add("a pin's name is not empty and holds no \"/\": rename it", at: member.keyPosition)
+                problems.add("a pin's name must not be empty or contain \"/\": rename it", at: member.keyPosition)
             } else if let known = named[member.key], known.location.path != path {
                 problems.add(Self.taken(member.key, at: known.location), at: member.keyPosition)
             } else {
@@ -62,7 +62,7 @@ struct PolicyReader {
     }
 
     static func taken(_ name: String, at location: PolicyLocation) -> String {
-        "a pin named \(quoted(name)) stands at \(location) too: rename one of them"
+        "a pin named \(quoted(name)) is also defined at \(location): rename one of them"
     }
 }
 
@@ -110,10 +110,10 @@ extension PolicyReader {
         case (nil, nil): return nil
         case (let expires?, nil):
             let actions = alternatives(PinningExpiry.Action.allCases.map(\.rawValue))
-            problems.add("\"expires\" without \"onExpiry\": say what happens then, \(actions)", at: expires.position)
+            problems.add("\"expires\" requires \"onExpiry\": add it, with \(actions)", at: expires.position)
             return nil
         case (nil, let action?):
-            problems.add("\"onExpiry\" without \"expires\": say when, or remove it", at: action.position)
+            problems.add("\"onExpiry\" requires \"expires\": add a date, or remove it", at: action.position)
             return nil
         case (let expires?, let action?):
             guard let text = expires.string, let action = action.string.flatMap(PinningExpiry.Action.init) else {
@@ -135,7 +135,7 @@ extension PolicyReader {
             if let url = URL(string: text) {
                 reports.append((url, value.position))
             } else {
-                problems.add("\(quoted(text)) is no URL: write https://host/path", at: value.position)
+                problems.add("\(quoted(text)) isn't a URL: write https://host/path", at: value.position)
             }
         }
         return reports
@@ -175,7 +175,7 @@ extension PolicyReader {
         let includesSystem = value.string == "system" || value["system"]?.bool == true
         guard includesSystem || !files.isEmpty else {
             if value["files"] == nil, value.members != nil {
-                problems.add("\"anchors\" names no roots: give it \"files\", or \"system\": true", at: value.position)
+                problems.add("\"anchors\" lists no roots: add \"files\", or \"system\": true", at: value.position)
             }
             return nil
         }
@@ -215,7 +215,8 @@ extension PolicyReader {
         let maximum = PolicyReadingBudget.maximumNamedFiles
         guard budget.namedFiles > maximum else { return true }
         problems.add(
-            "the policy names files over \(maximum) times: write pins out, or name them in \"pins\"",
+            "the policy refers to files more than \(maximum) times: write the pins themselves, or define them once "
+                + "in \"pins\"",
             at: value.position)
         return false
     }
@@ -252,10 +253,10 @@ extension PolicyReader {
         case (let pin?, nil): object = pinFingerprint(pin)
         case (nil, let file?): object = keyInFile(file)
         case (nil, nil):
-            problems.add("a pin has \"pin\" or \"file\": add one", at: value.position)
+            problems.add("this pin has neither \"pin\" nor \"file\": add one", at: value.position)
             return nil
         case (.some, let file?):
-            problems.add("a pin has \"pin\" or \"file\", not both: remove one", at: file.position)
+            problems.add("this pin has both \"pin\" and \"file\": remove one", at: file.position)
             return nil
         }
         guard let object else { return nil }
@@ -306,5 +307,5 @@ extension CheckSettings {
 private func noPin(named name: String, _ names: some Collection<String>) -> String {
     "no pin is named \(quoted(name)): "
         + (suggestion(for: name, among: names).map { "did you mean \"\($0)\"?" }
-            ?? "add it to \"pins\", or write sha256/ and its base64")
+            ?? "add it to \"pins\", or write the pin as sha256/BASE64")
 }

@@ -48,7 +48,7 @@ extension PolicyShape {
                 at: value.position)
         case (.array(let element, let minimum), .array(let elements)):
             if elements.count < minimum {
-                problems.add("\(name) is empty: give it at least \(minimum) element", at: value.position)
+                problems.add("\(name) is empty: add at least \(minimum) element", at: value.position)
             }
             for value in elements { element.check(value, "an element of \(name)", &problems) }
         case (.object(let keys), .object(let members)): Self.check(members, keys, of: value, name, &problems)

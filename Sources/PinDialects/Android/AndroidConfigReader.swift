@@ -57,7 +57,7 @@ struct AndroidConfigReader {
 
     mutating func read(_ root: XMLElement) {
         guard root.localName == "network-security-config" else {
-            problems.add("the first element is no network-security-config: give it that name", at: root.position)
+            problems.add("the root element isn't network-security-config: rename it", at: root.position)
             return
         }
         noteExtras(of: root, besides: [])
@@ -82,7 +82,7 @@ struct AndroidConfigReader {
         var seen: Set<String> = []
         return elements.filter { element in
             guard names.contains(element.localName), !seen.insert(element.localName).inserted else { return true }
-            problems.add("a second \(element.localName) here: keep one", at: element.position)
+            problems.add("duplicate \(element.localName): keep one", at: element.position)
             return false
         }
     }
@@ -104,18 +104,18 @@ extension AndroidConfigReader {
             case "domain-config" where kind == .domain: break
             case "domain", "pin-set", "domain-config":
                 problems.add(
-                    "\(child.localName) may not stand in \(kind.rawValue): put it into a domain-config",
+                    "\(child.localName) isn't allowed in \(kind.rawValue): move it to a domain-config",
                     at: child.position)
             case "trust-anchors": own.anchors = anchors(child, overridesByDefault: kind == .debug)
             case "trustkit-config" where kind == .domain: own.trustKit = trustKit(child)
             case "certificateTransparency":
-                note(.unchanged, "certificateTransparency says nothing of pins", child.position, nil)
+                note(.unchanged, "certificateTransparency doesn't affect pins", child.position, nil)
             default: noteUnknown(child, in: element)
             }
         }
         guard kind == .domain else { return own }
         if !element.elements.contains(where: { $0.localName == "domain" }) {
-            problems.add("a domain-config has a domain: add one", at: element.position)
+            problems.add("this domain-config has no domain: add one", at: element.position)
         }
         addRule(patterns, own, inherited: parent.pinSet, element)
         noteTrustKitDifferences(children, own)
@@ -135,7 +135,7 @@ extension AndroidConfigReader {
                 location: PolicyLocation(path: path, element.position)))
         if own.anchors?.isEmpty == true {
             note(
-                .stricter, "trust-anchors names no roots, so every chain is refused: add certificates, or remove it",
+                .stricter, "trust-anchors lists no roots, so every chain is rejected: add certificates, or remove it",
                 element.position, .refusesEverything)
         }
         let anchors = own.anchors ?? []
@@ -145,7 +145,7 @@ extension AndroidConfigReader {
             // If the system's roots or all of the anchors override the pins, no chain is left that the pins apply to.
             let isAll = overriding.count == anchors.count || overriding.contains { $0.source == "system" }
             note(
-                .weaker, "pins do not count for chains that end at \(names): remove overridePins", element.position,
+                .weaker, "pins are ignored for chains that end at \(names): remove overridePins", element.position,
                 isAll ? .pinsNothing : .bypassedPins)
         }
         if let pinSet = own.pinSet, pinSet.pins.isEmpty, pinSet.position != inherited?.position {
@@ -161,11 +161,13 @@ extension AndroidConfigReader {
         let parents = CanonicalPolicy(rules: rules, combination: .closest).pinnedParents
         for set in emptyPinSets where !set.excludes && !set.hosts.allSatisfy({ isBelow($0, oneOf: parents) }) {
             note(
-                .weaker, "this pin-set has no pin and pins nothing: add pins, or remove it", set.position, .pinsNothing)
+                .weaker, "this pin-set has no pins, so nothing is pinned: add pins, or remove it", set.position,
+                .pinsNothing)
         }
         guard problems.isEmpty, !rules.contains(where: { $0.mode != .off }) else { return }
         note(
-            .unchanged, "no pins: the config pins no host: give a domain-config a pin-set", root.position, .pinsNothing)
+            .unchanged, "no pins: the config doesn't pin any host: add a pin-set to a domain-config", root.position,
+            .pinsNothing)
     }
 
     private mutating func domain(_ element: XMLElement) -> HostPattern? {
@@ -174,8 +176,8 @@ extension AndroidConfigReader {
         let host = text.lowercased()
         if let earlier = hosts[host] {
             problems.add(
-                "\(quoted(host)) stands at \(earlier.line):\(earlier.column) already, and a host may stand once: "
-                    + "keep one", at: element.position)
+                "\(quoted(host)) is already listed at \(earlier.line):\(earlier.column), and a host may be listed "
+                    + "only once: keep one", at: element.position)
             return nil
         }
         hosts[host] = element.position
@@ -186,7 +188,8 @@ extension AndroidConfigReader {
     /// Returns the text of an element that contains only text, trimmed as Java does.
     private mutating func content(of element: XMLElement) -> String? {
         guard let text = element.text else {
-            problems.add("a \(element.localName) holds text alone: remove the elements in it", at: element.position)
+            problems.add(
+                "a \(element.localName) may contain only text: remove the elements in it", at: element.position)
             return nil
         }
         let trimmed = text.unicodeScalars.drop { $0.value <= 0x20 }
@@ -207,7 +210,7 @@ extension AndroidConfigReader {
         let value = number.map { $0 != 0 } ?? usual
         note(
             number == nil && name == "includeSubdomains" ? .weaker : .either,
-            "\(name)=\(quoted(text)) counts as \(value): write true or false", attribute.position,
+            "\(name)=\(quoted(text)) is read as \(value): write true or false", attribute.position,
             number == nil ? .ignoredSetting : .misreadSetting)
         return value
     }
@@ -234,24 +237,25 @@ extension AndroidConfigReader {
 
     private mutating func pin(_ element: XMLElement) -> CanonicalPin? {
         guard let digest = element["digest"] else {
-            problems.add("this pin names no digest: write digest=\"SHA-256\"", at: element.position)
+            problems.add("this pin has no digest: add digest=\"SHA-256\"", at: element.position)
             return nil
         }
         guard digest.value.uppercased() == "SHA-256" else {
             problems.add(
-                "Android has no digest \(quoted(digest.value)) for pins: write SHA-256 and hash the key with it",
+                "Android doesn't support the digest \(quoted(digest.value)) for pins: write SHA-256, and hash the "
+                    + "key with it",
                 at: digest.position)
             return nil
         }
         guard let text = content(of: element) else { return nil }
         // Android ignores white space and accepts missing padding.
         guard let value = LenientBase64.decode(text.utf8.filter { !isXMLSpace($0) }, needsPadding: false) else {
-            problems.add("\(quoted(text)) is not base64: a SHA-256 has 44 characters", at: element.position)
+            problems.add("\(quoted(text)) isn't base64: write the 44 characters of a SHA-256", at: element.position)
             return nil
         }
         guard value.count == 32 else {
             problems.add(
-                "\(quoted(text)) holds \(value.count) bytes where SHA-256 has 32: hash the key again",
+                "\(quoted(text)) has \(value.count) bytes, but SHA-256 has 32: hash the key again",
                 at: element.position)
             return nil
         }
@@ -270,13 +274,13 @@ extension AndroidConfigReader {
             let day = CivilTime(year: numbers[0], month: numbers[1], day: numbers[2], hour: 0, minute: 0, second: 0)
         else {
             problems.add(
-                "\(quoted(attribute.value)) is no day of the calendar: write it as 2026-12-31", at: attribute.position)
+                "\(quoted(attribute.value)) isn't a valid date: write it as 2026-12-31", at: attribute.position)
             return nil
         }
         let text = String(day.description.prefix(10))
         if text != attribute.value {
             note(
-                .weaker, "\(quoted(attribute.value)) is taken as \(text): write all of it", attribute.position,
+                .weaker, "\(quoted(attribute.value)) is read as \(text): write the full date", attribute.position,
                 .misreadSetting)
         }
         return RuleExpiry(.localDay(text), .stopPinning)
@@ -296,12 +300,13 @@ extension AndroidConfigReader {
             }
             noteExtras(of: child, besides: ["src", "overridePins"])
             guard let source = child["src"] else {
-                problems.add("certificates names no roots: give it src", at: child.position)
+                problems.add("certificates lists no roots: add src", at: child.position)
                 continue
             }
             guard ["system", "user", "wfa"].contains(source.value) || source.value.hasPrefix("@") else {
                 problems.add(
-                    "\(quoted(source.value)) names no roots: write system, user or @raw/NAME", at: source.position)
+                    "\(quoted(source.value)) isn't a source of roots: write system, user or @raw/NAME",
+                    at: source.position)
                 continue
             }
             let bypasses = boolean("overridePins", of: child, default: overridesByDefault)
@@ -314,11 +319,11 @@ extension AndroidConfigReader {
         let overrides = config(element, .debug, Inheritance())
         let bypasses = (overrides.anchors ?? []).filter(\.bypassesPins).map { quoted($0.source) }
         if bypasses.isEmpty {
-            note(.unchanged, "debug-overrides holds in builds that can be debugged alone", element.position, nil)
+            note(.unchanged, "debug-overrides applies only to debuggable builds", element.position, nil)
         } else {
             note(
                 .weaker,
-                "in builds that can be debugged, no pin counts for chains that end at "
+                "in debuggable builds, pins are ignored for chains that end at "
                     + bypasses.joined(separator: ", "), element.position, .bypassedPins)
         }
     }
@@ -331,7 +336,8 @@ extension AndroidConfigReader {
         noteExtras(of: element, besides: ["enforcePinning", "disableDefaultReportUri"])
         if !boolean("enforcePinning", of: element, default: false) {
             note(
-                .stricter, "Android 7 and later refuse a mismatch, whatever trustkit-config says: enforce it there too",
+                .stricter,
+                "Android 7 and later reject a mismatch regardless of trustkit-config: set enforcePinning to true",
                 element.position, .misreadSetting)
         }
         var reports: [String] = []
@@ -354,22 +360,23 @@ extension AndroidConfigReader {
         for domain in domains.dropLast() {
             note(
                 .weaker,
-                "TrustKit-Android keeps the last domain of a domain-config, and this is not it: "
-                    + "give it a domain-config of its own", domain.position, .ignoredSetting)
+                "TrustKit-Android reads only the last domain of a domain-config and ignores this one: give it a "
+                    + "domain-config of its own", domain.position, .ignoredSetting)
         }
         let pinSets = children.filter { $0.localName == "pin-set" }
         if own.pinSet == nil {
-            note(.unchanged, "TrustKit-Android passes over a config without pins", domains.last?.position, nil)
+            note(.unchanged, "TrustKit-Android ignores a config without pins", domains.last?.position, nil)
         }
         let pins = pinSets.flatMap(\.elements).filter { $0.localName == "pin" }
         for element in domains + pins where element.text.map({ $0.utf8.contains(where: isXMLSpace) }) == true {
             note(
-                .either, "TrustKit-Android keeps the white space in this \(element.localName): write it without",
+                .either, "TrustKit-Android keeps the white space in this \(element.localName): remove it",
                 element.position, .misreadSetting)
         }
         for pin in pins where pin["digest"].map({ $0.value != "SHA-256" }) == true {
             note(
-                .either, "TrustKit-Android knows no digest but SHA-256, in capitals: write it so", pin.position,
+                .either,
+                "TrustKit-Android supports only the digest SHA-256, in capitals: write it that way", pin.position,
                 .misreadSetting)
         }
     }
@@ -399,11 +406,11 @@ extension AndroidConfigReader {
         let holdsPins = Self.holdsPins(element)
         let remedy =
             meant.map { "did you mean \($0)?" }
-            ?? (isMisplaced || holdsPins ? "put it where it belongs" : "remove it")
+            ?? (isMisplaced || holdsPins ? "move it to the right element" : "remove it")
         let isMeant = isMisplaced || meant != nil || holdsPins
         note(
             isMeant ? .weaker : .unchanged,
-            "\(quoted(name)) in \(parent.localName) is passed over with all that it holds: \(remedy)", element.position,
+            "\(quoted(name)) in \(parent.localName) is ignored with all of its contents: \(remedy)", element.position,
             isMeant ? .ignoredSetting : nil)
     }
 
@@ -415,20 +422,20 @@ extension AndroidConfigReader {
     private mutating func noteExtras(of element: XMLElement, besides known: Set<String>) {
         if element.hasLooseText, !["domain", "pin", "report-uri"].contains(element.localName) {
             note(
-                .weaker, "the text in this \(element.localName) is passed over: put it into an element",
+                .weaker, "the text in this \(element.localName) is ignored: put it into an element",
                 element.position, .ignoredSetting)
         }
         for attribute in element.attributes where !known.contains(attribute.name) && !isPlumbing(attribute.name) {
             if attribute.name == "cleartextTrafficPermitted", attribute.value == "true", Self.holdsPins(element) {
                 note(
                     .weaker,
-                    "\(quoted(attribute.name)) lets requests go out in the clear, where no pin counts: set it to false",
+                    "\(quoted(attribute.name)) allows cleartext requests, which have no pins: set it to false",
                     attribute.position, .bypassedPins)
                 continue
             }
             let isOther = ["cleartextTrafficPermitted", "hstsEnforced"].contains(attribute.name)
             let meant = isOther ? nil : suggestion(for: attribute.name, among: known)
-            let what = isOther ? "says nothing of pins" : "is passed over"
+            let what = isOther ? "doesn't affect pins" : "is ignored"
             note(
                 meant == nil ? .unchanged : .weaker,
                 "\(quoted(attribute.name)) \(what)" + (meant.map { ": did you mean \($0)?" } ?? ""), attribute.position,

@@ -17,7 +17,7 @@ struct AndroidConfigReplacement {
         }
         guard root.localName == "network-security-config" else {
             throw DialectWriteError(
-                "the first element is no network-security-config: give it that name",
+                "the root element isn't network-security-config: rename it",
                 at: PolicyLocation(path: path, root.position))
         }
         var reader = AndroidConfigReader(path: path, problems: PolicyProblems(path: path))
@@ -37,7 +37,8 @@ struct AndroidConfigReplacement {
                 })
             guard anchors.count < 2 else {
                 throw DialectWriteError(
-                    "\(rule.title) have different trust-anchors in \(path), and one rule: give each a rule of its own",
+                    "\(rule.title) have different trust-anchors in \(path), but share one rule: give each a rule of "
+                        + "its own",
                     at: rule.location)
             }
             policy.rules[index].anchors = anchors.first ?? nil
@@ -57,8 +58,7 @@ struct AndroidConfigReplacement {
         let named = Set(policy.rules.flatMap(\.patterns).map(\.host))
         for (host, rest) in kept where !named.contains(host) && rest != AndroidConfigWriter.Rest() {
             throw DialectWriteError(
-                "\(quoted(host)) has settings that are not about pins, and no rule: "
-                    + "give it a domain-config without a pin-set",
+                "\(quoted(host)) has other settings than pins, but no rule: give it a domain-config without a pin-set",
                 at: old.first.map { PolicyLocation(path: path, $0.position) })
         }
         let byHost = Dictionary(kept, uniquingKeysWith: { first, _ in first })

@@ -18,7 +18,7 @@ enum AndroidConfigWriter {
         _ policy: CanonicalPolicy, indent: String, rest: (CanonicalRule) -> Rest = { _ in Rest() }
     ) throws(DialectWriteError) -> [String] {
         guard policy.combination == .closest, policy.denied.isEmpty, policy.unlisted == .trust else {
-            throw DialectWriteError("the policy is not one that Android's config can say: convert it first")
+            throw DialectWriteError("Android's config can't express this policy: convert it first")
         }
         return try policy.rules.map { rule throws(DialectWriteError) in
             try domainConfig(rule, rest(rule)).map { indent + $0 }.joined(separator: "\n")
@@ -28,7 +28,7 @@ enum AndroidConfigWriter {
     private static func domainConfig(_ rule: CanonicalRule, _ rest: Rest) throws(DialectWriteError) -> [String] {
         guard rule.ports == nil, rule.requirement == .any, rule.mode != .report, !rule.patterns.isEmpty else {
             throw DialectWriteError(
-                "the rule is not one that Android's config can say: convert it first", at: rule.location)
+                "Android's config can't express this rule: convert the policy first", at: rule.location)
         }
         var lines = ["<domain-config\(rest.attributes)>"]
         for pattern in rule.patterns { lines.append("    " + (try domain(pattern, rule))) }
@@ -60,7 +60,8 @@ enum AndroidConfigWriter {
         case .exact: includes = "false"
         case .exactAndBelow: includes = "true"
         default:
-            throw DialectWriteError("Android's config has no such scope: convert the policy first", at: rule.location)
+            throw DialectWriteError(
+                "Android's config can't express this scope: convert the policy first", at: rule.location)
         }
         return "<domain includeSubdomains=\"\(includes)\">\(escapedXML(pattern.host))</domain>"
     }
@@ -70,12 +71,13 @@ enum AndroidConfigWriter {
         guard rule.mode == .enforce else { return ["<pin-set />"] }
         guard !rule.pins.isEmpty else {
             throw DialectWriteError(
-                "a rule without pins would pin nothing: give it pins, or mode off", at: rule.location)
+                "a rule without pins would pin nothing: add pins, or set its mode to off", at: rule.location)
         }
         var expiration = ""
         if let expiry = rule.expiry {
             guard case .localDay(let day) = expiry.moment, expiry.effect == .stopPinning else {
-                throw DialectWriteError("Android's config has no such end: convert the policy first", at: rule.location)
+                throw DialectWriteError(
+                    "Android's config can't express this expiry: convert the policy first", at: rule.location)
             }
             expiration = " expiration=\"\(escapedXML(day))\""
         }

@@ -24,15 +24,16 @@ struct ApplePinReader {
         noteMisplaced(root, security)
         if security?["NSAllowsArbitraryLoads"]?.bool == true, let security {
             note(
-                .weaker, "NSAllowsArbitraryLoads lets hosts without pins be reached without TLS", security.position,
-                .bypassedPins)
+                .weaker, "NSAllowsArbitraryLoads allows connections without TLS to hosts without pins: remove it",
+                security.position, .bypassedPins)
         }
         let domains = security?[Self.path[1]]
         var hosts: Set<String> = []
         for member in domains?.members ?? [] where !hosts.insert(member.key.lowercased()).inserted {
             note(
                 .either,
-                "\(quoted(member.key)) is in the list twice, since names are compared without case: make it one",
+                "\(quoted(member.key)) is listed twice, because names are compared case-insensitively: merge the "
+                    + "entries",
                 member.position, .duplicate)
         }
         let rules = (domains?.members ?? []).compactMap { rule($0, isRequired: isRequired) }
@@ -46,7 +47,7 @@ struct ApplePinReader {
             let remedy =
                 domains == nil
                 ? "the list has no \(Self.path.joined(separator: "/")): add it"
-                : "\(Self.path[1]) pins no host: give it one with identities"
+                : "\(Self.path[1]) doesn't pin any host: add one with identities"
             note(.unchanged, "no pins: \(remedy)", (domains ?? security ?? root).position, .pinsNothing)
         }
         return CanonicalPolicy(rules: rules, combination: .union, unlisted: isRequired ? .refuse : .trust)
@@ -72,7 +73,7 @@ struct ApplePinReader {
         let roles = Set([leaves.map { _ in PinRole.leaf }, authorities.map { _ in PinRole.ca }].compactMap(\.self))
         guard !roles.isEmpty else {
             note(
-                .weaker, "\(quoted(host)) has no identities and is not pinned: add \(Self.leafKey)", member.position,
+                .weaker, "\(quoted(host)) has no identities, so it isn't pinned: add \(Self.leafKey)", member.position,
                 .pinsNothing)
             return nil
         }
@@ -80,13 +81,14 @@ struct ApplePinReader {
         let isExcluded = isRequired && roles.count == 2 && pins.isEmpty
         if isRequired, !isExcluded {
             note(
-                .weaker, "with SecTrustPinningRequired the system drops the pins of \(quoted(host)): use one of both",
+                .weaker,
+                "with SecTrustPinningRequired the system ignores the pins of \(quoted(host)): use only one of the two",
                 member.position, .pinsNothing)
         } else if !isExcluded, leaves?.isEmpty == true || authorities?.isEmpty == true {
             note(
                 .stricter,
-                "\(quoted(host)) has identities of which none counts, and refuses every server: add valid identities, "
-                    + "or remove the key", member.position, .refusesEverything)
+                "\(quoted(host)) has an identity list without valid identities, so every server is rejected: add "
+                    + "valid identities, or remove the key", member.position, .refusesEverything)
         }
         return CanonicalRule(
             // The system compares hostnames case-insensitively.
@@ -100,27 +102,28 @@ struct ApplePinReader {
         guard let value = host[key] else { return nil }
         guard let identities = value.elements else {
             note(
-                .stricter, "\(key) is \(value.kindName) and counts as empty: make it an array", value.position,
+                .stricter, "\(key) is \(value.kindName) and is read as empty: make it an array", value.position,
                 .ignoredSetting)
             return []
         }
         return identities.compactMap { identity in
             guard let text = identity[Self.digestKey]?.string else {
                 note(
-                    .stricter, "an identity without a \(Self.digestKey) is ignored: give it one", identity.position,
+                    .stricter, "an identity without a \(Self.digestKey) is ignored: add it", identity.position,
                     .ignoredSetting)
                 return nil
             }
             guard let digest = LenientBase64.decode(text.utf8) else {
                 note(
-                    .stricter, "\(quoted(text)) is not base64 and is ignored: hash the key again", identity.position,
+                    .stricter, "\(quoted(text)) isn't base64 and is ignored: hash the key again", identity.position,
                     .malformedPin)
                 return nil
             }
             guard digest.count == 32 else {
                 note(
                     .stricter,
-                    "\(quoted(text)) holds \(digest.count) bytes where SHA-256 has 32 and matches no key: hash it again",
+                    "\(quoted(text)) has \(digest.count) bytes, but SHA-256 has 32, so it matches no key: hash the "
+                        + "key again",
                     identity.position, .malformedPin)
                 return nil
             }
@@ -135,7 +138,7 @@ struct ApplePinReader {
         guard let value = list[key] else { return false }
         guard let bool = value.bool else {
             note(
-                .weaker, "\(key) is \(value.kindName) and counts as false: make it a Boolean", value.position,
+                .weaker, "\(key) is \(value.kindName) and is read as false: make it a Boolean", value.position,
                 .ignoredSetting)
             return false
         }
@@ -175,7 +178,7 @@ extension ApplePinReader {
         for member in root.members ?? [] where !top.contains(member.key) {
             if Self.path[1] == member.key || Self.exceptionsKey == member.key {
                 note(
-                    .weaker, "\(member.key) is ignored here: put it into \(Self.path[0])", member.position,
+                    .weaker, "\(member.key) is ignored here: move it to \(Self.path[0])", member.position,
                     .ignoredSetting)
             } else if suggestion(for: member.key, among: top) != nil {
                 noteUnknown(member, top)
@@ -188,7 +191,7 @@ extension ApplePinReader {
             if host.key == Self.path[1] { noteException(host, "make it a key of \(Self.path[0])") }
             for member in host.value.members ?? [] {
                 guard let key = suggestion(for: member.key, among: [Self.leafKey, Self.authorityKey]) else { continue }
-                noteException(member, "put \(key) of \(quoted(host.key)) into \(Self.path[1])")
+                noteException(member, "move \(key) of \(quoted(host.key)) to \(Self.path[1])")
             }
         }
     }
@@ -209,8 +212,8 @@ extension ApplePinReader {
             else { continue }
             note(
                 .weaker,
-                "\(Self.exceptionsKey) lets \(quoted(exception.key)) be reached without TLS, and so without its pins: "
-                    + "remove \(Self.plaintextKeys[0])", exception.position, .bypassedPins)
+                "\(Self.exceptionsKey) allows connections without TLS, and so without pins, to "
+                    + "\(quoted(exception.key)): remove \(Self.plaintextKeys[0])", exception.position, .bypassedPins)
         }
     }
 }

@@ -6,7 +6,7 @@ import CertificateTrust
 enum ApplePinWriter {
     static func domains(_ policy: CanonicalPolicy) throws(DialectWriteError) -> PropertyList {
         guard policy.combination == .union, policy.denied.isEmpty, policy.unlisted == .trust else {
-            throw DialectWriteError("the policy is not one that NSPinnedDomains can say: convert it first")
+            throw DialectWriteError("NSPinnedDomains can't express this policy: convert it first")
         }
         var members: [PropertyList.Member] = []
         var hosts: Set<String> = []
@@ -15,7 +15,7 @@ enum ApplePinWriter {
             for pattern in rule.patterns {
                 guard hosts.insert(pattern.host).inserted else {
                     throw DialectWriteError(
-                        "\(quoted(pattern.host)) stands in two rules: make them one", at: rule.location)
+                        "\(quoted(pattern.host)) is in two rules: merge them", at: rule.location)
                 }
                 let includes: [PropertyList.Member]
                 switch pattern.scope {
@@ -24,7 +24,7 @@ enum ApplePinWriter {
                     includes = [PropertyList.Member("NSIncludesSubdomains", PropertyList(.bool(true)))]
                 default:
                     throw DialectWriteError(
-                        "NSPinnedDomains has no such scope: convert the policy first", at: rule.location)
+                        "NSPinnedDomains can't express this scope: convert the policy first", at: rule.location)
                 }
                 members.append(PropertyList.Member(pattern.host, PropertyList(.dictionary(includes + identities))))
             }
@@ -45,7 +45,7 @@ enum ApplePinWriter {
             rule.expiry == nil, rule.anchors == nil, rule.reports.isEmpty
         else {
             throw DialectWriteError(
-                "the rule is not one that NSPinnedDomains can say: convert it first", at: rule.location)
+                "NSPinnedDomains can't express this rule: convert the policy first", at: rule.location)
         }
         for pin in rule.pins where pin.content != .publicKey || pin.digest != .sha256 || pin.trust != .chain {
             throw DialectWriteError("NSPinnedDomains cannot pin \(pin): convert the policy first", at: rule.location)

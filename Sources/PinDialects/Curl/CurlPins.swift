@@ -30,7 +30,7 @@ enum CurlPins {
         } while cursor.take(";")
         _ = cursor.take(while: isBetween)
         if cursor.byte != nil {
-            problems.add("the argument ends before this: remove what follows", at: cursor.position)
+            problems.add("unexpected text after the argument: remove it", at: cursor.position)
         }
         guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
         let rule = CanonicalRule(patterns: [HostPattern("", .every)], pins: pins, location: location)
@@ -48,26 +48,27 @@ enum CurlPins {
     private static func problem(_ text: String, isFirst: Bool) -> String {
         if text.isEmpty {
             return isFirst
-                ? "there is no pin: write sha256// and base64" : "curl matches nothing behind this semicolon: remove it"
+                ? "there is no pin: write sha256// and base64" : "there is no pin after this semicolon: remove it"
         }
         if text.hasPrefix(prefix) {
             return "\(quoted(text)) never matches in curl: write sha256// and the base64 of 32 bytes, padded"
         }
         return isFirst
-            ? "curl takes \(quoted(text)) for the name of a file: write sha256// and base64, or pin that file's key"
+            ? "curl reads \(quoted(text)) as a file name: write sha256// and base64, or pin that file's key"
             : "curl stops reading at \(quoted(text)), or before: write sha256// and base64, without spaces"
     }
 
     /// Returns the argument, without a line end.
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         guard policy.rules.count == 1, let rule = policy.rules.first, !rule.pins.isEmpty else {
-            throw DialectWriteError("curl is told of one server: choose a host", at: policy.rules.first?.location)
+            throw DialectWriteError(
+                "curl's pins are for a single server: choose a host", at: policy.rules.first?.location)
         }
         var texts: [String] = []
         for pin in rule.pins {
             guard pin.content == .publicKey, pin.digest == .sha256, pin.role == .leaf || pin.role == .any else {
                 throw DialectWriteError(
-                    "curl has no pin like \(pin) as \(pin.role.rawValue): convert the policy to it first",
+                    "curl can't express the pin \(pin) as \(pin.role.rawValue): convert the policy to curl first",
                     at: rule.location)
             }
             texts.append(prefix + Base64.encode(pin.value.span))

@@ -37,16 +37,16 @@ struct HPKPHeader {
             }
         }
         if pins.isEmpty, maxAge != 0 || isReportOnly {
-            problems.add("the header has no pin: write pin-sha256=\"…\"", at: start)
+            problems.add("the header has no pin: add pin-sha256=\"…\"", at: start)
         } else if !isReportOnly, maxAge != 0, Set(pins).count < 2 {
-            problems.add("clients pass over a header without a backup pin: add the pin of a second key", at: start)
+            problems.add("clients ignore a header without a backup pin: add the pin of a second key", at: start)
         }
         if isReportOnly, reportURI == nil {
-            let message = "clients pass over a header that reports to nobody: write report-uri=\"https://…\""
+            let message = "clients ignore a report-only header without a report-uri: add report-uri=\"https://…\""
             passedOver.append((message, .unchanged, start, .pinsNothing))
         }
         if !isReportOnly, maxAge == nil {
-            problems.add("the header has no max-age: write max-age=5184000 for 60 days", at: start)
+            problems.add("the header has no max-age: add max-age=5184000 for 60 days", at: start)
         }
     }
 
@@ -75,12 +75,12 @@ extension HPKPHeader {
         _ = cursor.take(while: \.isBlank)
         guard isWhole, cursor.byte.map({ $0.isLineEnd || $0 == UInt8(ascii: ";") }) ?? true else {
             problems.add(
-                "no directive ends here: write name, name=token or name=\"text\" and a semicolon", at: cursor.position)
+                "malformed directive: write name, name=token or name=\"text\" and a semicolon", at: cursor.position)
             _ = cursor.take { !$0.isLineEnd && $0 != UInt8(ascii: ";") }
             return
         }
         if !name.hasPrefix("pin-"), !names.insert(name).inserted {
-            problems.add("\(quoted(spelling)) stands there twice: remove one", at: position)
+            problems.add("duplicate directive \(quoted(spelling)): remove one", at: position)
             return
         }
         if let problem = take(name, spelling, value, position) { problems.add(problem, at: position) }
@@ -94,7 +94,7 @@ extension HPKPHeader {
         case "pin-sha256":
             guard case .quoted(let text)? = value, let bytes = Base64.decodeCanonical(Array(text.utf8)),
                 bytes.count == 32
-            else { return "this is no pin: write pin-sha256=\"…\" with the base64 of 32 bytes, in quotes" }
+            else { return "invalid pin: write pin-sha256=\"…\" with the base64 of 32 bytes, in quotes" }
             pins.append(CanonicalPin(.publicKey, .sha256, bytes))
         case "max-age":
             let text: String
@@ -103,7 +103,7 @@ extension HPKPHeader {
             case nil: text = ""
             }
             guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else {
-                return "this is no time: write max-age and a number of seconds"
+                return "invalid max-age: write max-age= and a number of seconds"
             }
             maxAge = min(Int64(text) ?? Self.longestAge, Self.longestAge)
         case "includesubdomains":
@@ -111,17 +111,17 @@ extension HPKPHeader {
             includesSubdomains = true
         case "report-uri":
             guard case .quoted(let text)? = value, Self.isAbsolute(text) else {
-                return "this is no address: write report-uri=\"https://…\", in quotes"
+                return "invalid report-uri: write report-uri=\"https://…\", in quotes"
             }
             reportURI = text
         case _ where name.hasPrefix("pin-"):
             passedOver.append(
-                ("clients pass over \(quoted(spelling)): only pin-sha256 counts", .stricter, position, .ignoredSetting))
+                ("clients ignore \(quoted(spelling)): use pin-sha256", .stricter, position, .ignoredSetting))
         default:
             let meant = suggestion(for: name, among: Self.directives)
             passedOver.append(
                 (
-                    "clients pass over \(quoted(spelling))" + (meant.map { ": did you mean \($0)?" } ?? ""),
+                    "clients ignore \(quoted(spelling))" + (meant.map { ": did you mean \($0)?" } ?? ""),
                     meant == nil ? .unchanged : .weaker, position, meant.map { _ in .ignoredSetting }
                 ))
         }

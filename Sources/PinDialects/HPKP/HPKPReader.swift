@@ -20,7 +20,7 @@ enum HPKPReader {
             guard seen.insert(isReportOnly).inserted else {
                 reading.notes.append(
                     ConversionNote(
-                        .quirk, .either, "clients read the first field of its name alone: remove this one",
+                        .quirk, .either, "clients read only the first field with this name: remove this one",
                         at: location, rule: .ignoredSetting))
                 continue
             }
@@ -30,7 +30,7 @@ enum HPKPReader {
         }
         if let host, (try? ServerName(host))?.isIPAddress ?? true {
             problems.add(
-                "\(quoted(host)) has no pins in any client: name the host, not its address",
+                "clients don't pin \(quoted(host)): use the hostname, not an address",
                 at: SourcePosition(line: 1, column: 1))
         }
         guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
@@ -74,15 +74,17 @@ enum HPKPReader {
         func note(_ direction: SecurityDirection, _ message: String, _ rule: LintRule? = nil) {
             notes.append(ConversionNote(.quirk, direction, message, at: location, rule: rule))
         }
-        if header.isReportOnly, header.maxAge != nil { note(.unchanged, "clients pass over the max-age of a report") }
+        if header.isReportOnly, header.maxAge != nil {
+            note(.unchanged, "clients ignore max-age in a report-only header")
+        }
         if !header.isReportOnly, header.maxAge == 0 {
-            note(.weaker, "max-age=0 tells clients to forget the pins: nothing is pinned", .pinsNothing)
+            note(.weaker, "max-age=0 tells clients to delete the pins, so nothing is pinned", .pinsNothing)
         }
         if !header.isReportOnly, let age = header.maxAge, age > browsersAge {
-            note(.weaker, "browsers keep pins for \(browsersAge) seconds, not for \(age)", .misreadSetting)
+            note(.weaker, "browsers keep pins for at most \(browsersAge) seconds, not for \(age)", .misreadSetting)
         }
         if host == nil, header.includesSubdomains {
-            note(.weaker, "includeSubDomains is lost, because the header does not name its host: give it with --host")
+            note(.weaker, "includeSubDomains is lost, because the header doesn't contain its host: give it with --host")
         }
         return notes
     }

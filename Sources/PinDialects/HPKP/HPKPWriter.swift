@@ -11,17 +11,18 @@ enum HPKPWriter {
                 policy.rules.filter({ $0.mode == rule.mode }).count == 1
             else {
                 throw DialectWriteError(
-                    "a header is one host's, and there is one of its kind: choose a host", at: rule.location)
+                    "a header is for a single host, and only one of its kind is read: choose a host", at: rule.location)
             }
             lines += try line(rule) + "\n"
         }
-        guard !lines.isEmpty else { throw DialectWriteError("no rule is left to write: choose another host") }
+        guard !lines.isEmpty else { throw DialectWriteError("no rule is left for a header: choose another host") }
         return lines
     }
 
     private static func line(_ rule: CanonicalRule) throws(DialectWriteError) -> String {
         func refused(_ what: String) -> DialectWriteError {
-            DialectWriteError("a header has no words for \(what): convert the policy to it first", at: rule.location)
+            DialectWriteError(
+                "a header can't express \(what): convert the policy to Public-Key-Pins first", at: rule.location)
         }
         var directives: [String] = []
         for pin in rule.pins {
@@ -33,7 +34,7 @@ enum HPKPWriter {
         switch (rule.mode, rule.expiry?.moment) {
         case (.enforce, .age(let seconds)?): directives.append("max-age=\(max(0, seconds))")
         case (.report, nil): break
-        default: throw refused("this end or mode")
+        default: throw refused("this expiry or mode")
         }
         switch rule.patterns[0].scope {
         case .exact, .every: break
@@ -43,7 +44,7 @@ enum HPKPWriter {
         if let report = rule.reports.first {
             guard rule.reports.count == 1,
                 !report.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F || "\"\\".utf8.contains($0) })
-            else { throw refused("where its failures are reported to") }
+            else { throw refused("the addresses for its reports") }
             directives.append("report-uri=\"\(report)\"")
         }
         let name = rule.mode == .report ? "Public-Key-Pins-Report-Only" : "Public-Key-Pins"

@@ -30,7 +30,8 @@ struct OkHttpReader {
         }
         if reader.rules.isEmpty, reader.problems.isEmpty {
             reader.problems.add(
-                "nothing is pinned here: give CertificatePinner.Builder().add(…), or lines of a pattern and its pins",
+                "nothing is pinned here: write CertificatePinner.Builder().add(…), or lines with a pattern and its "
+                    + "pins",
                 at: SourcePosition(line: 1, column: 1), rule: .pinsNothing)
         }
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
@@ -41,7 +42,9 @@ struct OkHttpReader {
         let lexer = SourceLexer(cursor)
         var constants = SourceConstants(lexer)
         let calls = SourceCalls(lexer)
-        for position in calls.openStrings { problems.add("the string has no end: close it on its line", at: position) }
+        for position in calls.openStrings {
+            problems.add("unterminated string: close it on the same line", at: position)
+        }
         var read: Set<String> = []
         for call in calls.calls {
             var texts: [(String, SourcePosition)] = []
@@ -63,14 +66,14 @@ struct OkHttpReader {
         }
         for call in calls.alternatives {
             noteAlternatives(
-                "these pins are added on one branch of the program alone, and are read as if every branch were taken: "
+                "these pins are added on only one branch of the program, but are read as if every branch were taken: "
                     + "give each alternative a file of its own", at: call.position)
         }
         for (parts, position) in calls.strayPins {
             // A constant that a call refers to is read as part of that call.
             if case .success(let text) = constants.text(parts), read.contains(text) { continue }
             note(
-                .either, "a pin that stands in no call of add is not read: name it in a call", at: position,
+                .either, "a pin outside a call of add is ignored: put it into a call", at: position,
                 rule: .ignoredSetting)
         }
     }
@@ -115,7 +118,8 @@ struct OkHttpReader {
     private mutating func take(_ failure: PinningFailureText) {
         guard let pattern = OkHttpPin.pattern(failure.host), pattern.scope == .exact else {
             problems.add(
-                "\(quoted(failure.host)) is no host: paste the exception whole", at: SourcePosition(line: 1, column: 1))
+                "\(quoted(failure.host)) isn't a host: paste the whole exception",
+                at: SourcePosition(line: 1, column: 1))
             return
         }
         rules = [
@@ -124,7 +128,8 @@ struct OkHttpReader {
         notes = [
             ConversionNote(
                 .quirk, .weaker,
-                "the exception names the host \(visibleText(failure.host)), not the pattern: subdomains are not read",
+                "the exception contains the host \(visibleText(failure.host)), but not the pattern, so subdomains "
+                    + "aren't included",
                 at: PolicyLocation(path: path))
         ]
     }
@@ -134,27 +139,29 @@ struct OkHttpReader {
     ) {
         guard let pattern = OkHttpPin.pattern(text) else {
             problems.add(
-                "OkHttp refuses the pattern \(quoted(text)): write a host, *.host or **.host, without scheme, port or path",
+                "OkHttp rejects the pattern \(quoted(text)): write a host, *.host or **.host, without scheme, port "
+                    + "or path",
                 at: position)
             return
         }
         guard !pins.isEmpty else {
             note(
-                .weaker, "no pin is given for \(quoted(text)), so nothing is pinned by this: add its pins",
+                .weaker, "\(quoted(text)) has no pins, so it isn't pinned: add pins",
                 at: position, rule: .pinsNothing)
             return
         }
         var values: [CanonicalPin] = []
         for (text, position) in pins {
             guard let pin = OkHttpPin.pin(text) else {
-                problems.add("OkHttp refuses the pin \(quoted(text)): write sha256/ and base64", at: position)
+                problems.add("OkHttp rejects the pin \(quoted(text)): write sha256/ and base64", at: position)
                 continue
             }
             if let length = pin.digest.length, pin.value.count != length {
                 note(
                     .stricter,
-                    "\(quoted(text)) holds \(pin.value.count) bytes where \(pin.digest.rawValue) has \(length): "
-                        + "OkHttp takes it, and no key ever matches it", at: position, rule: .malformedPin)
+                    "\(quoted(text)) has \(pin.value.count) bytes, but \(pin.digest.rawValue) has \(length), so "
+                        + "OkHttp accepts the pin and no key matches it: hash the key again", at: position,
+                    rule: .malformedPin)
             }
             values.append(pin)
         }
@@ -163,7 +170,7 @@ struct OkHttpReader {
         values = values.filter { !known.contains($0) }
         guard index < TextLimits.rules, known.count + values.count <= TextLimits.pins else {
             problems.add(
-                "there are more than \(TextLimits.rules) patterns, or \(TextLimits.pins) pins of one: split the text",
+                "there are more than \(TextLimits.rules) patterns, or \(TextLimits.pins) pins for one: split the text",
                 at: position)
             return
         }
@@ -180,7 +187,7 @@ struct OkHttpReader {
 extension UnresolvedName: CustomStringConvertible {
     var description: String {
         isAmbiguous
-            ? "\(quoted(name)) is not one string throughout this file: write the string itself in the call"
-            : "\(quoted(name)) is not set to a string in this file: write the string itself in the call"
+            ? "\(quoted(name)) isn't the same string throughout this file: write the string itself in the call"
+            : "\(quoted(name)) isn't set to a string in this file: write the string itself in the call"
     }
 }

@@ -7,7 +7,7 @@ enum OkHttpWriter {
         var lines = ["val certificatePinner = CertificatePinner.Builder()"]
         for rule in policy.rules {
             guard !rule.pins.isEmpty else {
-                throw DialectWriteError("OkHttp has no rule without pins: leave it out", at: rule.location)
+                throw DialectWriteError("OkHttp can't express a rule without pins: remove it", at: rule.location)
             }
             for pattern in rule.patterns {
                 lines += ["    .add(", "        \"\(try text(pattern, of: rule))\","]
@@ -32,7 +32,7 @@ enum OkHttpWriter {
             !pattern.host.contains(where: { "\"$".contains($0) })
         else {
             throw DialectWriteError(
-                "OkHttp has no pattern for \(visibleText(pattern.host)): convert the policy to it first",
+                "OkHttp has no pattern for \(visibleText(pattern.host)): convert the policy to OkHttp first",
                 at: rule.location)
         }
         return prefix + pattern.host
@@ -40,7 +40,8 @@ enum OkHttpWriter {
 
     private static func text(_ pin: CanonicalPin, of rule: CanonicalRule) throws(DialectWriteError) -> String {
         guard pin.content == .publicKey, pin.digest == .sha256 || pin.digest == .sha1 else {
-            throw DialectWriteError("OkHttp has no pin like \(pin): convert the policy to it first", at: rule.location)
+            throw DialectWriteError(
+                "OkHttp can't express the pin \(pin): convert the policy to OkHttp first", at: rule.location)
         }
         return "\"\(pin)\"," + (pin.name.map { "  // \(visibleText($0))" } ?? "")
     }

@@ -248,7 +248,7 @@ struct SourceCalls {
     private static func name(of token: SourceToken) -> String {
         switch token.kind {
         case .word(let word): word
-        case .string: "a string and what is done with it"
+        case .string: "an expression on a string"
         case .sign(let sign): String(Unicode.Scalar(sign))
         }
     }

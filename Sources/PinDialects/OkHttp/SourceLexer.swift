@@ -137,7 +137,7 @@ extension SourceLexer {
             }
         }
         openStrings.append(start)
-        return [.computed("a string without an end")]
+        return [.computed("an unterminated string")]
     }
 
     /// Parses Kotlin's `$name` or `${expression}`. Returns `nil` for a lone dollar sign.

@@ -29,10 +29,10 @@ struct BinaryPropertyListReader {
 
     private init(_ bytes: [UInt8]) throws(MarkupProblem) {
         guard bytes.count <= XMLReader.maximumSize else {
-            throw Self.problem("has \(bytes.count) bytes, and \(XMLReader.maximumSize) is the most")
+            throw Self.problem("has \(bytes.count) bytes, but the limit is \(XMLReader.maximumSize)")
         }
-        guard bytes.starts(with: "bplist00".utf8) else { throw Self.problem("is of a version other than 00") }
-        guard bytes.count >= Self.headerSize + Self.trailerSize else { throw Self.problem("is cut off") }
+        guard bytes.starts(with: "bplist00".utf8) else { throw Self.problem("has a version other than 00") }
+        guard bytes.count >= Self.headerSize + Self.trailerSize else { throw Self.problem("is truncated") }
         let trailer = bytes.count - Self.trailerSize
         func number(at offset: Int) -> UInt64 {
             bytes[(trailer + offset)...].prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -43,7 +43,7 @@ struct BinaryPropertyListReader {
         // An object takes at least one byte, so there are fewer objects than bytes.
         guard (1...8).contains(offsetSize), (1...8).contains(referenceSize), count > 0, count < trailer, top < count,
             table >= Self.headerSize, table < trailer, Int(count) <= (trailer - Int(table)) / offsetSize
-        else { throw Self.problem("has numbers at its end that do not fit it") }
+        else { throw Self.problem("has an invalid trailer") }
         (objectCount, topObject, tableStart) = (Int(count), Int(top), Int(table))
         self.bytes = bytes
     }
@@ -51,7 +51,7 @@ struct BinaryPropertyListReader {
     private static func problem(_ what: String) -> MarkupProblem {
         MarkupProblem(
             position: PropertyList.nowhere,
-            message: "the binary property list \(what): make it anew, or convert it with plutil -convert xml1")
+            message: "the binary property list \(what): create it again, or convert it with plutil -convert xml1")
     }
 
     /// Reads a big-endian number of `size` bytes. Returns `nil` if it extends past `end` or doesn't fit into `Int`.
@@ -67,14 +67,14 @@ struct BinaryPropertyListReader {
 
     private mutating func value(_ reference: Int) throws(MarkupProblem) -> PropertyList {
         valueCount += 1
-        guard valueCount <= Self.maximumValues else { throw Self.problem("holds over \(Self.maximumValues) values") }
+        guard valueCount <= Self.maximumValues else { throw Self.problem("has more than \(Self.maximumValues) values") }
         guard open.count < XMLReader.maximumDepth else {
-            throw Self.problem("is nested deeper than \(XMLReader.maximumDepth)")
+            throw Self.problem("is nested deeper than \(XMLReader.maximumDepth) levels")
         }
         guard reference < objectCount,
             let offset = number(at: tableStart + reference * offsetSize, size: offsetSize, before: bytes.count),
             offset >= Self.headerSize, offset < tableStart
-        else { throw Self.problem("refers to an object that it has not") }
+        else { throw Self.problem("refers to a missing object") }
         let (type, low) = (bytes[offset] >> 4, Int(bytes[offset] & 0x0F))
         switch (type, low) {
         case (0, 8): return PropertyList(.bool(false))
@@ -101,12 +101,12 @@ struct BinaryPropertyListReader {
         if low == 0x0F {
             guard start < tableStart, bytes[start] >> 4 == 1, bytes[start] & 0x0F <= 3,
                 let long = number(at: start + 1, size: 1 << Int(bytes[start] & 0x0F), before: tableStart)
-            else { throw Self.problem("has a count that is no number") }
+            else { throw Self.problem("has a count that isn't a number") }
             count = long
             start += 1 + 1 << Int(bytes[start] & 0x0F)
         }
         guard start <= tableStart, count <= (tableStart - start) / width else {
-            throw Self.problem("has a count of \(count) that does not fit it")
+            throw Self.problem("has an invalid count, \(count)")
         }
         return start..<start + count * width
     }
@@ -119,7 +119,7 @@ struct BinaryPropertyListReader {
     }
 
     private func check(_ size: Int, at offset: Int) throws(MarkupProblem) {
-        guard size <= tableStart - offset else { throw Self.problem("is cut off") }
+        guard size <= tableStart - offset else { throw Self.problem("is truncated") }
     }
 
     /// Returns a string, which is decoded only once however often it is referenced.
@@ -139,7 +139,7 @@ struct BinaryPropertyListReader {
             }
             string = String(validating: units, as: UTF16.self)
         }
-        guard let string else { throw Self.problem("has a string that is no text") }
+        guard let string else { throw Self.problem("has a string that isn't valid text") }
         strings[reference] = string
         return string
     }
@@ -147,7 +147,7 @@ struct BinaryPropertyListReader {
     private mutating func container(
         _ reference: Int, at offset: Int, _ type: UInt8, _ low: Int
     ) throws(MarkupProblem) -> PropertyList {
-        guard open.insert(reference).inserted else { throw Self.problem("has an object that holds itself") }
+        guard open.insert(reference).inserted else { throw Self.problem("has an object that contains itself") }
         defer { open.remove(reference) }
         let isDictionary = type == 0xD
         let contents = try contents(at: offset, low, width: (isDictionary ? 2 : 1) * referenceSize)
@@ -157,18 +157,18 @@ struct BinaryPropertyListReader {
         for index in 0..<count {
             let place = contents.lowerBound + index * referenceSize
             guard let child = number(at: place, size: referenceSize, before: tableStart) else {
-                throw Self.problem("refers to an object that it has not")
+                throw Self.problem("refers to a missing object")
             }
             let value = try value(child)
             if isDictionary, index < count / 2 {
-                guard let key = value.string else { throw Self.problem("has a key that is no string") }
+                guard let key = value.string else { throw Self.problem("has a key that isn't a string") }
                 keys.append(key)
             } else {
                 values.append(value)
             }
         }
         guard isDictionary else { return PropertyList(.array(values)) }
-        guard Set(keys).count == keys.count else { throw Self.problem("has a key twice in one dictionary") }
+        guard Set(keys).count == keys.count else { throw Self.problem("has a duplicate key in a dictionary") }
         return PropertyList(.dictionary(zip(keys, values).map { PropertyList.Member($0, $1) }))
     }
 }

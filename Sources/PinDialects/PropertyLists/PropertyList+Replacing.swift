@@ -7,7 +7,7 @@ extension PropertyList {
     ) throws(DialectWriteError) -> [UInt8] {
         guard !bytes.starts(with: "bplist".utf8) else {
             throw DialectWriteError(
-                "a binary property list is not changed in place: convert it with plutil -convert xml1",
+                "a binary property list can't be changed in place: convert it with plutil -convert xml1",
                 at: PolicyLocation(path: path))
         }
         var list: PropertyList
@@ -16,7 +16,7 @@ extension PropertyList {
         for (depth, key) in keys.enumerated() {
             guard list.members != nil else {
                 throw DialectWriteError(
-                    "a dictionary belongs here, and this is \(list.kindName): make it one",
+                    "expected a dictionary, found \(list.kindName): make it a dictionary",
                     at: PolicyLocation(path: path, list.position))
             }
             guard let next = list[key] else {

@@ -7,12 +7,12 @@ extension PropertyList {
     /// Creates the value of a document. If it has none, reports a problem and returns `nil`.
     init?(document root: XMLElement, _ problems: inout PolicyProblems) {
         guard root.name == "plist" else {
-            problems.add("the first element is no plist: give a property list", at: root.position)
+            problems.add("the root element isn't plist: use a property list", at: root.position)
             return nil
         }
         let values = root.elements
         guard values.count == 1, let value = values.first, !root.hasLooseText else {
-            problems.add("a plist holds one value: put all into one dict", at: root.position)
+            problems.add("a plist must contain exactly one value: put everything into one dict", at: root.position)
             return nil
         }
         self.init(value, &problems)
@@ -29,7 +29,7 @@ extension PropertyList {
             return
         case "array":
             if element.hasLooseText {
-                problems.add("text in an array: put it into a string", at: element.position)
+                problems.add("unexpected text in an array: put it into a string", at: element.position)
             }
             self = found(.array(element.elements.compactMap { PropertyList($0, &problems) }))
             return
@@ -65,22 +65,24 @@ extension PropertyList {
                 return
             }
         default:
-            problems.add("\(quoted(element.name)) is no value of a property list: remove it", at: element.position)
+            problems.add("\(quoted(element.name)) isn't a value of a property list: remove it", at: element.position)
             return nil
         }
-        problems.add("this is no \(element.name) of a property list: write its value out", at: element.position)
+        problems.add("invalid \(element.name): write a value that property lists allow", at: element.position)
         return nil
     }
 
     private static func members(of element: XMLElement, _ problems: inout PolicyProblems) -> [Member] {
-        if element.hasLooseText { problems.add("text in a dict: put it into a string", at: element.position) }
+        if element.hasLooseText {
+            problems.add("unexpected text in a dict: put it into a string", at: element.position)
+        }
         var members: [Member] = []
         var places: [String: SourcePosition] = [:]
         var key: (text: String, position: SourcePosition)?
         for child in element.elements {
             if child.name == "key", key == nil {
                 guard let text = child.text else {
-                    problems.add("a key holds text alone", at: child.position)
+                    problems.add("a key may contain only text: remove the elements in it", at: child.position)
                     return members
                 }
                 key = (text, child.position)
@@ -88,17 +90,17 @@ extension PropertyList {
                 key = nil
                 if let earlier = places.updateValue(position, forKey: text) {
                     problems.add(
-                        "duplicate key \(quoted(text)): it stands at \(earlier.line):\(earlier.column) already, keep one",
+                        "duplicate key \(quoted(text)), first at \(earlier.line):\(earlier.column): keep one",
                         at: position)
                 }
                 guard let value = PropertyList(child, &problems) else { continue }
                 members.append(Member(text, value, at: position))
             } else {
-                problems.add("keys and values of a dict take turns: one is missing here", at: child.position)
+                problems.add("a key or value is missing here: alternate keys and values in a dict", at: child.position)
                 return members
             }
         }
-        if let key { problems.add("the key \(quoted(key.text)) has no value: give it one", at: key.position) }
+        if let key { problems.add("the key \(quoted(key.text)) has no value: add one", at: key.position) }
         return members
     }
 

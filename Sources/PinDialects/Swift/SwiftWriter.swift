@@ -11,7 +11,7 @@ enum SwiftWriter {
         var lines = ["import CertificatePinning", "import CertificateTrust"]
         if policy.rules.contains(where: { !$0.reports.isEmpty }) { lines.append("import Foundation") }
         lines += [
-            "", "extension PinningPolicy {", "    /// The keys that servers must prove.",
+            "", "extension PinningPolicy {", "    /// The public keys that servers must present.",
             "    public static func pinned() throws -> PinningPolicy {", "        try PinningPolicy(",
             "            rules: [",
         ]
@@ -33,7 +33,7 @@ enum SwiftWriter {
         }
         guard rule.patterns.count == 1, let pattern = rule.patterns.first, (try? ServerName(pattern.host)) != nil,
             pattern.scope == .exact || pattern.scope == .exactAndBelow
-        else { throw refused("is not for one host, or for it and all below") }
+        else { throw refused("isn't for a single host, with or without its subdomains") }
         guard !rule.pins.isEmpty else { throw refused("for \(visibleText(pattern.host)) has no pins") }
         var head = ["host: ServerName(\(literal(pattern.host)))"]
         if pattern.scope == .exactAndBelow { head.append("includesSubdomains: true") }
@@ -58,7 +58,7 @@ enum SwiftWriter {
                 let end = CivilTime(secondsSince1970: seconds)?.description
             else {
                 throw DialectWriteError(
-                    "the end of a rule is no instant: convert the policy to Swift first", at: rule.location)
+                    "the expiry of a rule isn't a point in time: convert the policy to Swift first", at: rule.location)
             }
             let action = expiry.effect == .stopPinning ? "stopPinning" : expiry.effect.rawValue
             arguments.append("expiry: PinningExpiry(\(literal(end)), then: .\(action))")
@@ -83,7 +83,8 @@ enum SwiftWriter {
 
     private static func text(_ pin: CanonicalPin, _ location: PolicyLocation?) throws(DialectWriteError) -> String {
         guard pin.digest == .sha256, pin.value.count == 32, pin.trust == .chain else {
-            throw DialectWriteError("a pin is not like \(pin): convert the policy to Swift first", at: location)
+            throw DialectWriteError(
+                "Swift code can't express the pin \(pin): convert the policy to Swift first", at: location)
         }
         var arguments = [literal(pin.description)]
         if pin.role != .any { arguments.append("role: .\(pin.role.rawValue)") }

@@ -30,8 +30,8 @@ struct TLSAAliases {
         for alias in aliases {
             guard let end = end(of: alias.owner.lowercased()) else {
                 problems.add(
-                    "\(quoted(alias.owner)) is an alias of itself, or of more than \(Self.longestChain) others: name the "
-                        + "owner of its records", at: alias.position)
+                    "\(quoted(alias.owner)) is an alias of itself, or of more than \(Self.longestChain) others: use "
+                        + "the owner of its records", at: alias.position)
                 continue
             }
             let owner = alias.owner.lowercased()
@@ -58,7 +58,8 @@ struct TLSAAliases {
         }
         if direct.count >= Self.maximumRecords || expanded.count >= Self.maximumRecords {
             problems.add(
-                "aliases make over \(Self.maximumRecords) records of these: split the zone", at: aliases[0].position)
+                "aliases turn these into more than \(Self.maximumRecords) records: split the zone",
+                at: aliases[0].position)
         }
         // Records found through a host's alias take precedence over records of the host's own name.
         let owners = Set(expanded.map { $0.owner.lowercased() })

@@ -31,14 +31,14 @@ struct TLSARecord: Hashable {
             return
         }
         guard record.data.count >= 4 else {
-            problems.add("the record ends early: write usage, selector, matching type and data", at: record.position)
+            problems.add("incomplete record: write usage, selector, matching type and data", at: record.position)
             return nil
         }
         var numbers: [UInt8] = []
         for index in 0..<3 {
             let word = record.data[index]
             guard let number = UInt8(word.text) ?? Self.names[index][word.text.uppercased()] else {
-                problems.add("\(quoted(word.text)) is no \(Self.fields[index]): write its number", at: word.position)
+                problems.add("\(quoted(word.text)) isn't a \(Self.fields[index]): write its number", at: word.position)
                 continue
             }
             numbers.append(number)
@@ -54,7 +54,8 @@ struct TLSARecord: Hashable {
         guard let bytes = Self.hexadecimal(record.data.dropFirst(2), of: record, &problems) else { return nil }
         guard record.data.count > 1, Int(record.data[1].text) == bytes.count, bytes.count > 3 else {
             problems.add(
-                "the record has \(bytes.count) bytes, which is not its length: write \\#, as many, and the bytes",
+                "the record has \(bytes.count) bytes, which doesn't match its length: write \\#, the length and the "
+                    + "bytes",
                 at: record.data[0].position)
             return nil
         }
@@ -68,7 +69,8 @@ struct TLSARecord: Hashable {
         for word in words {
             for byte in word.text.utf8 {
                 guard let digit = Hexadecimal.value(of: byte) else {
-                    problems.add("\(quoted(word.text)) is not hexadecimal: write the data's digits", at: word.position)
+                    problems.add(
+                        "\(quoted(word.text)) isn't hexadecimal: write the digits of the data", at: word.position)
                     return nil
                 }
                 digits.append(digit)
@@ -77,7 +79,8 @@ struct TLSARecord: Hashable {
         guard digits.count % 2 == 0, !digits.isEmpty else {
             problems.add(
                 digits.isEmpty
-                    ? "the record has no data: write its digits" : "the data has half a byte: write all of its digits",
+                    ? "the record has no data: write its digits"
+                    : "the data has an odd number of digits: write all of them",
                 at: words.first?.position ?? record.position)
             return nil
         }

@@ -32,7 +32,8 @@ enum TLSAZone {
                 rules[service].map({ $0.pins.count < TextLimits.pins }) ?? true
             else {
                 problems.add(
-                    "there are more than \(TextLimits.rules) hosts, or \(TextLimits.pins) records of one: split the zone",
+                    "there are more than \(TextLimits.rules) hosts, or \(TextLimits.pins) records for one: split the "
+                        + "zone",
                     at: record.position)
                 continue
             }
@@ -46,13 +47,14 @@ enum TLSAZone {
                 let numbers = "\(data.usage) \(data.selector) \(data.matchingType)"
                 notes.append(
                     ConversionNote(
-                        .quirk, .either, "clients pass over a record of kind \(numbers): write 3 1 1 or 2 1 1",
+                        .quirk, .either, "clients ignore a \(numbers) record: write 3 1 1 or 2 1 1",
                         at: location, rule: .ignoredSetting))
                 continue
             }
             if let length = pin.digest.length, pin.value.count != length {
                 problems.add(
-                    "the record has \(pin.value.count) bytes where \(pin.digest.rawValue) has \(length): hash the key again",
+                    "the record has \(pin.value.count) bytes, but \(pin.digest.rawValue) has \(length): hash the key "
+                        + "again",
                     at: record.position)
             } else if rules[service]?.pins.contains(pin) == false {
                 rules[service]?.pins.append(pin)
@@ -74,7 +76,8 @@ enum TLSAZone {
                 notes.append(
                     ConversionNote(
                         .quirk, .weaker,
-                        "\(visibleText(rule.patterns[0].host)) has no record that clients can use: it is not pinned",
+                        "\(visibleText(rule.patterns[0].host)) has no record that clients can use, so it isn't "
+                            + "pinned: add one",
                         at: rule.location, rule: .pinsNothing))
                 continue
             }
@@ -95,7 +98,7 @@ enum TLSAZone {
         let host = labels.count == 3 ? labels[2].lowercased() : ""
         guard let name = try? ServerName(host), !name.isIPAddress, labels[1].lowercased() == "_tcp" else {
             problems.add(
-                "\(quoted(record.owner)) is no service over TLS: write _443._tcp.HOST. in front of the record",
+                "\(quoted(record.owner)) isn't the name of a TLS service: write _443._tcp.HOST. in front of the record",
                 at: record.position)
             return nil
         }
@@ -103,7 +106,7 @@ enum TLSAZone {
         guard labels[0].hasPrefix("_"), labels[0].dropFirst().utf8.allSatisfy(\.isDigit),
             let port = Int(labels[0].dropFirst()), (1...65_535).contains(port)
         else {
-            problems.add("\(quoted(String(labels[0]))) is no port: write _443", at: record.position)
+            problems.add("\(quoted(String(labels[0]))) isn't a port: write _443", at: record.position)
             return nil
         }
         return Service(host: name.description, port: port)
@@ -113,7 +116,7 @@ enum TLSAZone {
         var lines = ""
         for rule in policy.rules {
             guard !rule.pins.isEmpty else {
-                throw DialectWriteError("a host without pins has no records: leave its rule out", at: rule.location)
+                throw DialectWriteError("a host without pins has no records: remove its rule", at: rule.location)
             }
             for pattern in rule.patterns {
                 guard pattern.scope == .exact, let name = try? ServerName(pattern.host), !name.isIPAddress else {
@@ -125,7 +128,8 @@ enum TLSAZone {
                     for pin in rule.pins {
                         guard let record = TLSARecord(pin) else {
                             throw DialectWriteError(
-                                "no record says \(pin) as \(pin.role.rawValue): convert the policy to TLSA first",
+                                "a record can't express the pin \(pin) as \(pin.role.rawValue): convert the policy "
+                                    + "to TLSA first",
                                 at: rule.location)
                         }
                         lines += "\(owner)._tcp.\(name). IN TLSA \(record)\n"

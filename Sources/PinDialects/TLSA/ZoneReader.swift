@@ -71,7 +71,7 @@ struct ZoneReader {
         case "$TTL": break
         default:
             problems.add(
-                "\(quoted(line[0].text)) is not known here: write the records themselves", at: line[0].position)
+                "unsupported directive \(quoted(line[0].text)): write the records themselves", at: line[0].position)
         }
     }
 
@@ -81,7 +81,8 @@ struct ZoneReader {
         let name = resolved(word.text)
         if name == nil {
             problems.add(
-                "\(quoted(word.text)) is relative to a zone that is not named: end it with a dot, or write $ORIGIN first",
+                "\(quoted(word.text)) is relative, but the zone has no $ORIGIN: end it with a dot, or write $ORIGIN "
+                    + "first",
                 at: word.position)
         }
         return name
@@ -108,7 +109,7 @@ struct ZoneReader {
                 open = cursor.position
                 cursor.step()
             case UInt8(ascii: ")"):
-                if open == nil { problems.add("no parenthesis is open here: remove this one", at: cursor.position) }
+                if open == nil { problems.add("unmatched closing parenthesis: remove it", at: cursor.position) }
                 open = nil
                 cursor.step()
             case UInt8(ascii: "\""):
@@ -123,7 +124,7 @@ struct ZoneReader {
                 words.append(ZoneRecord.Word(text: String(decoding: text, as: UTF8.self), position: position))
             }
         }
-        if let open { problems.add("this parenthesis has no end: close it", at: open) }
+        if let open { problems.add("unclosed parenthesis: close it", at: open) }
         return words.isEmpty ? nil : words
     }
 }

@@ -20,9 +20,9 @@ struct TextCursor {
     init(checking bytes: [UInt8], path: String) throws(PolicyFileError) {
         let message: String
         if bytes.count > Self.maximumSize {
-            message = "the text has \(bytes.count) bytes: \(Self.maximumSize) is the most, split it"
+            message = "the text has \(bytes.count) bytes, but the limit is \(Self.maximumSize): split it"
         } else if String(validating: bytes, as: UTF8.self) == nil {
-            message = "the text is not UTF-8: save it as that"
+            message = "the text isn't UTF-8: save it as UTF-8"
         } else {
             self.init(bytes)
             // A byte order mark isn't part of the text.

@@ -46,13 +46,14 @@ struct TrustKitReader {
             return []
         }
         guard let members = domains.members, !members.isEmpty else {
-            problems.add("\(Self.domainsKey) names no host: make it a dictionary of hosts", at: domains.position)
+            problems.add("\(Self.domainsKey) lists no hosts: make it a dictionary of hosts", at: domains.position)
             return []
         }
         if configuration[Self.userAnchorsKey]?.bool == true {
             note(
                 .weaker,
-                "on macOS no pin counts for chains that end at a root the user added: set \(Self.userAnchorsKey) to false",
+                "on macOS, pins are ignored for chains that end at a root the user added: set \(Self.userAnchorsKey) "
+                    + "to false",
                 configuration.position, .bypassedPins)
         }
         let rules = members.compactMap { rule($0) }
@@ -60,7 +61,8 @@ struct TrustKitReader {
         let excluded = Set(rules.filter { $0.mode == .off }.map { $0.patterns[0].host })
         for entry in members where excluded.contains(entry.key) && !isBelow(entry.key, oneOf: parents) {
             problems.add(
-                "\(quoted(entry.key)) is excluded from no parent: give one \(Self.subdomainsKey), or remove the host",
+                "\(quoted(entry.key)) is excluded, but no parent includes it: add \(Self.subdomainsKey) to one, or "
+                    + "remove the host",
                 at: entry.position)
         }
         return rules
@@ -82,7 +84,7 @@ extension TrustKitReader {
         if excludes(entry.value) {
             if keys.count > 1 {
                 problems.add(
-                    "\(quoted(entry.key)) is excluded and says more: remove its other keys", at: entry.position)
+                    "\(quoted(entry.key)) is excluded, but has other keys: remove them", at: entry.position)
             }
             return CanonicalRule(patterns: [HostPattern(entry.key, .exact)], pins: [], mode: .off, location: location)
         }
@@ -99,16 +101,16 @@ extension TrustKitReader {
             let name = try ServerName(entry.key)
             if name.labels.count < 2 {
                 problems.add(
-                    "\(quoted(entry.key)) stands below no public suffix, which TrustKit wants: give the whole name",
+                    "\(quoted(entry.key)) isn't below a public suffix, as TrustKit requires: write the full name",
                     at: entry.position)
             } else if includesSubdomains, publicSuffixes.contains(name) {
                 problems.add(
-                    "\(quoted(entry.key)) is a public suffix and includes its subdomains: name the hosts you own",
+                    "\(quoted(entry.key)) is a public suffix and includes its subdomains: list your own hosts instead",
                     at: entry.position)
             }
             if name.description != entry.key {
                 note(
-                    .weaker, "\(quoted(entry.key)) is compared as it stands and reaches no host: write \(name)",
+                    .weaker, "\(quoted(entry.key)) is compared as written and matches no host: write \(name)",
                     entry.position, .malformedHost)
             }
         } catch {
@@ -122,7 +124,7 @@ extension TrustKitReader {
 
     private mutating func pins(_ entry: PropertyList.Member, minimum: Int) -> [CanonicalPin] {
         guard let texts = strings(Self.hashesKey, in: entry.value) else {
-            problems.add("\(quoted(entry.key)) has no \(Self.hashesKey): add \(minimum)", at: entry.position)
+            problems.add("\(quoted(entry.key)) has no \(Self.hashesKey): add at least \(minimum)", at: entry.position)
             return []
         }
         var pins: [CanonicalPin] = []
@@ -130,7 +132,7 @@ extension TrustKitReader {
         var isWhole = true
         for (text, position) in texts {
             guard let value = LenientBase64.decode(text.utf8), value.count == 32 else {
-                problems.add("\(quoted(text)) is no base64 of 32 bytes: hash the key again", at: position)
+                problems.add("\(quoted(text)) isn't the base64 of 32 bytes: hash the key again", at: position)
                 isWhole = false
                 continue
             }
@@ -139,8 +141,8 @@ extension TrustKitReader {
         }
         if isWhole, pins.count < minimum {
             problems.add(
-                "\(quoted(entry.key)) has \(pins.count) different pins, and TrustKit wants \(minimum): "
-                    + "add the pin of a backup key", at: entry.position)
+                "\(quoted(entry.key)) has \(pins.count) different pins, but TrustKit requires \(minimum): add the "
+                    + "pin of a backup key", at: entry.position)
         }
         return pins
     }
@@ -155,7 +157,8 @@ extension TrustKitReader {
         }
         guard let day = CivilTime(day: text) else {
             note(
-                .stricter, "\(quoted(text)) is no day, so the pins never end: write it as 2026-12-31", member.position,
+                .stricter,
+                "\(quoted(text)) isn't a date, so the pins never expire: write it as 2026-12-31", member.position,
                 .ignoredSetting)
             return nil
         }
@@ -181,7 +184,7 @@ extension TrustKitReader {
             return usual
         }
         note(
-            .unchanged, "\(key) is \(member.value.kindName) and counts as \(bool): make it a Boolean", member.position,
+            .unchanged, "\(key) is \(member.value.kindName) and is read as \(bool): make it a Boolean", member.position,
             .misreadSetting)
         return bool
     }
@@ -193,7 +196,7 @@ extension TrustKitReader {
         let elements = member.value.elements ?? []
         let strings = elements.compactMap { element in element.string.map { (text: $0, position: element.position) } }
         guard member.value.elements != nil, strings.count == elements.count else {
-            problems.add("\(key) is no array of strings: make it one", at: member.position)
+            problems.add("\(key) isn't an array of strings: make it one", at: member.position)
             return nil
         }
         return strings
@@ -207,7 +210,7 @@ extension TrustKitReader {
         for member in list.members ?? [] where !known.contains(member.key) && member.key != Self.excludeKey {
             if let meant = Self.meant(by: member.key, among: known) {
                 let isExclusion = meant == Self.meantExcludeKey
-                let what = member.key == "k" + meant ? "the name of the constant" : "a key that it does not know"
+                let what = member.key == "k" + meant ? "the name of the constant" : "an unknown key"
                 note(
                     isExclusion ? .stricter : .weaker,
                     "TrustKit ignores \(quoted(member.key)), \(what): write \(isExclusion ? Self.excludeKey : meant)",

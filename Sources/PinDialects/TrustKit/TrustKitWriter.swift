@@ -6,7 +6,7 @@ import CertificateTrust
 enum TrustKitWriter {
     static func domains(_ policy: CanonicalPolicy) throws(DialectWriteError) -> PropertyList {
         guard policy.combination == .closest, policy.denied.isEmpty, policy.unlisted == .trust else {
-            throw DialectWriteError("the policy is not one that TrustKit can say: convert it first")
+            throw DialectWriteError("TrustKit can't express this policy: convert it first")
         }
         var members: [PropertyList.Member] = []
         var hosts: Set<String> = []
@@ -15,7 +15,7 @@ enum TrustKitWriter {
             for pattern in rule.patterns {
                 guard hosts.insert(pattern.host).inserted else {
                     throw DialectWriteError(
-                        "\(quoted(pattern.host)) stands in two rules: make them one", at: rule.location)
+                        "\(quoted(pattern.host)) is in two rules: merge them", at: rule.location)
                 }
                 let entry = rule.mode == .off ? try exclusion(pattern, rule, parents) : try entry(pattern, rule)
                 if let entry { members.append(PropertyList.Member(pattern.host, entry)) }
@@ -30,7 +30,7 @@ enum TrustKitWriter {
         guard pattern.scope == .exact || pattern.scope == .exactAndBelow, rule.ports == nil, rule.requirement == .any,
             rule.anchors == nil
         else {
-            throw DialectWriteError("the rule is not one that TrustKit can say: convert it first", at: rule.location)
+            throw DialectWriteError("TrustKit can't express this rule: convert the policy first", at: rule.location)
         }
         for pin in rule.pins
         where pin.content != .publicKey || pin.digest != .sha256 || pin.role != .any || pin.trust != .chain {
@@ -39,7 +39,7 @@ enum TrustKitWriter {
         let minimum = rule.mode == .enforce ? 2 : 1
         guard Set(rule.pins.map(\.value)).count >= minimum else {
             throw DialectWriteError(
-                "TrustKit wants \(minimum) pins for \(quoted(pattern.host)): add the pin of a backup key",
+                "TrustKit requires \(minimum) pins for \(quoted(pattern.host)): add the pin of a backup key",
                 at: rule.location)
         }
         func text(_ text: String) -> PropertyList { PropertyList(.string(text)) }
@@ -52,7 +52,10 @@ enum TrustKitWriter {
         if let expiry = rule.expiry {
             guard case .instant(let seconds) = expiry.moment, expiry.effect == .stopPinning,
                 let day = CivilTime(secondsSince1970: seconds), day.midnight == seconds
-            else { throw DialectWriteError("TrustKit has no such end: convert the policy first", at: rule.location) }
+            else {
+                throw DialectWriteError(
+                    "TrustKit can't express this expiry: convert the policy first", at: rule.location)
+            }
             members.append(PropertyList.Member(TrustKitReader.expiryKey, text(day.dayText)))
         }
         if !rule.reports.isEmpty {
@@ -72,7 +75,8 @@ enum TrustKitWriter {
         guard isBelow(pattern.host, oneOf: parents) else { return nil }
         guard pattern.scope == .exact else {
             throw DialectWriteError(
-                "TrustKit excludes one host, not the names below \(quoted(pattern.host)): name each", at: rule.location)
+                "TrustKit can exclude a host, but not the names below \(quoted(pattern.host)): list each of them",
+                at: rule.location)
         }
         return PropertyList(.dictionary([PropertyList.Member(TrustKitReader.excludeKey, PropertyList(.bool(true)))]))
     }

@@ -70,12 +70,12 @@ func isXMLCharacter(_ scalar: Unicode.Scalar) -> Bool {
 /// ``XMLReader``.
 func checkedXML(_ document: String) throws(DialectWriteError) -> String {
     guard document.unicodeScalars.allSatisfy(isXMLCharacter) else {
-        throw DialectWriteError("the policy holds a control character, which XML has not: remove it")
+        throw DialectWriteError("the policy contains a control character, which XML doesn't allow: remove it")
     }
     do throws(MarkupProblem) {
         _ = try XMLReader.read(Array(document.utf8), allowsPropertyListType: true)
     } catch {
-        throw DialectWriteError("the file is more than is read again: \(error.message)")
+        throw DialectWriteError("the written file can't be read again: \(error.message)")
     }
     return document
 }

@@ -80,8 +80,8 @@ extension XMLReader {
 
     /// Returns the name of the next character in messages.
     private func found() -> String {
-        guard let byte else { return "the end of the document" }
-        guard byte < 0x80 else { return "a character that is not ASCII" }
+        guard let byte else { return "end of document" }
+        guard byte < 0x80 else { return "non-ASCII character" }
         return (0x21...0x7E).contains(byte) ? "\"\(Unicode.Scalar(byte))\"" : "byte \(byte)"
     }
 }
@@ -97,22 +97,23 @@ extension XMLReader {
             try skipSpaceAndComments()
             guard starts(with: "<!DOCTYPE") else { break }
             guard allowsPropertyListType, !hasType else {
-                throw problem("a document type can name other files and is not read: remove the <!DOCTYPE …>")
+                throw problem(
+                    "a document type isn't supported, because it can refer to other files: remove the <!DOCTYPE …>")
             }
             try skipPropertyListType()
             hasType = true
         }
-        guard byte == UInt8(ascii: "<") else { throw problem("\(found()) where the first element belongs") }
+        guard byte == UInt8(ascii: "<") else { throw problem("unexpected \(found()), expected the root element") }
         let root = try element(depth: 1)
         try skipSpaceAndComments()
-        guard index == bytes.count else { throw problem("\(found()) behind the last element: remove it") }
+        guard index == bytes.count else { throw problem("unexpected \(found()) after the root element: remove it") }
         return root
     }
 
     /// Checks that the bytes are UTF-8 and contain only characters that XML allows (production 2).
     private mutating func checkEncoding() throws(MarkupProblem) {
         guard bytes.count <= Self.maximumSize else {
-            throw problem("the document has \(bytes.count) bytes: \(Self.maximumSize) is the most, split it")
+            throw problem("the document has \(bytes.count) bytes, but the limit is \(Self.maximumSize): split it")
         }
         let signatures: [([UInt8], String)] = [
             ([0, 0, 0xFE, 0xFF], "UTF-32"), ([0xFF, 0xFE, 0, 0], "UTF-32"), ([0, 0, 0, 0x3C], "UTF-32"),
@@ -120,7 +121,7 @@ extension XMLReader {
             ([0x3C, 0], "UTF-16"), (Array("+/v".utf8), "UTF-7"), ([0x4C, 0x6F, 0xA7, 0x94], "EBCDIC"),
         ]
         if let (_, name) = signatures.first(where: { bytes.starts(with: $0.0) }) {
-            throw problem("the document is \(name): save it as UTF-8")
+            throw problem("the document is encoded in \(name): save it as UTF-8")
         }
         let input = bytes
         let span = input.span
@@ -128,7 +129,7 @@ extension XMLReader {
             _ = try UTF8Span(validating: span)
         } catch {
             index = error.byteOffsets.lowerBound
-            throw problem("this is not UTF-8: save the document as UTF-8")
+            throw problem("invalid UTF-8: save the document as UTF-8")
         }
         for offset in span.indices {
             let byte = span[offset]
@@ -136,7 +137,7 @@ extension XMLReader {
             // U+FFFE and U+FFFF are EF BF BE and EF BF BF.
             if byte == 0xEF, span[offset + 1] != 0xBF || span[offset + 2] < 0xBE { continue }
             index = offset
-            throw problem("XML has no such character: remove it")
+            throw problem("this character isn't allowed in XML: remove it")
         }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             index = 3
@@ -151,20 +152,24 @@ extension XMLReader {
             switch attribute.name {
             case "version" where attribute.value == "1.0": break
             case "version":
-                throw problem("this is XML \(quoted(attribute.value)): write version=\"1.0\"", at: attribute.position)
+                throw problem(
+                    "unsupported XML version \(quoted(attribute.value)): write version=\"1.0\"", at: attribute.position)
             case "encoding" where attribute.value.lowercased() == "utf-8": break
             case "encoding":
                 throw problem(
-                    "the document says that it is \(quoted(attribute.value)): save it as UTF-8, and say so",
+                    "unsupported encoding \(quoted(attribute.value)): save the document as UTF-8, and write "
+                        + "encoding=\"UTF-8\"",
                     at: attribute.position)
             case "standalone" where ["yes", "no"].contains(attribute.value): break
             default:
                 throw problem(
-                    "\(quoted(attribute.name)) does not belong here: a declaration has version and encoding",
+                    "unexpected \(quoted(attribute.name)) in the XML declaration: write only version and encoding",
                     at: attribute.position)
             }
         }
-        guard starts(with: "?>") else { throw problem("\(found()) in the declaration: end it with \"?>\"") }
+        guard starts(with: "?>") else {
+            throw problem("unexpected \(found()) in the XML declaration: end it with \"?>\"")
+        }
         index += 2
     }
 
@@ -183,19 +188,19 @@ extension XMLReader {
     private mutating func skipComment() throws(MarkupProblem) -> Bool {
         guard starts(with: "<!--") else {
             guard starts(with: "<?") else { return false }
-            throw problem("a processing instruction has no meaning here: remove the <?…?>")
+            throw problem("a processing instruction isn't supported: remove the <?…?>")
         }
         let start = position()
         index += 4
         while index < bytes.count {
             if starts(with: "--") {
-                guard starts(with: "-->") else { throw problem("a comment holds no \"--\": remove it") }
+                guard starts(with: "-->") else { throw problem("\"--\" isn't allowed in a comment: remove it") }
                 index += 3
                 return true
             }
             index += 1
         }
-        throw problem("this comment does not end: close it with \"-->\"", at: start)
+        throw problem("unterminated comment: close it with \"-->\"", at: start)
     }
 
     /// Skips the document type of Apple's property lists. The URL in it is never opened.
@@ -221,8 +226,8 @@ extension XMLReader {
             owners.contains(words[2]), addresses.contains(words[3])
         else {
             throw problem(
-                "a document type can name other files, and only that of Apple's property lists is passed over: "
-                    + "remove the <!DOCTYPE …>", at: start)
+                "only the document type of Apple's property lists is supported, because others can refer to other "
+                    + "files: remove the <!DOCTYPE …>", at: start)
         }
         index += 1
     }
@@ -235,11 +240,11 @@ extension XMLReader {
         let start = index
         let position = position()
         guard depth <= Self.maximumDepth else {
-            throw problem("elements are nested deeper than \(Self.maximumDepth): flatten them")
+            throw problem("elements are nested deeper than \(Self.maximumDepth) levels: flatten them")
         }
         elementCount += 1
         guard elementCount <= Self.maximumElements else {
-            throw problem("the document has over \(Self.maximumElements) elements: split it")
+            throw problem("the document has more than \(Self.maximumElements) elements: split it")
         }
         index += 1
         let name = try name()
@@ -251,7 +256,7 @@ extension XMLReader {
             index += 1
             nodes = try content(of: name, from: position, depth: depth)
         } else {
-            throw problem("\(found()) in a tag: end it with \">\"")
+            throw problem("unexpected \(found()) in a tag: end it with \">\"")
         }
         return XMLElement(
             name: name, attributes: attributes, nodes: nodes, position: position, range: start..<index)
@@ -270,7 +275,7 @@ extension XMLReader {
         }
         while let byte {
             if byte != UInt8(ascii: "<") {
-                guard !starts(with: "]]>") else { throw problem("\"]]>\" closes nothing here: write \"]]&gt;\"") }
+                guard !starts(with: "]]>") else { throw problem("\"]]>\" isn't allowed here: write \"]]&gt;\"") }
                 try character(into: &text)
             } else if starts(with: "</") {
                 flush()
@@ -279,13 +284,13 @@ extension XMLReader {
             } else if starts(with: "<![CDATA[") {
                 try section(into: &text)
             } else if starts(with: "<!DOCTYPE") || starts(with: "<!ENTITY") {
-                throw problem("declarations are not read: remove it")
+                throw problem("a declaration isn't supported here: remove it")
             } else if try !skipComment() {
                 flush()
                 nodes.append(.element(try element(depth: depth + 1)))
             }
         }
-        throw problem("<\(quotedName(name))> does not end: close it with </\(quotedName(name))>", at: start)
+        throw problem("unclosed element <\(quotedName(name))>: close it with </\(quotedName(name))>", at: start)
     }
 
     private mutating func endTag(of name: String, from start: SourcePosition) throws(MarkupProblem) {
@@ -294,11 +299,13 @@ extension XMLReader {
         let found = try self.name()
         guard found == name else {
             throw problem(
-                "</\(quotedName(found))> where </\(quotedName(name))> belongs, "
-                    + "which was opened at \(start.line):\(start.column)", at: position)
+                "unexpected </\(quotedName(found))>, expected </\(quotedName(name))> for the element opened at "
+                    + "\(start.line):\(start.column)", at: position)
         }
         skipSpace()
-        guard byte == UInt8(ascii: ">") else { throw problem("\(self.found()) in an end tag: end it with \">\"") }
+        guard byte == UInt8(ascii: ">") else {
+            throw problem("unexpected \(self.found()) in an end tag: end it with \">\"")
+        }
         index += 1
     }
 
@@ -314,7 +321,7 @@ extension XMLReader {
             }
             literal(into: &text)
         }
-        throw problem("this CDATA section does not end: close it with \"]]>\"", at: start)
+        throw problem("unterminated CDATA section: close it with \"]]>\"", at: start)
     }
 
     private mutating func name() throws(MarkupProblem) -> String {
@@ -325,7 +332,7 @@ extension XMLReader {
         }
         guard isStart == true, index - first <= Self.maximumTokenSize else {
             index = first
-            throw problem("\(found()) where a name belongs: write \"<\" in text as \"&lt;\"")
+            throw problem("unexpected \(found()), expected a name: write \"<\" in text as \"&lt;\"")
         }
         return String(decoding: bytes[first..<index], as: UTF8.self)
     }
@@ -348,13 +355,14 @@ extension XMLReader {
             let name = try name()
             guard attributes.count < Self.maximumAttributes else {
                 throw problem(
-                    "an element has over \(Self.maximumAttributes) attributes: move some to elements", at: position)
+                    "an element has more than \(Self.maximumAttributes) attributes: move some to elements",
+                    at: position)
             }
             guard !attributes.contains(where: { $0.name == name }) else {
                 throw problem("duplicate attribute \(quoted(name)): keep one", at: position)
             }
             skipSpace()
-            guard self.byte == UInt8(ascii: "=") else { throw problem("\(found()) where \"=\" belongs") }
+            guard self.byte == UInt8(ascii: "=") else { throw problem("unexpected \(found()), expected \"=\"") }
             index += 1
             skipSpace()
             let value = try quotedValue()
@@ -365,22 +373,24 @@ extension XMLReader {
 
     private mutating func quotedValue() throws(MarkupProblem) -> String {
         guard let quote = byte, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
-            throw problem("\(found()) where a value belongs: write it in double quotes")
+            throw problem("unexpected \(found()), expected a value: write it in double quotes")
         }
         let start = position()
         index += 1
         var value: [UInt8] = []
         while let byte, byte != quote {
-            guard byte != UInt8(ascii: "<") else { throw problem("\"<\" in a value: write it as \"&lt;\"") }
+            guard byte != UInt8(ascii: "<") else {
+                throw problem("\"<\" isn't allowed in a value: write it as \"&lt;\"")
+            }
             guard value.count <= Self.maximumTokenSize else {
-                throw problem("a value has over \(Self.maximumTokenSize) bytes: shorten it", at: start)
+                throw problem("a value has more than \(Self.maximumTokenSize) bytes: shorten it", at: start)
             }
             let isReference = byte == UInt8(ascii: "&")
             try character(into: &value)
             // White space that isn't a reference becomes a space (section 3.3.3).
             if !isReference, let last = value.last, isXMLSpace(last) { value[value.count - 1] = UInt8(ascii: " ") }
         }
-        guard byte == quote else { throw problem("this value does not end: close the quotes", at: start) }
+        guard byte == quote else { throw problem("unterminated value: close the quotes", at: start) }
         index += 1
         return String(decoding: value, as: UTF8.self)
     }
@@ -409,7 +419,7 @@ extension XMLReader {
     private mutating func reference(into text: inout [UInt8]) throws(MarkupProblem) {
         let head = bytes[(index + 1)...].prefix(12)
         guard let end = head.firstIndex(of: UInt8(ascii: ";")) else {
-            throw problem("\"&\" begins no reference: write it as \"&amp;\"")
+            throw problem("\"&\" doesn't start a reference: write it as \"&amp;\"")
         }
         let name = String(decoding: bytes[(index + 1)..<end], as: UTF8.self)
         let scalar: Unicode.Scalar? =
@@ -421,7 +431,7 @@ extension XMLReader {
             case "apos": "'"
             default: Self.numbered(name)
             }
-        guard let scalar else { throw problem("&\(quotedName(name)); stands for nothing: write what it means") }
+        guard let scalar else { throw problem("&\(quotedName(name)); is undefined: write the character itself") }
         text += String(scalar).utf8
         index = end + 1
     }

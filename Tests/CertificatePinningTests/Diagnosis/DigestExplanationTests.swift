@@ -30,7 +30,7 @@ struct DigestExplanationTests {
             "openssl x509 -in c.pem -outform DER | openssl asn1parse -inform DER -strparse 4 -noout -out - | BASE64",
             "the certificate without its signature (TBSCertificate)"
         ),
-        ("openssl x509 -in c.pem -modulus -noout | BASE64", "the line that openssl prints of the RSA modulus"),
+        ("openssl x509 -in c.pem -modulus -noout | BASE64", "the line that openssl prints with the RSA modulus"),
         (
             "openssl x509 -in c.pem -pubkey -noout | openssl rsa -pubin -RSAPublicKey_out -outform DER 2>/dev/null | BASE64",
             "the raw key (PKCS #1 or X9.63, without its algorithm)"
@@ -110,7 +110,7 @@ struct DigestExplanationTests {
     func placeholders() throws {
         for letter in ["A", "B"] {
             let text = "sha256/\(String(repeating: letter, count: 43))="
-            #expect(try explain(text) == ["a placeholder, one character over and over"])
+            #expect(try explain(text) == ["a placeholder, one character repeated"])
         }
         for text in ["", "sha256/", "sha256/AAAA", "api.example.com", String(repeating: "AB:", count: 100)] {
             #expect(DigestText(text) == nil)

@@ -43,8 +43,8 @@ struct PinDiagnosisTests {
             #expect(found.causes == ["authority-changed"])
             #expect(
                 found.text
-                    == "the authority changed: the chain ends at CN=Test Root: \(Self.condition), have the certificate "
-                    + "issued by a pinned CA or for a backup key, then ship the pin of its new root, "
+                    == "the CA changed, and the chain now ends at CN=Test Root: \(Self.condition), have the "
+                    + "certificate issued by a pinned CA or for a backup key, then ship the pin of its new root, "
                     + "\(try server.root.key.pin)\(Self.otherwise)")
         }
         let withLeaf = try PinningPolicy(pins: [stranger.root.pin(.root), stranger.leaf.pin(.leaf)])
@@ -55,7 +55,7 @@ struct PinDiagnosisTests {
     func intermediateChanged() throws {
         let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.intermediate.pin(.intermediate)]))
         #expect(found.causes == ["intermediate-changed"])
-        #expect(found.text.hasPrefix("the intermediate changed: CN=Test Intermediate issues now: "))
+        #expect(found.text.hasPrefix("the intermediate CA changed to CN=Test Intermediate: "))
     }
 
     @Test("A re-keyed leaf is diagnosed, with the start date of its certificate")
@@ -64,9 +64,9 @@ struct PinDiagnosisTests {
         #expect(found.causes == ["leaf-rekeyed"])
         #expect(
             found.text
-                == "the server has another key, in a certificate since 2026-01-01: \(Self.condition), serve a pinned "
-                + "key or a backup again, renew with the same key from then on, and ship the pin of the new key with the "
-                + "next version\(Self.otherwise)")
+                == "the server has a new key, in a certificate valid since 2026-01-01: \(Self.condition), serve a "
+                + "pinned or backup key again, keep that key when you renew, and ship the pin of the new key "
+                + "with the next version\(Self.otherwise)")
         // The owner of a pin without a role is unknown.
         let anyRole = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()]))
         #expect(anyRole.causes == ["leaf-rekeyed", "authority-changed"])
@@ -89,10 +89,10 @@ struct PinDiagnosisTests {
         #expect(installed.causes == ["inspected"])
         #expect(
             installed.text
-                == "the chain leads to CN=Other Root, which is no root that was expected: an authority of your own, or "
-                + "somebody between who signs certificates himself: if that CA is yours (compare its certificate with "
+                == "the chain leads to CN=Other Root, which isn't an expected root, but a private CA or a "
+                + "TLS-intercepting proxy: if that CA is yours (compare its certificate with "
                 + "the one that its operator gave you), trust its root for this host with --ca-file or \"anchors\", which "
-                + "pinctl init --ca-file writes; if not, do not pin that key, as the connection may be intercepted")
+                + "pinctl init --ca-file writes; if not, don't pin its key, because the connection may be intercepted")
         let appended = try TestServer.trust(
             sent: [stranger.leaf, stranger.intermediate, server.leaf], anchors: [stranger.root])
         #expect(try diagnose(appended, policy, systemRoots: [server.root]).causes == ["inspected", "off-path"])
@@ -111,10 +111,26 @@ struct PinDiagnosisTests {
         #expect(pinned.causes == ["issuer-missing"])
         #expect(
             pinned.text
-                == "the server sends no certificate of its issuer, CN=Test Intermediate: have the server send its "
-                + "intermediates")
+                == "the chain is incomplete, because the server doesn't send the certificate of its issuer, CN=Test "
+                + "Intermediate: configure the server to send its intermediate certificates, or, if that issuer is a "
+                + "private root, trust it with --ca-file or \"anchors\"")
         #expect(
             try diagnose(alone, PinningPolicy(pins: [stranger.leaf.pin()])).causes == ["issuer-missing", "inspected"])
+    }
+
+    @Test("A chain that is sent up to its private root lacks that root's trust and no intermediate, pinned or not")
+    func privateRoot() throws {
+        for sent in [
+            [server.leaf, server.intermediate, server.root], [try server.root.leaf(TestServer.name), server.root],
+        ] {
+            let trust = try TestServer.trust(sent: sent, anchors: [stranger.root])
+            for pins in [[try sent[0].pin()], [try server.root.pin(.root)], [try stranger.leaf.pin()]] {
+                let found = try diagnose(trust, PinningPolicy(pins: pins))
+                #expect(found.causes == ["inspected"])
+                #expect(found.text.hasPrefix("the chain leads to CN=Test Root, "))
+                #expect(found.text.contains("trust its root for this host with --ca-file or \"anchors\""))
+            }
+        }
     }
 
     @Test("A digest of bytes other than the SubjectPublicKeyInfo is diagnosed")
@@ -154,7 +170,8 @@ struct PinDiagnosisTests {
         #expect(found.causes == ["wrong-position"])
         #expect(
             found.text
-                == "the key of ca is there as intermediate, and the pin counts as root only: \(Self.condition), give the "
+                == "the key of ca is on the path as intermediate, but the pin counts only as root: "
+                + "\(Self.condition), give the "
                 + "pin the role intermediate, or pin the key that has the role root\(Self.otherwise)")
     }
 
@@ -166,7 +183,8 @@ struct PinDiagnosisTests {
         #expect(found.causes == ["off-path"])
         #expect(
             found.text.contains(
-                "served in CN=Other Root, but on no valid path: \(Self.condition), pin a key that is on the verified path"
+                "is in CN=Other Root, which isn't on any valid path: \(Self.condition), pin a key that is on the "
+                    + "verified path"
             ))
 
         let expired = try stranger.root.crossSign(server.root) { $0.notAfter = $0.notBefore + 86_400 }
@@ -174,7 +192,7 @@ struct PinDiagnosisTests {
             sent: [server.leaf, server.intermediate, expired], anchors: [server.root, stranger.root])
         let old = try diagnose(crossSigned, PinningPolicy(pins: [stranger.root.pin(.root, name: "old")]))
         #expect(old.causes == ["off-path"])
-        #expect(old.text.contains("the key of old is served in CN=Other Root, but on no valid path (certificate 2 ("))
+        #expect(old.text.contains("the key of old is in CN=Other Root, which isn't on any valid path (certificate 2 ("))
         #expect(
             old.text.hasSuffix(
                 "\(Self.condition), pin the CA that replaced the expired one, and ship that pin before the next CA expires"
@@ -184,12 +202,12 @@ struct PinDiagnosisTests {
     @Test("A host that its rule misses by a level, a dot or a port is diagnosed")
     func hostMissed() throws {
         let rows: [(host: String, subdomains: Bool, ports: Set<Int>?, words: String?)] = [
-            ("example.test", false, nil, "does not include subdomains"),
+            ("example.test", false, nil, "doesn't include subdomains"),
             ("a.api.example.test", true, nil, "is for a name below it"),
-            ("www.example.test", false, nil, "is for its neighbour"),
+            ("www.example.test", false, nil, "is for a neighboring name"),
             ("apiexample.test", false, nil, "differs by a dot"),
-            (TestServer.name, false, [8443], "reaches other ports"),
-            ("example.test", true, [8443], "reaches other ports"),
+            (TestServer.name, false, [8443], "covers other ports"),
+            ("example.test", true, [8443], "covers other ports"),
             ("unrelated.test", true, nil, nil), ("192.0.2.1", false, nil, nil),
         ]
         for row in rows {
@@ -203,7 +221,8 @@ struct PinDiagnosisTests {
                 guard let words = row.words else { continue }
                 #expect(
                     found.text.hasPrefix(
-                        "no rule reaches api.example.test: the one for \(row.host) at p.jsonc:3:5 \(words): "))
+                        "no rule covers api.example.test, and the nearest one, for \(row.host) at p.jsonc:3:5, "
+                            + "\(words): "))
             }
         }
     }
@@ -213,7 +232,7 @@ struct PinDiagnosisTests {
         let pins = [try server.leaf.pin()]
         let hosts = ["www.example.test", "b.api.example.test", "example.test"]
         let policy = try PinningPolicy(rules: hosts.map { PinningRule(host: try ServerName($0), pins: pins) })
-        #expect(try diagnose(server.trust, policy).text.contains("the one for example.test does not include"))
+        #expect(try diagnose(server.trust, policy).text.contains("the nearest one, for example.test, doesn't include"))
     }
 
     @Test("A wrong clock is diagnosed, and a single expired certificate isn't taken for one")
@@ -222,10 +241,14 @@ struct PinDiagnosisTests {
         let behind = try diagnose(server.trust, policy, at: Date(timeIntervalSince1970: 0))
         #expect(behind.causes == ["clock-behind"])
         #expect(
-            behind.text.hasPrefix("the clock is behind: the server's certificates begin on 2026-01-01: set the clock"))
+            behind.text.hasPrefix(
+                "the clock is probably behind, because the server's certificates are not valid "
+                    + "before 2026-01-01: set the clock"))
         let ahead = try diagnose(server.trust, policy, at: TestServer.time + 20 * 365 * 86_400)
         #expect(ahead.causes == ["clock-ahead"])
-        #expect(ahead.text.hasPrefix("the clock is ahead: all of the server's certificates were over on 2036-01-01"))
+        #expect(
+            ahead.text.hasPrefix(
+                "the clock is probably ahead, because all of the server's certificates expired by 2036-01-01"))
         let forgotten = try server.intermediate.leaf(TestServer.name) { $0.notAfter = $0.notBefore + 86_400 }
         let trust = try TestServer.trust(sent: [forgotten, server.intermediate], anchors: [server.root])
         #expect(try diagnose(trust, policy).causes == [])
@@ -239,8 +262,8 @@ struct PinDiagnosisTests {
         let policy = try PinningPolicy(rules: [rule])
         let found = try diagnose(server.trust, policy)
         #expect(found.causes == ["rule-ended"] + (action == .report ? ["leaf-rekeyed"] : []))
-        let since = action == .fail ? "refuses every server since" : "its pins refuse nobody since"
-        #expect(found.text.hasPrefix("the rule for api.example.test ended at 2026-12-02T00:00:00Z, and \(since): ship"))
+        let since = action == .fail ? "so it rejects every server" : "so its pins no longer reject a server"
+        #expect(found.text.hasPrefix("the rule for api.example.test expired at 2026-12-02T00:00:00Z, \(since): ship"))
         #expect(try diagnose(server.trust, policy, at: TestServer.time - 86_400 * 100).causes == ["leaf-rekeyed"])
     }
 
@@ -258,7 +281,7 @@ struct PinDiagnosisTests {
         let backup = Pin(.publicKey(try server.leaf.parsed.spkiFingerprint), isBackup: true, name: "spare")
         let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin(), backup]))
         #expect(found.causes == ["only-backup"])
-        #expect(found.text == "only backups match: spare: make the next backup key now, and ship its pin")
+        #expect(found.text == "only backup pins match (spare): create the next backup key now, and ship its pin")
         let both = try PinningPolicy(pins: [server.root.pin(), backup])
         #expect(try diagnose(server.trust, both).causes == [])
     }

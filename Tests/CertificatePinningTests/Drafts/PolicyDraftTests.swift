@@ -79,10 +79,10 @@ struct PolicyDraftTests {
               "domains": [
                 {
                   "host": "a.test",
-                  // Any one of them is enough.
+                  // One matching pin is enough.
                   "pins": ["a.test-leaf", "root-r1"],
-                  // pinctl lint fails until { "pin": "sha256/…", "role": "leaf", "backup": true } is in the list above \
-            instead of this slot.
+                  // pinctl lint fails until this slot is removed and { "pin": "sha256/…", "role": "leaf", "backup": \
+            true } is in the list above.
             \(slot.joined())
                 },
               ],

@@ -64,7 +64,7 @@ struct LintTests {
         #expect(findings.map(\.rule) == [.placeholderPin])
         #expect(findings[0].location.line == 3)
         #expect(
-            findings[0].message.hasSuffix(" is a placeholder, one character over and over: put the pin of a key there"))
+            findings[0].message.hasSuffix(" is a placeholder, one character repeated: put the pin of a key there"))
     }
 
     @Test("P004: a backup that is in the chain of another pin, or that repeats another pin, is reported")

@@ -158,7 +158,7 @@ struct PinAttackTests {
             text = error.description
         }
         let expected = """
-            pin mismatch for api.example.test port 443: no pin of the rule at pins.jsonc:14:5 for api.example.test is on the path
+            pin mismatch for api.example.test port 443: no pin of the rule at pins.jsonc:14:5 for api.example.test matches the verified path
               served, verified:
                 \(try leaf.parsed.spkiFingerprint)  leaf  CN=api.example.test
                 \(try leaf.parsed.fingerprint)
@@ -169,9 +169,9 @@ struct PinAttackTests {
                 \(pins[1].fingerprint)  leaf  served, but as root
                 \(pins[2].fingerprint)  any  backup
             if the served keys are yours (confirm it on the server itself, where pinctl hash of the certificate file \
-            prints the served leaf pin), serve a pinned key again, as released apps keep their pins, then ship the pin \
-            of the next key before it is served; if not, the connection may be intercepted: pin nothing that is \
-            served here
+            prints the served leaf pin), serve a pinned key again, because released apps keep their pins, and \
+            ship the pin of the next key before you serve it; if not, the connection may be intercepted: pin nothing \
+            that is served here
             """
         #expect(text == expected)
     }

@@ -101,19 +101,19 @@ struct PinningExpiryTests {
         }
         #expect(
             try text(.stopPinning) == """
-                PINNING IS OFF: the rule at pins.jsonc:4:5 for api.example.test ended 2027-01-15T08:00:00Z, and says to \
-                stop pinning then: ship a policy with a later end
+                PINNING IS OFF: the rule at pins.jsonc:4:5 for api.example.test expired at 2027-01-15T08:00:00Z, so its \
+                pins are no longer checked: ship a policy with a later expiry
                 """)
         #expect(
             try text(.fail) == """
-                api.example.test port 443 is refused: the rule at pins.jsonc:4:5 for api.example.test ended \
-                2027-01-15T08:00:00Z, and says to fail then: ship a policy with a later end
+                certificate pinning failure for api.example.test port 443: the rule at pins.jsonc:4:5 for \
+                api.example.test expired at 2027-01-15T08:00:00Z, so it rejects every server: ship a policy with a later expiry
                 """)
         #expect(
             try text(.report).hasPrefix(
                 """
                 pin mismatch for api.example.test port 443: no pin of the rule at pins.jsonc:4:5 for api.example.test, \
-                which only reports since 2027-01-15T08:00:00Z, is on the path
+                which expired at 2027-01-15T08:00:00Z and now only reports, matches the verified path
                 """))
     }
 

@@ -164,7 +164,7 @@ struct RuleChoiceTests {
             return try PolicyFile(bytes: Array(text.utf8), path: "p", publicSuffixes: suffixes)
         }
         let problems = try #require(throws: PolicyFileError.self) { try file("") }.problems
-        #expect(problems.map(\.message).joined().contains("say \"ownsPublicSuffix\": true if the suffix is yours"))
+        #expect(problems.map(\.message).joined().contains("set \"ownsPublicSuffix\": true if the suffix is yours"))
         let read = try file("\"ownsPublicSuffix\": true,")
         #expect(read.policy.rules.map(\.ownsPublicSuffix) == [true])
         let findings = read.lint(at: Date(timeIntervalSince1970: 0), publicSuffixes: suffixes)

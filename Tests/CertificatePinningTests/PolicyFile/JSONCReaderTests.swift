@@ -95,7 +95,7 @@ struct JSONCReaderTests {
                 SourcePosition(line: 1, column: 19), SourcePosition(line: 1, column: 26),
                 SourcePosition(line: 1, column: 32),
             ])
-        #expect(document.problems.last?.message == "duplicate key \"a\": it stands at 1:2 already, keep one")
+        #expect(document.problems.last?.message == "duplicate key \"a\", first at 1:2: keep one")
         #expect(document.root?["a"]?.integer == 1)
     }
 

@@ -87,7 +87,7 @@ struct PolicyFileReadingTests {
         _ = try folder.add("just text\n", name: "text.pem")
         _ = try folder.add(root.key.privateKeyPEM, name: "private.pem")
         let rows = [
-            ("missing.pem", "no such file"), (".", "is a directory"), ("two.pem", "holds more than one object"),
+            ("missing.pem", "no such file"), (".", "is a directory"), ("two.pem", "contains more than one object"),
             ("broken.pem", "invalid base64"), ("cut.der", "bytes short"), ("empty.pem", "is empty"),
             ("text.pem", "neither PEM nor DER"), ("private.pem", "is a private key"), ("/dev/zero", "/dev/zero"),
             ("root.pem\\u0000", "cannot open"),
@@ -141,7 +141,7 @@ struct PolicyFileReadingTests {
         let problems = problems(path)
         #expect(problems.count == 1)
         #expect(problems.first?.hasPrefix("\(path):1002:") == true)
-        #expect(problems.first?.contains("names files over 1000 times") == true)
+        #expect(problems.first?.contains("refers to files more than 1000 times") == true)
     }
 
     @Test("Policies that trust different roots have different digests")

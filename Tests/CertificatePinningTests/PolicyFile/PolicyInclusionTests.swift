@@ -101,7 +101,8 @@ struct PolicyInclusionTests {
         let problems = try problems(include: [name])
         #expect(
             problems == [
-                "policy.jsonc:1:29: error: \"\(name)\" is not below this file's folder: move it there, and write its path from here"
+                "policy.jsonc:1:29: error: \"\(name)\" isn't below this file's directory: move it there, and write "
+                    + "its path relative to this file"
             ])
     }
 
@@ -117,7 +118,7 @@ struct PolicyInclusionTests {
         _ = try folder.add(#"{ "version": 1, "include": ["b.jsonc"] }"#, name: "a.jsonc")
         _ = try folder.add(#"{ "version": 1, "include": ["c.jsonc"] }"#, name: "b.jsonc")
         _ = try folder.add(#"{ "version": 1, "include": ["a.jsonc"] }"#, name: "c.jsonc")
-        let advice = "includes this file in turn: take out what both need, and include that"
+        let advice = "includes this file in turn: move the pins that both need to a third file, and include that one"
         #expect(try problems(include: ["a.jsonc"]) == ["c.jsonc:1:29: error: \"a.jsonc\" \(advice)"])
         #expect(try problems(include: ["policy.jsonc"]) == ["policy.jsonc:1:29: error: \"policy.jsonc\" \(advice)"])
         try put(Self.names, name: "c.jsonc")
@@ -130,12 +131,13 @@ struct PolicyInclusionTests {
         try put(Self.names, name: "b.jsonc")
         #expect(
             try problems(include: ["a.jsonc", "b.jsonc"]) == [
-                "policy.jsonc:1:40: error: b.jsonc:1:27: a pin named \"one\" stands at a.jsonc:1:27 too: rename one of them"
+                "policy.jsonc:1:40: error: b.jsonc:1:27: a pin named \"one\" is also defined at a.jsonc:1:27: rename "
+                    + "one of them"
             ])
         let own = try problems(include: ["a.jsonc"], top: #""pins": { "one": "\#(PolicyFileTests.pinA)" },"#)
         #expect(
             own == [
-                "policy.jsonc:1:51: error: a pin named \"one\" stands at a.jsonc:1:27 too: rename one of them"
+                "policy.jsonc:1:51: error: a pin named \"one\" is also defined at a.jsonc:1:27: rename one of them"
             ])
     }
 
@@ -172,7 +174,7 @@ struct PolicyInclusionTests {
         #expect(try problems(include: Array(names.prefix(100))) == [])
         let problems = try problems(include: names)
         #expect(problems.count == 1)
-        #expect(problems.first?.contains("is one file too many, 100 are included: join some") == true)
+        #expect(problems.first?.contains("exceeds the limit of 100 included files: merge some") == true)
 
         let padding = String(repeating: " ", count: 3 << 20)
         for name in ["f0.jsonc", "f1.jsonc", "f2.jsonc"] {

@@ -27,10 +27,10 @@ struct PolicyProblemTests {
                 #"an element of "require" must be "leaf", "intermediate", "root", "ca" or "any", found "leafs": "#
                     + #"did you mean "leaf"?"#
             ),
-            (#""require": []"#, 64, #""require" is empty: give it at least 1 element"#),
+            (#""require": []"#, 64, #""require" is empty: add at least 1 element"#),
             (
                 #""require": ["root"]"#, 64,
-                "the rule for a.test requires a match as root, but no pin of it can match there: add one"
+                "the rule for a.test requires a match as root, but none of its pins can have that role: add one"
             ),
             (#""ports": [0]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 0"#),
             (#""ports": [65536]"#, 63, #"an element of "ports" must be a whole number from 1 to 65535, found 65536"#),
@@ -39,10 +39,10 @@ struct PolicyProblemTests {
                 #""ports": ["443"]"#, 63,
                 #"an element of "ports" must be a whole number from 1 to 65535, found a string"#
             ),
-            (#""ports": []"#, 62, #""ports" is empty: give it at least 1 element"#),
-            (#""anchors": {}"#, 64, #""anchors" names no roots: give it "files", or "system": true"#),
-            (#""anchors": { "system": false }"#, 64, #""anchors" names no roots: give it "files", or "system": true"#),
-            (#""anchors": { "files": [] }"#, 75, #""files" is empty: give it at least 1 element"#),
+            (#""ports": []"#, 62, #""ports" is empty: add at least 1 element"#),
+            (#""anchors": {}"#, 64, #""anchors" lists no roots: add "files", or "system": true"#),
+            (#""anchors": { "system": false }"#, 64, #""anchors" lists no roots: add "files", or "system": true"#),
+            (#""anchors": { "files": [] }"#, 75, #""files" is empty: add at least 1 element"#),
             (#""anchors": "none""#, 64, #""anchors" must be "system", found "none""#),
             (#""includeSubdomain": true"#, 53, #"unknown key "includeSubdomain": did you mean "subdomains"?"#),
             (#""subdomain": true"#, 53, #"unknown key "subdomain": did you mean "subdomains"?"#),
@@ -60,29 +60,29 @@ struct PolicyProblemTests {
         arguments: [
             ("top", #""include": "roots.jsonc""#, "\"include\" must be an array"),
             ("top", #""deny": [7]"#, "an element of \"deny\" must be a string or an object"),
-            ("top", #""deny": ["sha256/AAAA"]"#, "holds 3 bytes where SHA-256 has 32"),
+            ("top", #""deny": ["sha256/AAAA"]"#, "has 3 bytes, but SHA-256 has 32"),
             ("top", #""deny": ["nobody"]"#, "no pin is named \"nobody\""),
             ("top", #""exports": [{ "to": "trustkit" }]"#, "an element of \"exports\" has no \"file\": add it"),
             ("top", #""releases": [{}]"#, "an element of \"releases\" must be a string"),
             ("rule", #""expires": 2027, "onExpiry": "fail""#, "\"expires\" must be a string"),
-            ("rule", #""expires": "2026-02-30", "onExpiry": "fail""#, "\"2026-02-30\" is no time: write a day"),
-            ("rule", #""expires": "2027-01-01T00:00:00", "onExpiry": "fail""#, "is no time"),
-            ("rule", #""expires": "0000-01-01", "onExpiry": "fail""#, "is no time"),
-            ("rule", #""expires": "31.12.2027", "onExpiry": "fail""#, "is no time"),
-            ("rule", #""expires": "", "onExpiry": "fail""#, "is no time"),
-            ("rule", #""expires": "2027-01-01""#, "\"expires\" without \"onExpiry\": say what happens then, \"fail\""),
-            ("rule", #""onExpiry": "fail""#, "\"onExpiry\" without \"expires\": say when, or remove it"),
+            ("rule", #""expires": "2026-02-30", "onExpiry": "fail""#, "\"2026-02-30\" isn't a date: write a day"),
+            ("rule", #""expires": "2027-01-01T00:00:00", "onExpiry": "fail""#, "isn't a date"),
+            ("rule", #""expires": "0000-01-01", "onExpiry": "fail""#, "isn't a date"),
+            ("rule", #""expires": "31.12.2027", "onExpiry": "fail""#, "isn't a date"),
+            ("rule", #""expires": "", "onExpiry": "fail""#, "isn't a date"),
+            ("rule", #""expires": "2027-01-01""#, "\"expires\" requires \"onExpiry\": add it, with \"fail\""),
+            ("rule", #""onExpiry": "fail""#, "\"onExpiry\" requires \"expires\": add a date, or remove it"),
             (
                 "rule", #""expires": "2027-01-01", "onExpiry": "open""#,
                 "must be \"fail\", \"report\" or \"stop-pinning\""
             ),
             ("rule", #""localAnchorsBypassPins": 1"#, "must be true or false"),
             ("rule", #""reports": "https://r.test""#, "\"reports\" must be an array"),
-            ("rule", #""reports": ["http://r.test"]"#, "\"http://r.test\" is no place for reports: write an https URL"),
-            ("rule", #""reports": ["r.test"]"#, "is no place for reports"),
-            ("rule", #""reports": ["https:///x"]"#, "is no place for reports"),
-            ("rule", #""reports": ["https://A.test:8443/x"]"#, "is reached by the rule for a.test"),
-            ("rule", #""subdomains": true, "reports": ["https://r.a.test"]"#, "is reached by the rule for a.test"),
+            ("rule", #""reports": ["http://r.test"]"#, "\"http://r.test\" can't receive reports: write an https URL"),
+            ("rule", #""reports": ["r.test"]"#, "can't receive reports"),
+            ("rule", #""reports": ["https:///x"]"#, "can't receive reports"),
+            ("rule", #""reports": ["https://A.test:8443/x"]"#, "is covered by the rule for a.test"),
+            ("rule", #""subdomains": true, "reports": ["https://r.a.test"]"#, "is covered by the rule for a.test"),
             ("rule", #""check": { "keys": "dsa" }"#, "\"keys\" must be \"auto\", \"both\", \"rsa\" or \"ecdsa\""),
             ("rule", #""check": { "target": [] }"#, "did you mean \"targets\"?"),
             ("rule", #""check": { "starttls": "imapp" }"#, "did you mean \"imap\"?"),
@@ -124,13 +124,13 @@ struct PolicyProblemTests {
     @Test(
         "PE11: a malformed pin is an error that explains what it looks like",
         arguments: [
-            ("sha256/AAAA", "holds 3 bytes where SHA-256 has 32"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrw==", "holds 31 bytes"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8MA", "holds 33 bytes"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M", "not canonical base64"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8N=", "not canonical base64"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQz ejna0wHFr8M=", "not canonical base64"),
-            ("sha256/", "not canonical base64"), ("sha256/C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "URL-safe"),
+            ("sha256/AAAA", "has 3 bytes, but SHA-256 has 32"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrw==", "has 31 bytes"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8MA", "has 33 bytes"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M", "isn't canonical base64"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8N=", "isn't canonical base64"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQz ejna0wHFr8M=", "isn't canonical base64"),
+            ("sha256/", "isn't canonical base64"), ("sha256/C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "URL-safe"),
             ("sha256//C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
             ("C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
             (
@@ -143,10 +143,10 @@ struct PolicyProblemTests {
                 "0B:9F:A5:A5:9E:ED:71:5C:26:C1:02:0C:71:1B:4F:6E:C4:2D:58:B0:01:5E:14:33:7A:39:DA:D3:01:C5:AF:C3",
                 "write \(PolicyFileTests.pinA)"
             ),
-            ("sha1/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins are SHA-256"), ("md5/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins are"),
-            ("sha512/AAAA", "pins are SHA-256"), ("SHA256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "is no pin"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=\\u0000", "not canonical base64"),
-            ("\\uFEFFsha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "is no pin"),
+            ("sha1/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins use SHA-256"), ("md5/DmxUShsZuNiqPQsX2Oi9uv2sCnw=", "pins use"),
+            ("sha512/AAAA", "pins use SHA-256"), ("SHA256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "isn't a pin"),
+            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=\\u0000", "isn't canonical base64"),
+            ("\\uFEFFsha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "isn't a pin"),
             ("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "is the SHA-256 of empty input"),
             ("cert-sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "is the SHA-256 of empty input"),
             ("sha256/AbpHGcgLb+kRsJGnwFEktk7uzpZOCcBY74+YBdrKVGs=", "is the SHA-256 of a line end"),
@@ -165,9 +165,9 @@ struct PolicyProblemTests {
     @Test("A pin with both or neither of a pin and a file is rejected, and so is a name that could be a pin")
     func pinObjects() {
         let rows = [
-            (#"{}"#, "a pin has \"pin\" or \"file\": add one"),
-            (#"{ "role": "leaf" }"#, "a pin has \"pin\" or \"file\": add"),
-            (#"{ "pin": "\#(File.pinA)", "file": "a.pem" }"#, "not both: remove one"),
+            (#"{}"#, "this pin has neither \"pin\" nor \"file\": add one"),
+            (#"{ "role": "leaf" }"#, "this pin has neither \"pin\" nor \"file\": add"),
+            (#"{ "pin": "\#(File.pinA)", "file": "a.pem" }"#, "this pin has both \"pin\" and \"file\": remove one"),
             (#"{ "name": "one" }"#, "unknown key \"name\""),
         ]
         for (pin, message) in rows {
@@ -177,7 +177,7 @@ struct PolicyProblemTests {
         for name in ["", "a/b", "sha256/x"] {
             let text = File.rule(
                 #""host": "a.test", "pins": ["\#(File.pinA)"]"#, top: #""pins": { "\#(name)": "\#(File.pinB)" },"#)
-            #expect(File.problems(text).map { $0.contains("a pin's name is not empty") } == [true])
+            #expect(File.problems(text).map { $0.contains("a pin's name must not be empty") } == [true])
         }
     }
 
@@ -198,11 +198,11 @@ struct PolicyProblemTests {
               { "host": "b.test", "ports": [8443], \(pins) },
               { "host": "b.test", "ports": [9443], \(pins) } ] }
             """
-        let advice = "reaches the same port: give each rule ports of its own, or make them one"
+        let advice = "covers the same port: give each rule different ports, or merge them"
         #expect(
             File.problems(text) == [
-                "pins.jsonc:4:13: error: a rule for a.test stands at pins.jsonc:2:3 and \(advice)",
-                "pins.jsonc:5:13: error: a rule for b.test stands at pins.jsonc:3:3 and \(advice)",
+                "pins.jsonc:4:13: error: another rule for a.test at pins.jsonc:2:3 \(advice)",
+                "pins.jsonc:5:13: error: another rule for b.test at pins.jsonc:3:3 \(advice)",
             ])
     }
 
@@ -270,7 +270,7 @@ struct PolicyProblemTests {
         let ports = [String](repeating: "0", count: 5000).joined(separator: ",")
         let problems = File.problems(File.rule(#""host": "a.test", "pins": ["\#(File.pinA)"], "ports": [\#(ports)]"#))
         #expect(problems.count == 1001)
-        #expect(problems.last == "pins.jsonc: error: 4000 problems more: mend those above first")
+        #expect(problems.last == "pins.jsonc: error: 4000 more problems: fix those above first")
     }
 
     @Test("A file with the extension .json is read as strict JSON")

@@ -60,19 +60,20 @@ struct AndroidTests {
     static let rejectedRows: [(String, String)] = [
         (
             "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-1\">\(pin)</pin></pin-set></domain-config>",
-            "f:2:53: error: Android has no digest \"SHA-1\" for pins: write SHA-256 and hash the key with it"
+            "f:2:53: error: Android doesn't support the digest \"SHA-1\" for pins: write SHA-256, and hash the key "
+                + "with it"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set><pin>\(pin)</pin></pin-set></domain-config>",
-            "f:2:48: error: this pin names no digest: write digest=\"SHA-256\""
+            "f:2:48: error: this pin has no digest: add digest=\"SHA-256\""
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\">AAAA</pin></pin-set></domain-config>",
-            "f:2:48: error: \"AAAA\" holds 3 bytes where SHA-256 has 32: hash the key again"
+            "f:2:48: error: \"AAAA\" has 3 bytes, but SHA-256 has 32: hash the key again"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\">pin?</pin></pin-set></domain-config>",
-            "f:2:48: error: \"pin?\" is not base64: a SHA-256 has 44 characters"
+            "f:2:48: error: \"pin?\" isn't base64: write the 44 characters of a SHA-256"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\"> </pin></pin-set></domain-config>",
@@ -80,36 +81,36 @@ struct AndroidTests {
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set expiration=\"2027-02-29\">\(pinTag)</pin-set></domain-config>",
-            "f:2:48: error: \"2027-02-29\" is no day of the calendar: write it as 2026-12-31"
+            "f:2:48: error: \"2027-02-29\" isn't a valid date: write it as 2026-12-31"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set/><pin-set>\(pinTag)</pin-set></domain-config>",
-            "f:2:49: error: a second pin-set here: keep one"
+            "f:2:49: error: duplicate pin-set: keep one"
         ),
         (
             "<domain-config><pin-set>\(pinTag)</pin-set></domain-config>",
-            "f:2:1: error: a domain-config has a domain: add one"
+            "f:2:1: error: this domain-config has no domain: add one"
         ),
         (
             "<domain-config><domain>a.test</domain><domain>A.test</domain><pin-set>\(pinTag)</pin-set></domain-config>",
-            "f:2:39: error: \"a.test\" stands at 2:16 already, and a host may stand once: keep one"
+            "f:2:39: error: \"a.test\" is already listed at 2:16, and a host may be listed only once: keep one"
         ),
         (
             "<base-config><pin-set>\(pinTag)</pin-set></base-config>",
-            "f:2:14: error: pin-set may not stand in base-config: put it into a domain-config"
+            "f:2:14: error: pin-set isn't allowed in base-config: move it to a domain-config"
         ),
         (
             "<domain-config><domain>a<b/></domain><pin-set>\(pinTag)</pin-set></domain-config>",
-            "f:2:16: error: a domain holds text alone: remove the elements in it"
+            "f:2:16: error: a domain may contain only text: remove the elements in it"
         ),
         (
             "<domain-config><domain>a.test</domain><trust-anchors><certificates src=\"mine\"/></trust-anchors>"
                 + "<pin-set>\(pinTag)</pin-set></domain-config>",
-            "f:2:68: error: \"mine\" names no roots: write system, user or @raw/NAME"
+            "f:2:68: error: \"mine\" isn't a source of roots: write system, user or @raw/NAME"
         ),
         (
             "<base-config/><base-config/><domain-config><domain>a.test</domain><pin-set>\(pinTag)</pin-set></domain-config>",
-            "f:2:15: error: a second base-config here: keep one"
+            "f:2:15: error: duplicate base-config: keep one"
         ),
     ]
 
@@ -124,7 +125,7 @@ struct AndroidTests {
         #expect(reading.policy.rules.isEmpty)
         #expect(
             reading.notes.filter { $0.rule == .pinsNothing }.map(\.description) == [
-                "f:1:1: quirk (unchanged): no pins: the config pins no host: give a domain-config a pin-set"
+                "f:1:1: quirk (unchanged): no pins: the config doesn't pin any host: add a pin-set to a domain-config"
             ])
     }
 
@@ -203,54 +204,54 @@ struct AndroidTests {
     static let passedOverRows: [(String, SecurityDirection, String)] = [
         (
             "<debug-overrides><trust-anchors><certificates src=\"user\"/></trust-anchors></debug-overrides>", .weaker,
-            "in builds that can be debugged, no pin counts for chains that end at \"user\""
+            "in debuggable builds, pins are ignored for chains that end at \"user\""
         ),
         (
             "<debug-overrides><trust-anchors><certificates src=\"user\" overridePins=\"false\"/></trust-anchors>"
-                + "</debug-overrides>", .unchanged, "debug-overrides holds in builds that can be debugged alone"
+                + "</debug-overrides>", .unchanged, "debug-overrides applies only to debuggable builds"
         ),
         (
             "<domain-config><domain>a.test</domain><pinset>\(pinTag)</pinset></domain-config>", .weaker,
-            "\"pinset\" in domain-config is passed over with all that it holds: did you mean pin-set?"
+            "\"pinset\" in domain-config is ignored with all of its contents: did you mean pin-set?"
         ),
         (
             "<domain-config><domain>a.test</domain>\(pinTag)</domain-config>", .weaker,
-            "\"pin\" in domain-config is passed over with all that it holds: put it where it belongs"
+            "\"pin\" in domain-config is ignored with all of its contents: move it to the right element"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set>\(pin)</pin-set></domain-config>", .weaker,
-            "the text in this pin-set is passed over: put it into an element\n"
-                + "this pin-set has no pin and pins nothing: add pins, or remove it"
+            "the text in this pin-set is ignored: put it into an element\n"
+                + "this pin-set has no pins, so nothing is pinned: add pins, or remove it"
         ),
         (
             "<domain-config><domain includeSubdomains=\"yes\">a.test</domain></domain-config>", .weaker,
-            "includeSubdomains=\"yes\" counts as false: write true or false"
+            "includeSubdomains=\"yes\" is read as false: write true or false"
         ),
         (
             "<domain-config><domain includesubdomains=\"true\">a.test</domain></domain-config>", .weaker,
-            "\"includesubdomains\" is passed over: did you mean includeSubdomains?"
+            "\"includesubdomains\" is ignored: did you mean includeSubdomains?"
         ),
         (
             "<domain-config cleartextTrafficPermitted=\"true\"><domain>a.test</domain></domain-config>", .unchanged,
-            "\"cleartextTrafficPermitted\" says nothing of pins"
+            "\"cleartextTrafficPermitted\" doesn't affect pins"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set expiration=\"2030-1-1, or later\">\(pinTag)</pin-set>"
-                + "</domain-config>", .weaker, "\"2030-1-1, or later\" is taken as 2030-01-01: write all of it"
+                + "</domain-config>", .weaker, "\"2030-1-1, or later\" is read as 2030-01-01: write the full date"
         ),
         (
             "<domain-config><domain>a.test</domain><trust-anchors/></domain-config>", .stricter,
-            "trust-anchors names no roots, so every chain is refused: add certificates, or remove it"
+            "trust-anchors lists no roots, so every chain is rejected: add certificates, or remove it"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set>\(pinTag)</pin-set><trust-anchors>"
                 + "<certificates src=\"@raw/own\" overridePins=\"true\"/>"
                 + "<certificates src=\"system\" overridePins=\"true\"/></trust-anchors></domain-config>", .weaker,
-            "pins do not count for chains that end at \"@raw/own\", \"system\": remove overridePins"
+            "pins are ignored for chains that end at \"@raw/own\", \"system\": remove overridePins"
         ),
         (
             "<xi:include xmlns:xi=\"http://www.w3.org/2001/XInclude\" href=\"/etc/passwd\"/>", .unchanged,
-            "\"include\" in network-security-config is passed over with all that it holds: remove it"
+            "\"include\" in network-security-config is ignored with all of its contents: remove it"
         ),
     ]
 
@@ -267,10 +268,10 @@ struct AndroidTests {
         #expect(reading.policy.rules[0].mode == .enforce)
         #expect(
             reading.notes.map(\.message) == [
-                "TrustKit-Android keeps the last domain of a domain-config, and this is not it: "
-                    + "give it a domain-config of its own",
-                "TrustKit-Android keeps the white space in this domain: write it without",
-                "Android 7 and later refuse a mismatch, whatever trustkit-config says: enforce it there too",
+                "TrustKit-Android reads only the last domain of a domain-config and ignores this one: give it a "
+                    + "domain-config of its own",
+                "TrustKit-Android keeps the white space in this domain: remove it",
+                "Android 7 and later reject a mismatch regardless of trustkit-config: set enforcePinning to true",
             ])
     }
 
@@ -310,6 +311,6 @@ struct AndroidTests {
         let error = #expect(throws: DialectWriteError.self) {
             try PinDialect.android.write(policy(nameLength: XMLReader.maximumTokenSize))
         }
-        #expect(error?.message.contains("is more than is read again: ") == true, "\(String(describing: error))")
+        #expect(error?.message.contains("can't be read again: ") == true, "\(String(describing: error))")
     }
 }

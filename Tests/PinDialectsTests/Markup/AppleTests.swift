@@ -76,34 +76,34 @@ struct AppleTests {
     }
 
     private static let refusesAll =
-        "\"a.test\" has identities of which none counts, and refuses every server: "
-        + "add valid identities, or remove the key"
+        "\"a.test\" has an identity list without valid identities, so every server is rejected: add valid "
+        + "identities, or remove the key"
     static let quirkRows: [(String, SecurityDirection, [String])] = [
         ("<key>NSPinnedLeafIdentities</key><array/>", .stricter, [refusesAll]),
         (
             "<key>NSPinnedLeafIdentities</key><true/>", .stricter,
-            [refusesAll, "NSPinnedLeafIdentities is a Boolean and counts as empty: make it an array"]
+            [refusesAll, "NSPinnedLeafIdentities is a Boolean and is read as empty: make it an array"]
         ),
         (
             "<key>NSPinnedLeafIdentities</key><array><string>\(pin)</string></array>", .stricter,
-            [refusesAll, "an identity without a SPKI-SHA256-BASE64 is ignored: give it one"]
+            [refusesAll, "an identity without a SPKI-SHA256-BASE64 is ignored: add it"]
         ),
         (
             "<key>NSPinnedLeafIdentities</key><array>\(identity("pin?"))\(identity(pin))</array>", .stricter,
-            ["\"pin?\" is not base64 and is ignored: hash the key again"]
+            ["\"pin?\" isn't base64 and is ignored: hash the key again"]
         ),
         (
             "<key>NSPinnedLeafIdentities</key><array>\(identity("AAAA"))\(identity(pin))</array>", .stricter,
-            ["\"AAAA\" holds 3 bytes where SHA-256 has 32 and matches no key: hash it again"]
+            ["\"AAAA\" has 3 bytes, but SHA-256 has 32, so it matches no key: hash the key again"]
         ),
         ("<key>NSPinnedCAIdentities</key><array/>\(leaf)", .stricter, [refusesAll]),
         (
             "\(leaf)<key>NSIncludesSubdomains</key><integer>1</integer>", .weaker,
-            ["NSIncludesSubdomains is a number and counts as false: make it a Boolean"]
+            ["NSIncludesSubdomains is a number and is read as false: make it a Boolean"]
         ),
         (
             "\(leaf)<key>NSIncludesSubdomains</key><string>true</string>", .weaker,
-            ["NSIncludesSubdomains is a string and counts as false: make it a Boolean"]
+            ["NSIncludesSubdomains is a string and is read as false: make it a Boolean"]
         ),
         (
             "\(leaf)<key>NSPinnedCAIdentites</key><array>\(identity(other))</array>", .weaker,
@@ -123,7 +123,7 @@ struct AppleTests {
         #expect(
             reading.notes.map(\.message) == [
                 "\"a.test.\" ends in a dot and matches no host: remove the dot",
-                "\"c.test\" has no identities and is not pinned: add NSPinnedLeafIdentities",
+                "\"c.test\" has no identities, so it isn't pinned: add NSPinnedLeafIdentities",
                 "\"d.test\" is a string and pins nothing: make it a dictionary",
             ])
         #expect(reading.notes.allSatisfy { $0.direction == .weaker })
@@ -154,8 +154,8 @@ struct AppleTests {
         #expect(reading.policy.rules.map(\.mode) == [.enforce, .off])
         #expect(
             reading.notes.map(\.message) == [
-                "NSAllowsArbitraryLoads lets hosts without pins be reached without TLS",
-                "with SecTrustPinningRequired the system drops the pins of \"a.test\": use one of both",
+                "NSAllowsArbitraryLoads allows connections without TLS to hosts without pins: remove it",
+                "with SecTrustPinningRequired the system ignores the pins of \"a.test\": use only one of the two",
             ])
         #expect(reading.notes.allSatisfy { $0.direction == .weaker })
     }
@@ -182,7 +182,7 @@ struct AppleTests {
             Array("<plist><dict><key>NSAppTransportSecurity</key><dict/></dict></plist>".utf8),
             "1:47", noDomains
         ),
-        (info(""), "2:1", "NSPinnedDomains pins no host: give it one with identities"),
+        (info(""), "2:1", "NSPinnedDomains doesn't pin any host: add one with identities"),
         (
             Array(
                 "<plist><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><array/></dict></dict></plist>"

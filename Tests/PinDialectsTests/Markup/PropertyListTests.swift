@@ -46,30 +46,30 @@ struct PropertyListTests {
     }
 
     static let malformedRows: [(String, String)] = [
-        ("", "f:1:1: error: a plist holds one value: put all into one dict"),
-        ("<true/><true/>", "f:1:1: error: a plist holds one value: put all into one dict"),
-        ("<dict><key>a</key></dict>", "f:2:7: error: the key \"a\" has no value: give it one"),
-        ("<dict><true/></dict>", "f:2:7: error: keys and values of a dict take turns: one is missing here"),
+        ("", "f:1:1: error: a plist must contain exactly one value: put everything into one dict"),
+        ("<true/><true/>", "f:1:1: error: a plist must contain exactly one value: put everything into one dict"),
+        ("<dict><key>a</key></dict>", "f:2:7: error: the key \"a\" has no value: add one"),
+        ("<dict><true/></dict>", "f:2:7: error: a key or value is missing here: alternate keys and values in a dict"),
         (
             "<dict><key>a</key><key>b</key><true/></dict>",
-            "f:2:19: error: keys and values of a dict take turns: one is missing here"
+            "f:2:19: error: a key or value is missing here: alternate keys and values in a dict"
         ),
         (
             "<dict><key>a</key><true/>\n<key>a</key><false/></dict>",
-            "f:3:1: error: duplicate key \"a\": it stands at 2:7 already, keep one"
+            "f:3:1: error: duplicate key \"a\", first at 2:7: keep one"
         ),
-        ("<dict>x</dict>", "f:2:1: error: text in a dict: put it into a string"),
-        ("<array>x</array>", "f:2:1: error: text in an array: put it into a string"),
-        ("<string><b/></string>", "f:2:1: error: this is no string of a property list: write its value out"),
-        ("<integer>1.0</integer>", "f:2:1: error: this is no integer of a property list: write its value out"),
+        ("<dict>x</dict>", "f:2:1: error: unexpected text in a dict: put it into a string"),
+        ("<array>x</array>", "f:2:1: error: unexpected text in an array: put it into a string"),
+        ("<string><b/></string>", "f:2:1: error: invalid string: write a value that property lists allow"),
+        ("<integer>1.0</integer>", "f:2:1: error: invalid integer: write a value that property lists allow"),
         (
             "<integer>9223372036854775808</integer>",
-            "f:2:1: error: this is no integer of a property list: write its value out"
+            "f:2:1: error: invalid integer: write a value that property lists allow"
         ),
-        ("<true>yes</true>", "f:2:1: error: this is no true of a property list: write its value out"),
-        ("<date>today</date>", "f:2:1: error: this is no date of a property list: write its value out"),
-        ("<data>?</data>", "f:2:1: error: this is no data of a property list: write its value out"),
-        ("<set/>", "f:2:1: error: \"set\" is no value of a property list: remove it"),
+        ("<true>yes</true>", "f:2:1: error: invalid true: write a value that property lists allow"),
+        ("<date>today</date>", "f:2:1: error: invalid date: write a value that property lists allow"),
+        ("<data>?</data>", "f:2:1: error: invalid data: write a value that property lists allow"),
+        ("<set/>", "f:2:1: error: \"set\" isn't a value of a property list: remove it"),
     ]
 
     @Test("A binary list is read like the XML one", .enabled(if: hasPython, "python3 is not there"))
@@ -121,7 +121,8 @@ struct PropertyListTests {
         let found = problems { () throws(PolicyFileError) in _ = try PropertyList.read(bytes, path: "f") }
         #expect(
             found == [
-                "f: error: the binary property list \(problem): make it anew, or convert it with plutil -convert xml1"
+                "f: error: the binary property list \(problem): create it again, or convert it with plutil -convert "
+                    + "xml1"
             ])
     }
 
@@ -132,41 +133,41 @@ struct PropertyListTests {
     }
 
     static let hostileRows: [([UInt8], String)] = [
-        (Array("bplist01".utf8), "is of a version other than 00"),
-        (Array("bplist00".utf8), "is cut off"),
-        (binary([[0xA1, 0]]), "has an object that holds itself"),
-        (binary([[0xA1, 1], [0xD1, 2, 0], [0x51, 0x61]]), "has an object that holds itself"),
-        (binary([[0xA1, 9]]), "refers to an object that it has not"),
-        (binary([[0x09]], offsets: [0xFF]), "refers to an object that it has not"),
-        (binary([[0x09]], offsets: [0]), "refers to an object that it has not"),
-        (binary([[0x09]], top: 1), "has numbers at its end that do not fit it"),
-        (binary([[0x09]], count: 9), "has numbers at its end that do not fit it"),
-        (binary([[0x09]], count: 0), "has numbers at its end that do not fit it"),
-        (changed(26, 0), "has numbers at its end that do not fit it"),
-        (changed(25, 9), "has numbers at its end that do not fit it"),
-        (changed(24, 0xFF), "has numbers at its end that do not fit it"),
-        (changed(8, 0x7F), "has numbers at its end that do not fit it"),
+        (Array("bplist01".utf8), "has a version other than 00"),
+        (Array("bplist00".utf8), "is truncated"),
+        (binary([[0xA1, 0]]), "has an object that contains itself"),
+        (binary([[0xA1, 1], [0xD1, 2, 0], [0x51, 0x61]]), "has an object that contains itself"),
+        (binary([[0xA1, 9]]), "refers to a missing object"),
+        (binary([[0x09]], offsets: [0xFF]), "refers to a missing object"),
+        (binary([[0x09]], offsets: [0]), "refers to a missing object"),
+        (binary([[0x09]], top: 1), "has an invalid trailer"),
+        (binary([[0x09]], count: 9), "has an invalid trailer"),
+        (binary([[0x09]], count: 0), "has an invalid trailer"),
+        (changed(26, 0), "has an invalid trailer"),
+        (changed(25, 9), "has an invalid trailer"),
+        (changed(24, 0xFF), "has an invalid trailer"),
+        (changed(8, 0x7F), "has an invalid trailer"),
         (
             binary([[0xAF, 0x13] + [UInt8](repeating: 0x7F, count: 8)]),
-            "has a count of 9187201950435737471 that does not fit it"
+            "has an invalid count, 9187201950435737471"
         ),
-        (binary([[0xDF, 0x13] + [UInt8](repeating: 0xFF, count: 8)]), "has a count that is no number"),
-        (binary([[0x5F, 0x20]]), "has a count that is no number"),
-        (binary([[0x5F]]), "has a count that is no number"),
-        (binary([[0x5A, 0x61]]), "has a count of 10 that does not fit it"),
-        (binary([[0x51, 0xE9]]), "has a string that is no text"),
-        (binary([[0x61, 0xD8, 0x00]]), "has a string that is no text"),
-        (binary([[0x13, 0]]), "is cut off"),
-        (binary([[0x33, 0]]), "is cut off"),
-        (binary([[0x8F]]), "is cut off"),
+        (binary([[0xDF, 0x13] + [UInt8](repeating: 0xFF, count: 8)]), "has a count that isn't a number"),
+        (binary([[0x5F, 0x20]]), "has a count that isn't a number"),
+        (binary([[0x5F]]), "has a count that isn't a number"),
+        (binary([[0x5A, 0x61]]), "has an invalid count, 10"),
+        (binary([[0x51, 0xE9]]), "has a string that isn't valid text"),
+        (binary([[0x61, 0xD8, 0x00]]), "has a string that isn't valid text"),
+        (binary([[0x13, 0]]), "is truncated"),
+        (binary([[0x33, 0]]), "is truncated"),
+        (binary([[0x8F]]), "is truncated"),
         (binary([[0x70]]), "has an object of an unknown kind, 112"),
-        (binary([[0xD1, 1, 1], [0x09]]), "has a key that is no string"),
-        (binary([[0xD2, 1, 1, 2, 2], [0x51, 0x61], [0x09]]), "has a key twice in one dictionary"),
+        (binary([[0xD1, 1, 1], [0x09]]), "has a key that isn't a string"),
+        (binary([[0xD2, 1, 1, 2, 2], [0x51, 0x61], [0x09]]), "has a duplicate key in a dictionary"),
         // Ten arrays, each containing the next one ten times: ten billion values.
         (
             binary((0..<10).map { level in [0xAA] + [UInt8](repeating: UInt8(level + 1), count: 10) } + [[0x09]]),
-            "holds over 65536 values"
+            "has more than 65536 values"
         ),
-        (binary((1...70).map { [0xA1, UInt8($0)] } + [[0x09]]), "is nested deeper than 64"),
+        (binary((1...70).map { [0xA1, UInt8($0)] } + [[0x09]]), "is nested deeper than 64 levels"),
     ]
 }

@@ -114,7 +114,7 @@ struct ReplacingTests {
         #expect(result.ranges(of: Self.roots).count == 2)
         #expect(
             problem(.android, config(["a.test", "b.test"], 9), Self.android).contains(
-                "\"b.test\" has settings that are not about pins, and no rule"))
+                "\"b.test\" has other settings than pins, but no rule"))
         policy.rules = Self.android.rules
         policy.rules[0].patterns.append(HostPattern("c.test", .exact))
         #expect(
@@ -150,7 +150,7 @@ struct ReplacingTests {
                 + "and has no rule in the policy, mend that first")
         #expect(
             problem(.android, config("<domain-config><domain>a.test</domain></domain-config>"), Self.android)
-                .contains("stands at 1:41 already"))
+                .contains("is already listed at 1:41"))
         #expect(
             problem(
                 .android,
@@ -166,9 +166,9 @@ struct ReplacingTests {
                     "<domain-config cleartextTrafficPermitted=\"true\"><domain>b.test</domain><pin-set/></domain-config>"
                 ),
                 Self.android)
-                == "f:1:26: \"b.test\" has settings that are not about pins, and no rule: "
-                + "give it a domain-config without a pin-set")
-        #expect(problem(.android, "<a/>", Self.android).hasPrefix("f:1:1: the first element is no network-security"))
+                == "f:1:26: \"b.test\" has other settings than pins, but no rule: give it a domain-config without a "
+                + "pin-set")
+        #expect(problem(.android, "<a/>", Self.android).hasPrefix("f:1:1: the root element isn't network-security"))
         #expect(
             problem(.android, "<network-security-config>", Self.android).hasPrefix(
                 "f:1:1: <network-security-config> does"))
@@ -227,9 +227,11 @@ struct ReplacingTests {
                 + "hosts without a rule: refuse, expected trust, mend that first")
         #expect(
             problem(.apple, "<plist><dict><key>NSAppTransportSecurity</key><true/></dict></plist>", Self.apple)
-                == "f:1:47: a dictionary belongs here, and this is a Boolean: make it one")
-        #expect(problem(.trustkit, "<plist><array/></plist>", Self.trustkit).hasPrefix("f:1:8: a dictionary belongs"))
-        #expect(problem(.apple, "bplist00", Self.apple).hasPrefix("f: a binary property list is not changed in place"))
-        #expect(problem(.apple, "<plist>", Self.apple) == "f:1:1: <plist> does not end: close it with </plist>")
+                == "f:1:47: expected a dictionary, found a Boolean: make it a dictionary")
+        #expect(problem(.trustkit, "<plist><array/></plist>", Self.trustkit).hasPrefix("f:1:8: expected a dictionary"))
+        #expect(
+            problem(.apple, "bplist00", Self.apple).hasPrefix(
+                "f: a binary property list can't be changed in place"))
+        #expect(problem(.apple, "<plist>", Self.apple) == "f:1:1: unclosed element <plist>: close it with </plist>")
     }
 }

@@ -87,42 +87,42 @@ struct TrustKitTests {
     private static let parent = domain("z.test", hashes + "<key>TSKIncludeSubdomains</key><true/>")
     private static let excluded = "<key>kSKExcludeSubdomainFromParentPolicy</key><true/>"
     static let rejectedRows: [(String, String)] = [
-        (domain("a.test", ""), "\"a.test\" has no TSKPublicKeyHashes: add 2"),
+        (domain("a.test", ""), "\"a.test\" has no TSKPublicKeyHashes: add at least 2"),
         (
             domain("a.z.test", "<key>TSKExcludeSubdomainFromParentPolicy</key><true/>") + parent,
-            "\"a.z.test\" has no TSKPublicKeyHashes: add 2\nf:2:32: error: TrustKit ignores "
+            "\"a.z.test\" has no TSKPublicKeyHashes: add at least 2\nf:2:32: error: TrustKit ignores "
                 + "\"TSKExcludeSubdomainFromParentPolicy\": write kSKExcludeSubdomainFromParentPolicy, the key that it reads"
         ),
         (
             domain("a.test", hashes.replacing("TSKPublic", with: "kTSKPublic")),
-            "\"a.test\" has no TSKPublicKeyHashes: add 2\nf:2:30: error: TrustKit ignores "
+            "\"a.test\" has no TSKPublicKeyHashes: add at least 2\nf:2:30: error: TrustKit ignores "
                 + "\"kTSKPublicKeyHashes\", the name of the constant: write TSKPublicKeyHashes"
         ),
         (
             domain("a.test", "<key>TSKPublicKeyHashes</key><array><string>\(pins[0])</string></array>"),
-            "\"a.test\" has 1 different pins, and TrustKit wants 2: add the pin of a backup key"
+            "\"a.test\" has 1 different pins, but TrustKit requires 2: add the pin of a backup key"
         ),
         (
             domain("a.test", "<key>TSKEnforcePinning</key><false/><key>TSKPublicKeyHashes</key><array/>"),
-            "\"a.test\" has 0 different pins, and TrustKit wants 1: add the pin of a backup key"
+            "\"a.test\" has 0 different pins, but TrustKit requires 1: add the pin of a backup key"
         ),
-        (domain("test", hashes), "\"test\" stands below no public suffix, which TrustKit wants: give the whole name"),
+        (domain("test", hashes), "\"test\" isn't below a public suffix, as TrustKit requires: write the full name"),
         (
             domain("192.0.2.1", hashes),
-            "\"192.0.2.1\" stands below no public suffix, which TrustKit wants: give the whole name"
+            "\"192.0.2.1\" isn't below a public suffix, as TrustKit requires: write the full name"
         ),
         (
             domain("co.test", hashes + "<key>TSKIncludeSubdomains</key><true/>"),
-            "\"co.test\" is a public suffix and includes its subdomains: name the hosts you own"
+            "\"co.test\" is a public suffix and includes its subdomains: list your own hosts instead"
         ),
         ("<key>a.test</key><true/>", "\"a.test\" is a Boolean: make it a dictionary"),
         (
             domain("a.test", excluded) + domain("z.test", hashes),
-            "\"a.test\" is excluded from no parent: give one TSKIncludeSubdomains, or remove the host"
+            "\"a.test\" is excluded, but no parent includes it: add TSKIncludeSubdomains to one, or remove the host"
         ),
         (
             domain("a.z.test", excluded + hashes) + parent,
-            "\"a.z.test\" is excluded and says more: remove its other keys"
+            "\"a.z.test\" is excluded, but has other keys: remove them"
         ),
     ]
 
@@ -140,10 +140,10 @@ struct TrustKitTests {
                     """) + Self.domain("b.test", "<key>TSKPublicKeyHashes</key><array><true/></array>")))
         #expect(
             found.map { String($0.prefix(40)) } == [
-                "f:2:66: error: \"AAAA\" is no base64 of 32", "f:2:87: error: \"?\" is no base64 of 32 by",
+                "f:2:66: error: \"AAAA\" isn't the base64 o", "f:2:87: error: \"?\" isn't the base64 of 3",
                 "f:3:1: error: TSKEnforcePinning is an ar", "f:4:1: error: TSKExpirationDate is a dat",
-                "f:5:1: error: TSKReportUris is no array ", "f:5:64: error: \"b.test\" has no TSKPublic",
-                "f:5:87: error: TSKPublicKeyHashes is no ",
+                "f:5:1: error: TSKReportUris isn't an arr", "f:5:64: error: \"b.test\" has no TSKPublic",
+                "f:5:87: error: TSKPublicKeyHashes isn't ",
             ])
     }
 
@@ -161,7 +161,7 @@ struct TrustKitTests {
     func hostless() {
         #expect(problems(Array("<plist><dict><key>TSKConfiguration</key><dict/></dict></plist>".utf8)).count == 1)
         #expect(
-            problems(Self.list("")) == ["f:2:1: error: TSKPinnedDomains names no host: make it a dictionary of hosts"])
+            problems(Self.list("")) == ["f:2:1: error: TSKPinnedDomains lists no hosts: make it a dictionary of hosts"])
     }
 
     @Test("XI3: Settings that TrustKit ignores or interprets differently are noted", arguments: quirkRows)
@@ -203,22 +203,22 @@ struct TrustKitTests {
         ),
         (
             domain("a.test", hashes + "<key>TSKIncludeSubdomains</key><string>YES</string>"), .unchanged,
-            "TSKIncludeSubdomains is a string and counts as true: make it a Boolean"
+            "TSKIncludeSubdomains is a string and is read as true: make it a Boolean"
         ),
         (
             domain("a.test", hashes + "<key>TSKIncludeSubdomains</key><integer>0</integer>"), .unchanged,
-            "TSKIncludeSubdomains is a number and counts as false: make it a Boolean"
+            "TSKIncludeSubdomains is a number and is read as false: make it a Boolean"
         ),
         (
             domain("a.test", hashes + "<key>TSKExpirationDate</key><string>31.1.2030</string>"), .stricter,
-            "\"31.1.2030\" is no day, so the pins never end: write it as 2026-12-31"
+            "\"31.1.2030\" isn't a date, so the pins never expire: write it as 2026-12-31"
         ),
         (
             domain("a.test", hashes + "<key>TSKIncludeSubdomain</key><true/>"), .weaker,
-            "TrustKit ignores \"TSKIncludeSubdomain\", a key that it does not know: write TSKIncludeSubdomains"
+            "TrustKit ignores \"TSKIncludeSubdomain\", an unknown key: write TSKIncludeSubdomains"
         ),
         (
-            domain("A.test", hashes), .weaker, "\"A.test\" is compared as it stands and reaches no host: write a.test"
+            domain("A.test", hashes), .weaker, "\"A.test\" is compared as written and matches no host: write a.test"
         ),
     ]
 
@@ -232,8 +232,8 @@ struct TrustKitTests {
             path: "f", publicSuffixes: Self.suffixes)
         #expect(
             reading.notes.map(\.message) == [
-                "on macOS no pin counts for chains that end at a root the user added: "
-                    + "set TSKIgnorePinningForUserDefinedTrustAnchors to false", "\"Other\" is ignored",
+                "on macOS, pins are ignored for chains that end at a root the user added: set "
+                    + "TSKIgnorePinningForUserDefinedTrustAnchors to false", "\"Other\" is ignored",
             ])
     }
 

@@ -50,43 +50,43 @@ struct XMLReaderTests {
     }
 
     static let malformed: [(String, String)] = [
-        ("", "1:1: the end of the document where the first element belongs"),
-        ("text", "1:1: \"t\" where the first element belongs"),
-        ("<a>", "1:1: <a> does not end: close it with </a>"),
-        ("<a\n<b/></a>", "2:1: \"<\" in a tag: end it with \">\""),
-        ("<a></b>", "1:4: </b> where </a> belongs, which was opened at 1:1"),
-        ("<a/><b/>", "1:5: \"<\" behind the last element: remove it"),
-        ("<a/>x", "1:5: \"x\" behind the last element: remove it"),
-        ("<a/ >", "1:3: \"/\" in a tag: end it with \">\""),
-        ("<1/>", "1:2: \"1\" where a name belongs: write \"<\" in text as \"&lt;\""),
-        ("<a> < b</a>", "1:6: byte 32 where a name belongs: write \"<\" in text as \"&lt;\""),
-        ("<a b/>", "1:5: \"/\" where \"=\" belongs"),
-        ("<a b=c/>", "1:6: \"c\" where a value belongs: write it in double quotes"),
-        ("<a b=\"c/>", "1:6: this value does not end: close the quotes"),
-        ("<a b=\"<\"/>", "1:7: \"<\" in a value: write it as \"&lt;\""),
+        ("", "1:1: unexpected end of document, expected the root element"),
+        ("text", "1:1: unexpected \"t\", expected the root element"),
+        ("<a>", "1:1: unclosed element <a>: close it with </a>"),
+        ("<a\n<b/></a>", "2:1: unexpected \"<\" in a tag: end it with \">\""),
+        ("<a></b>", "1:4: unexpected </b>, expected </a> for the element opened at 1:1"),
+        ("<a/><b/>", "1:5: unexpected \"<\" after the root element: remove it"),
+        ("<a/>x", "1:5: unexpected \"x\" after the root element: remove it"),
+        ("<a/ >", "1:3: unexpected \"/\" in a tag: end it with \">\""),
+        ("<1/>", "1:2: unexpected \"1\", expected a name: write \"<\" in text as \"&lt;\""),
+        ("<a> < b</a>", "1:6: unexpected byte 32, expected a name: write \"<\" in text as \"&lt;\""),
+        ("<a b/>", "1:5: unexpected \"/\", expected \"=\""),
+        ("<a b=c/>", "1:6: unexpected \"c\", expected a value: write it in double quotes"),
+        ("<a b=\"c/>", "1:6: unterminated value: close the quotes"),
+        ("<a b=\"<\"/>", "1:7: \"<\" isn't allowed in a value: write it as \"&lt;\""),
         ("<a b='1' b='2'/>", "1:10: duplicate attribute \"b\": keep one"),
-        ("<a b='1'c='2'/>", "1:9: \"c\" in a tag: end it with \">\""),
-        ("<a>&b;</a>", "1:4: &b; stands for nothing: write what it means"),
-        ("<a>&#0;&#xD800;</a>", "1:4: &#0; stands for nothing: write what it means"),
-        ("<a>&#xD800;</a>", "1:4: &#xD800; stands for nothing: write what it means"),
-        ("<a>&#+65;</a>", "1:4: &#+65; stands for nothing: write what it means"),
-        ("<a>&#99999999999999;</a>", "1:4: \"&\" begins no reference: write it as \"&amp;\""),
-        ("<a>a & b</a>", "1:6: \"&\" begins no reference: write it as \"&amp;\""),
-        ("<a>]]></a>", "1:4: \"]]>\" closes nothing here: write \"]]&gt;\""),
-        ("<a><![CDATA[x</a>", "1:4: this CDATA section does not end: close it with \"]]>\""),
-        ("<a><!-- x</a>", "1:4: this comment does not end: close it with \"-->\""),
-        ("<a><!-- -- --></a>", "1:9: a comment holds no \"--\": remove it"),
-        ("<a>\u{1}</a>", "1:4: XML has no such character: remove it"),
-        ("<a>\n\u{FFFF}</a>", "2:1: XML has no such character: remove it"),
-        ("<?xml version=\"1.1\"?><a/>", "1:7: this is XML \"1.1\": write version=\"1.0\""),
-        ("<?xml version=\"1.0\"><a/>", "1:20: \">\" in the declaration: end it with \"?>\""),
+        ("<a b='1'c='2'/>", "1:9: unexpected \"c\" in a tag: end it with \">\""),
+        ("<a>&b;</a>", "1:4: &b; is undefined: write the character itself"),
+        ("<a>&#0;&#xD800;</a>", "1:4: &#0; is undefined: write the character itself"),
+        ("<a>&#xD800;</a>", "1:4: &#xD800; is undefined: write the character itself"),
+        ("<a>&#+65;</a>", "1:4: &#+65; is undefined: write the character itself"),
+        ("<a>&#99999999999999;</a>", "1:4: \"&\" doesn't start a reference: write it as \"&amp;\""),
+        ("<a>a & b</a>", "1:6: \"&\" doesn't start a reference: write it as \"&amp;\""),
+        ("<a>]]></a>", "1:4: \"]]>\" isn't allowed here: write \"]]&gt;\""),
+        ("<a><![CDATA[x</a>", "1:4: unterminated CDATA section: close it with \"]]>\""),
+        ("<a><!-- x</a>", "1:4: unterminated comment: close it with \"-->\""),
+        ("<a><!-- -- --></a>", "1:9: \"--\" isn't allowed in a comment: remove it"),
+        ("<a>\u{1}</a>", "1:4: this character isn't allowed in XML: remove it"),
+        ("<a>\n\u{FFFF}</a>", "2:1: this character isn't allowed in XML: remove it"),
+        ("<?xml version=\"1.1\"?><a/>", "1:7: unsupported XML version \"1.1\": write version=\"1.0\""),
+        ("<?xml version=\"1.0\"><a/>", "1:20: unexpected \">\" in the XML declaration: end it with \"?>\""),
         (
             "<?xml version=\"1.0\" encoding=\"UTF-16\"?><a/>",
-            "1:21: the document says that it is \"UTF-16\": save it as UTF-8, and say so"
+            "1:21: unsupported encoding \"UTF-16\": save the document as UTF-8, and write encoding=\"UTF-8\""
         ),
         (
             "<?xml version=\"1.0\" encoding=\"utf-7\"?><a/>",
-            "1:21: the document says that it is \"utf-7\": save it as UTF-8, and say so"
+            "1:21: unsupported encoding \"utf-7\": save the document as UTF-8, and write encoding=\"UTF-8\""
         ),
     ]
 
@@ -97,7 +97,8 @@ struct XMLReaderTests {
         #expect(throws: PolicyFileError.self) { try PropertyList.read(Array(text.utf8), path: "f") }
     }
 
-    private static let noType = "1:1: a document type can name other files and is not read: remove the <!DOCTYPE …>"
+    private static let noType =
+        "1:1: a document type isn't supported, because it can refer to other files: remove the <!DOCTYPE …>"
     static let foreign: [(String, String)] = [
         ("<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><a>&x;</a>", noType),
         ("<!DOCTYPE a [<!ENTITY x SYSTEM \"http://127.0.0.1/\">]><a>&x;</a>", noType),
@@ -110,11 +111,11 @@ struct XMLReaderTests {
         ),
         (
             "<?xml-stylesheet href=\"file:///etc/passwd\"?><a/>",
-            "1:1: a processing instruction has no meaning here: remove the <?…?>"
+            "1:1: a processing instruction isn't supported: remove the <?…?>"
         ),
-        ("<a><?php ?></a>", "1:4: a processing instruction has no meaning here: remove the <?…?>"),
-        ("<a><!ENTITY x SYSTEM \"/etc/passwd\"></a>", "1:4: declarations are not read: remove it"),
-        ("<a>&passwd;</a>", "1:4: &passwd; stands for nothing: write what it means"),
+        ("<a><?php ?></a>", "1:4: a processing instruction isn't supported: remove the <?…?>"),
+        ("<a><!ENTITY x SYSTEM \"/etc/passwd\"></a>", "1:4: a declaration isn't supported here: remove it"),
+        ("<a>&passwd;</a>", "1:4: &passwd; is undefined: write the character itself"),
     ]
 
     @Test("XI2: Entity expansion, deep nesting and large tokens are rejected early")
@@ -125,18 +126,20 @@ struct XMLReaderTests {
         #expect(Self.problem(laughs) == Self.noType)
         let depth = 200_000
         let deep = Array(String(repeating: "<a>", count: depth).utf8)
-        #expect(Self.problem(deep) == "1:193: elements are nested deeper than 64: flatten them")
+        #expect(Self.problem(deep) == "1:193: elements are nested deeper than 64 levels: flatten them")
         let wide = "<a>" + String(repeating: "<b/>", count: 1 << 18) + "</a>"
-        #expect(Self.problem(wide).hasSuffix("the document has over 65536 elements: split it"))
+        #expect(Self.problem(wide).hasSuffix("the document has more than 65536 elements: split it"))
         let value = String(repeating: "x", count: 1 << 20)
-        #expect(Self.problem("<a b=\"\(value)\"/>") == "1:6: a value has over 65536 bytes: shorten it")
-        #expect(Self.problem("<\(value)/>").hasPrefix("1:2: \"x\" where a name belongs"))
+        #expect(Self.problem("<a b=\"\(value)\"/>") == "1:6: a value has more than 65536 bytes: shorten it")
+        #expect(Self.problem("<\(value)/>").hasPrefix("1:2: unexpected \"x\", expected a name"))
         let attributes = (0...64).map { " a\($0)=\"\"" }.joined()
-        #expect(Self.problem("<a\(attributes)/>").hasSuffix("an element has over 64 attributes: move some to elements"))
+        #expect(
+            Self.problem("<a\(attributes)/>").hasSuffix(
+                "an element has more than 64 attributes: move some to elements"))
         #expect(Self.problem("<a>\(value)</a>") == "none")
         #expect(
             Self.problem([UInt8](repeating: UInt8(ascii: " "), count: 8 << 20) + Array("<a/>".utf8))
-                == "1:1: the document has 8388612 bytes: 8388608 is the most, split it")
+                == "1:1: the document has 8388612 bytes, but the limit is 8388608: split it")
     }
 
     @Test("XI2: Encodings other than UTF-8 are rejected by name", arguments: encodingRows)
@@ -145,16 +148,16 @@ struct XMLReaderTests {
     }
 
     static let encodingRows: [([UInt8], String)] = [
-        ([0xFE, 0xFF, 0, 0x3C], "1:1: the document is UTF-16: save it as UTF-8"),
-        ([0xFF, 0xFE, 0x3C, 0], "1:1: the document is UTF-16: save it as UTF-8"),
-        ([0, 0x3C, 0, 0x61], "1:1: the document is UTF-16: save it as UTF-8"),
-        ([0x3C, 0, 0x61, 0], "1:1: the document is UTF-16: save it as UTF-8"),
-        ([0, 0, 0xFE, 0xFF], "1:1: the document is UTF-32: save it as UTF-8"),
-        ([0xFF, 0xFE, 0, 0], "1:1: the document is UTF-32: save it as UTF-8"),
-        (Array("+/v8-+ADw-a/+AD4-".utf8), "1:1: the document is UTF-7: save it as UTF-8"),
-        ([0x4C, 0x6F, 0xA7, 0x94], "1:1: the document is EBCDIC: save it as UTF-8"),
-        (Array("<a>".utf8) + [0xE9] + Array("</a>".utf8), "1:4: this is not UTF-8: save the document as UTF-8"),
-        (Array("<a>\n".utf8) + [0xC0, 0xAF], "2:1: this is not UTF-8: save the document as UTF-8"),
-        ([0xEF, 0xBB, 0xBF, 0xFE, 0xFF], "1:2: this is not UTF-8: save the document as UTF-8"),
+        ([0xFE, 0xFF, 0, 0x3C], "1:1: the document is encoded in UTF-16: save it as UTF-8"),
+        ([0xFF, 0xFE, 0x3C, 0], "1:1: the document is encoded in UTF-16: save it as UTF-8"),
+        ([0, 0x3C, 0, 0x61], "1:1: the document is encoded in UTF-16: save it as UTF-8"),
+        ([0x3C, 0, 0x61, 0], "1:1: the document is encoded in UTF-16: save it as UTF-8"),
+        ([0, 0, 0xFE, 0xFF], "1:1: the document is encoded in UTF-32: save it as UTF-8"),
+        ([0xFF, 0xFE, 0, 0], "1:1: the document is encoded in UTF-32: save it as UTF-8"),
+        (Array("+/v8-+ADw-a/+AD4-".utf8), "1:1: the document is encoded in UTF-7: save it as UTF-8"),
+        ([0x4C, 0x6F, 0xA7, 0x94], "1:1: the document is encoded in EBCDIC: save it as UTF-8"),
+        (Array("<a>".utf8) + [0xE9] + Array("</a>".utf8), "1:4: invalid UTF-8: save the document as UTF-8"),
+        (Array("<a>\n".utf8) + [0xC0, 0xAF], "2:1: invalid UTF-8: save the document as UTF-8"),
+        ([0xEF, 0xBB, 0xBF, 0xFE, 0xFF], "1:2: invalid UTF-8: save the document as UTF-8"),
     ]
 }

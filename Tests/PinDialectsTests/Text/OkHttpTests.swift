@@ -101,27 +101,27 @@ struct OkHttpTests {
         arguments: [
             (
                 #"CertificatePinner.Builder().add(BuildConfig.HOST, "PIN1")"#,
-                "1:33: error: \"BuildConfig.HOST\" is not set to a string in this file"
+                "1:33: error: \"BuildConfig.HOST\" isn't set to a string in this file"
             ),
-            (#"CertificatePinner.Builder().add("a.example", pin())"#, "1:46: error: \"pin\" is not set"),
-            (#"CertificatePinner.Builder().add("a.example", *pins)"#, "1:46: error: \"*\" is not set"),
+            (#"CertificatePinner.Builder().add("a.example", pin())"#, "1:46: error: \"pin\" isn't set"),
+            (#"CertificatePinner.Builder().add("a.example", *pins)"#, "1:46: error: \"*\" isn't set"),
             (
                 "val host = \"a\"\nfun f(host: String) = CertificatePinner.Builder().add(host, \"PIN1\")",
-                "2:55: error: \"host\" is not one string throughout"
+                "2:55: error: \"host\" isn't the same string throughout"
             ),
             (
                 "val A = B\nval B = A\nCertificatePinner.Builder().add(A, \"PIN1\")",
-                "3:33: error: \"A\" is not one string"
+                "3:33: error: \"A\" isn't the same string"
             ),
             (
                 #"CertificatePinner.Builder().add("https://a.example", "PIN1")"#,
-                "1:33: error: OkHttp refuses the pattern"
+                "1:33: error: OkHttp rejects the pattern"
             ),
-            (#"CertificatePinner.Builder().add("a.*.example", "PIN1")"#, "1:33: error: OkHttp refuses the pattern"),
-            (#"CertificatePinner.Builder().add("a.example", "md5/AAAA")"#, "1:46: error: OkHttp refuses the pin"),
-            (#"CertificatePinner.Builder().add("a.example", "sha256/A")"#, "1:46: error: OkHttp refuses the pin"),
-            ("val s = \"a\nb.add(\"a.example\", \"PIN1\")", "1:9: error: the string has no end"),
-            ("fun main() {}", "1:5: error: OkHttp refuses the pin"),
+            (#"CertificatePinner.Builder().add("a.*.example", "PIN1")"#, "1:33: error: OkHttp rejects the pattern"),
+            (#"CertificatePinner.Builder().add("a.example", "md5/AAAA")"#, "1:46: error: OkHttp rejects the pin"),
+            (#"CertificatePinner.Builder().add("a.example", "sha256/A")"#, "1:46: error: OkHttp rejects the pin"),
+            ("val s = \"a\nb.add(\"a.example\", \"PIN1\")", "1:9: error: unterminated string"),
+            ("fun main() {}", "1:5: error: OkHttp rejects the pin"),
             ("\n", "1:1: error: nothing is pinned here"),
         ])
     func rejected(_ text: String, _ expected: String) {

@@ -68,26 +68,29 @@ struct TLSATests {
         "An invalid record is reported with its position",
         arguments: [
             ("_443._tcp.a.example IN TLSA 3 1 1 \(digits)", "1:1: error: \"_443._tcp.a.example\" is relative"),
-            ("a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"a.example\" is no service"),
+            ("a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"a.example\" isn't the name of a TLS service"),
             (
                 "_443._tcp.a.example. CNAME _1.example.\n_1.example. CNAME _443._tcp.a.example.\n"
                     + "_2.example. TLSA 3 1 1 \(digits)", "1:1: error: \"_443._tcp.a.example\" is an alias of itself"
             ),
             (
                 "_443._tcp.a.example. CNAME _1.example.\n_2.example. TLSA 3 1 1 \(digits)",
-                "2:1: error: \"_2.example\" is no service"
+                "2:1: error: \"_2.example\" isn't the name of a TLS service"
             ),
-            ("_443._udp.a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"_443._udp.a.example\" is no service"),
-            ("_0._tcp.a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"_0\" is no port"),
-            ("_443._tcp.a.example. IN TLSA 3 1 1 abc", "1:36: error: the data has half a byte"),
-            ("_443._tcp.a.example. IN TLSA 3 1 1 xy", "1:36: error: \"xy\" is not hexadecimal"),
-            ("_443._tcp.a.example. IN TLSA 3 1 1 abcd", "1:1: error: the record has 2 bytes where sha256 has 32"),
-            ("_443._tcp.a.example. IN TLSA DANE 1 1 abcd", "1:30: error: \"DANE\" is no usage"),
-            ("_443._tcp.a.example. IN TLSA 3 1", "1:1: error: the record ends early"),
+            (
+                "_443._udp.a.example. IN TLSA 3 1 1 \(digits)",
+                "1:1: error: \"_443._udp.a.example\" isn't the name of a TLS service"
+            ),
+            ("_0._tcp.a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"_0\" isn't a port"),
+            ("_443._tcp.a.example. IN TLSA 3 1 1 abc", "1:36: error: the data has an odd number of digits"),
+            ("_443._tcp.a.example. IN TLSA 3 1 1 xy", "1:36: error: \"xy\" isn't hexadecimal"),
+            ("_443._tcp.a.example. IN TLSA 3 1 1 abcd", "1:1: error: the record has 2 bytes, but sha256 has 32"),
+            ("_443._tcp.a.example. IN TLSA DANE 1 1 abcd", "1:30: error: \"DANE\" isn't a usage"),
+            ("_443._tcp.a.example. IN TLSA 3 1", "1:1: error: incomplete record"),
             ("_443._tcp.a.example. TYPE52 \\# 9 030101ab", "1:29: error: the record has 4 bytes"),
             (" IN TLSA 3 1 1 \(digits)", "1:5: error: the record has no owner"),
-            ("_443._tcp.a.example. IN TLSA ( 3 1 1 \(digits)", "1:30: error: this parenthesis has no end"),
-            ("$INCLUDE other", "1:1: error: \"$INCLUDE\" is not known here"),
+            ("_443._tcp.a.example. IN TLSA ( 3 1 1 \(digits)", "1:30: error: unclosed parenthesis"),
+            ("$INCLUDE other", "1:1: error: unsupported directive \"$INCLUDE\""),
         ])
     func rejected(_ text: String, _ expected: String) {
         do throws(PolicyFileError) {

@@ -57,11 +57,11 @@ struct CheckTests {
                     "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), served",
                     "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), served",
                     "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
-                    "  cause: the key of backup-27 is there as root, and the pin counts as leaf only: "
+                    "  cause: the key of backup-27 is on the path as root, but the pin counts only as leaf: "
                         + "\(ifYours), give the pin the role root, or pin the key that has the role leaf\(ifNotYours)",
-                    "  cause: the server has another key, in a certificate since 2026-01-01: \(ifYours), serve a pinned key "
-                        + "or a backup again, renew with the same key from then on, and ship the pin of the new key with the next "
-                        + "version\(ifNotYours)",
+                    "  cause: the server has a new key, in a certificate valid since 2026-01-01: \(ifYours), serve a "
+                        + "pinned or backup key again, keep that key when you renew, and ship the pin of the new key "
+                        + "with the next version\(ifNotYours)",
                 ] + mismatchAdvice(serving: "a pinned key (backup: backup-27)") + ["1 checked: 1 failed"])
             #expect(run.status == 1)
         }
@@ -135,7 +135,7 @@ struct CheckTests {
     func ended() async throws {
         try await site.serve { server in
             let pin = "\"\(try site.root.key.pin)\""
-            for (action, text) in [("fail", "says to fail then"), ("stop-pinning", "PINNING IS OFF")] {
+            for (action, text) in [("fail", "so it rejects every server"), ("stop-pinning", "PINNING IS OFF")] {
                 let rule = #""expires": "2026-01-02", "onExpiry": "\#(action)","#
                 let run = await check("--policy", try site.policy(pin, rule: rule), server.target())
                 #expect(run.lines.first?.hasPrefix("FAIL") == true)
@@ -149,7 +149,7 @@ struct CheckTests {
                 { "version": 1, "deny": [\(pin)], "domains": [{ "host": "api.test", "pins": ["\(strangePin)"] }] }
                 """)
             let run = await check("--policy", policy, server.target())
-            #expect(run.lines.first?.contains("the policy denies \(try site.root.key.pin), which is the root") == true)
+            #expect(run.lines.first?.contains("the policy denies \(try site.root.key.pin), the root") == true)
             #expect(run.status == 1)
         }
     }

@@ -118,7 +118,8 @@ struct ExportedFileTests {
                 ]
                 #expect(runs.map { $0.status == 0 } == runs.map { _ in isGood }, "\(runs)")
                 #expect(
-                    isGood || runs.allSatisfy { ($0.output + $0.errors).contains("every chain is refused") }, "\(runs)")
+                    isGood || runs.allSatisfy { ($0.output + $0.errors).contains("every chain is rejected") }, "\(runs)"
+                )
             }
         }
     }

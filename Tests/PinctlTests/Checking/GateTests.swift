@@ -61,8 +61,8 @@ struct GateTests {
             #expect(run.lines[0].hasPrefix("ok*   api.test:"))
             #expect(
                 run.lines[1]
-                    == "  warning: only backups match: \(try site.leaf.key.pin): make the next backup key now, and ship "
-                    + "its pin")
+                    == "  warning: only backup pins match (\(try site.leaf.key.pin)): create the next backup key "
+                    + "now, and ship its pin")
             #expect(run.lines.last == "1 checked: 1 ok (1 with a warning)")
             #expect(run.status == 0)
             let (strict, ended) = try await document(["--fail-on", "warning", "--policy", policy, server.target()])
@@ -258,7 +258,7 @@ struct GateTests {
                 ["--policy", policy, closed.target("a.example.test")] + names.map { server.target($0) })
             #expect(run.lines.filter { $0.hasPrefix("  cause: ") }.count == 1)
             let closing = run.lines.suffix(7)
-            #expect(closing.first == "1 cause, 12 hosts: the authority changed: le-ye1 -> CN=Test Root")
+            #expect(closing.first == "1 cause, 12 hosts: the CA changed from le-ye1 to CN=Test Root")
             #expect(
                 closing.dropFirst().first?.hasPrefix("  do: \(ifYours), have the certificate issued by a pinned CA")
                     == true)
@@ -282,7 +282,7 @@ struct GateTests {
                       "domains": [{ "host": "api.test", "pins": ["former"] }] }
                     """)
                 let run = await check(["--policy", policy, server.target()])
-                #expect(run.output.contains("the authority changed: CN=Old Root (former) -> CN=Test Root: "), "\(run)")
+                #expect(run.output.contains("the CA changed from CN=Old Root (former) to CN=Test Root: "), "\(run)")
             }
         }
     }

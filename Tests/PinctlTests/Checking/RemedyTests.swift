@@ -67,7 +67,7 @@ struct RemedyTests {
                 #expect(!served.contains { remedy.contains($0) }, "\(remedy)")
             } else if cause.identifier == "inspected" {
                 #expect(remedy.hasPrefix("if that CA is yours (compare its certificate with the one that its operator"))
-                #expect(remedy.contains("do not pin"))
+                #expect(remedy.contains("don't pin"))
             } else {
                 #expect(remedy.hasPrefix("if this change is yours (\(Self.clause)), "), "\(remedy)")
                 #expect(remedy.hasSuffix("; if not, pin nothing that is served here"), "\(remedy)")

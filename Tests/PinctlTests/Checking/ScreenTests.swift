@@ -54,7 +54,7 @@ struct ScreenTests {
                 "  leaf          CN=api.test, \(Self.since), served",
                 "  intermediate  CN=Test Intermediate, \(Self.since), served",
                 "  root          CN=Test Root, \(Self.since), store",
-                "  cause: the authority changed: le-ye1 -> CN=Test Root: \(ifYours), have the certificate issued by a "
+                "  cause: the CA changed from le-ye1 to CN=Test Root: \(ifYours), have the certificate issued by a "
                     + "pinned CA or for a backup key, then ship the pin of its new root, \(root)\(ifNotYours)",
             ] + mismatchAdvice(serving: "a pinned key (backup: backup-27)") + ["1 checked: 1 failed"])
         #expect(run.status == 1)
@@ -75,9 +75,9 @@ struct ScreenTests {
                 "  leaf          CN=api.test, \(Self.since), served",
                 "  intermediate  CN=Test Intermediate, \(Self.since), served",
                 "  root          CN=Test Root, \(Self.since), store",
-                "  cause: the server has another key, in a certificate since 2026-01-01: \(ifYours), serve a pinned key "
-                    + "or a backup again, renew with the same key from then on, and ship the pin of the new key with the next "
-                    + "version\(ifNotYours)",
+                "  cause: the server has a new key, in a certificate valid since 2026-01-01: \(ifYours), serve a "
+                    + "pinned or backup key again, keep that key when you renew, and ship the pin of the new key "
+                    + "with the next version\(ifNotYours)",
             ] + mismatchAdvice() + ["1 checked: 1 failed"])
         #expect(run.status == 1)
     }
@@ -93,10 +93,10 @@ struct ScreenTests {
         let (run, subject) = try await screen(
             policy, by: [forged], ["--ca-file", company, "--system-roots"], variables: ["SSL_CERT_FILE": site.anchors])
         let cause =
-            "  cause: the chain leads to CN=Company Inspection, which is no root that was expected: an authority of your own, "
-            + "or somebody between who signs certificates himself: if that CA is yours (compare its certificate with the one that "
+            "  cause: the chain leads to CN=Company Inspection, which isn't an expected root, but a private CA or a "
+            + "TLS-intercepting proxy: if that CA is yours (compare its certificate with the one that "
             + "its operator gave you), trust its root for this host with --ca-file or \"anchors\", which pinctl init "
-            + "--ca-file writes; if not, do not pin that key, as the connection may be intercepted"
+            + "--ca-file writes; if not, don't pin its key, because the connection may be intercepted"
         #expect(
             run.lines == [
                 "FAIL  \(subject)  pin mismatch: 0 of 1 pins match (policy \(policy):4:5)",
@@ -109,7 +109,10 @@ struct ScreenTests {
         // If its root isn't installed, the chain isn't trusted and pins don't matter.
         let (unknown, _) = try await screen(policy, by: [forged])
         #expect(unknown.lines[0].contains("  not trusted ["))
-        #expect(unknown.lines[1].hasPrefix("  cause: the server sends no certificate of its issuer, CN=Company"))
+        #expect(
+            unknown.lines[1].hasPrefix(
+                "  cause: the chain is incomplete, because the server doesn't send the "
+                    + "certificate of its issuer, CN=Company"))
         #expect(unknown.lines[2] == cause)
         #expect(unknown.status == 4)
     }
@@ -126,7 +129,7 @@ struct ScreenTests {
         #expect(
             run.lines == [
                 "ok*   \(subject)  matched backup-27 (leaf), a backup only: pin the key after it as the next backup",
-                "  warning: only backups match: backup-27: make the next backup key now, and ship its pin",
+                "  warning: only backup pins match (backup-27): create the next backup key now, and ship its pin",
                 "1 checked: 1 ok (1 with a warning)",
             ])
         #expect(run.status == 0)

@@ -108,7 +108,7 @@ struct ArgumentsTests {
         Refused(
             words: ["hash", "--color", "yes", "x"], message: "--color does not support \"yes\": use one of auto, always"
         ),
-        Refused(words: ["check", "a", "--pin", "x"], message: "--pin: \"x\" is no pin: write sha256/"),
+        Refused(words: ["check", "a", "--pin", "x"], message: "--pin: \"x\" isn't a pin: write sha256/"),
         Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" isn't a time limit"),
         Refused(words: ["check", "a", "--timeout", "1e9"], message: "--timeout: \"1e9\" isn't a time limit"),
         Refused(words: ["check", "a"], message: "/no/such/pins.jsonc: error: no such file"),

@@ -91,7 +91,7 @@ struct LintQuirkTests {
 
     private static func reason(_ text: String) -> String {
         text.contains("<network")
-            ? "the config pins no host: give a domain-config a pin-set"
+            ? "the config doesn't pin any host: add a pin-set to a domain-config"
             : "the list has no NSAppTransportSecurity/NSPinnedDomains: add it"
     }
 
@@ -110,7 +110,7 @@ struct LintQuirkTests {
         let text = Self.trustKit("").replacing("<key>TSKPublicKeyHashes", with: "<key>kTSKPublicKeyHashes")
         let run = await pinctl("lint", try site.folder.add(text))
         try #require(run.lines.count == 3 && run.status == 1, "\(run.output)")
-        #expect(run.lines[0].hasSuffix(": error: \"api.test\" has no TSKPublicKeyHashes: add 2"))
+        #expect(run.lines[0].hasSuffix(": error: \"api.test\" has no TSKPublicKeyHashes: add at least 2"))
         #expect(
             run.lines[1].hasSuffix(
                 ": error[P026] TrustKit ignores \"kTSKPublicKeyHashes\", the name of the constant: "

@@ -62,11 +62,11 @@ struct VerifyTests {
                 "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), file",
                 "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), file",
                 "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
-                "  cause: the server has another key, in a certificate since 2026-01-01: \(ifYours), serve a pinned key "
-                    + "or a backup again, renew with the same key from then on, and ship the pin of the new key with the next "
-                    + "version\(ifNotYours)",
-                "  cause: the authority changed: the chain ends at CN=Test Root: \(ifYours), have the certificate issued by "
-                    + "a pinned CA or for a backup key, then ship the pin of its new root, "
+                "  cause: the server has a new key, in a certificate valid since 2026-01-01: \(ifYours), serve a "
+                    + "pinned or backup key again, keep that key when you renew, and ship the pin of the new key "
+                    + "with the next version\(ifNotYours)",
+                "  cause: none of the pins is for a CA of this chain, which ends at CN=Test Root: \(ifYours), have "
+                    + "the certificate issued for a pinned key or by a pinned CA, then ship the pin of its root, "
                     + "\(try site.root.key.pin)\(ifNotYours)",
             ] + mismatchAdvice())
         #expect(run.status == 1)

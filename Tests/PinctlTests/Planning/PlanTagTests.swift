@@ -181,7 +181,7 @@ struct PlanTagTests {
         try write("pins/pins.jsonc", policy(include: "../shared/roots.jsonc"))
         try tag("v6.2")
         let included = await plan("git:v6.2:pins/pins.jsonc")
-        #expect(included.errors.contains("\"../shared/roots.jsonc\" is not below"), "\(included.errors)")
+        #expect(included.errors.contains("\"../shared/roots.jsonc\" isn't below"), "\(included.errors)")
         #expect(included.status == 2)
     }
 
