@@ -64,6 +64,7 @@ let package = Package(
         .target(
             name: "ConformanceSuite", dependencies: ["CertificateTrust"], path: "Tests/ConformanceSuite",
             swiftSettings: modern),
+        .testTarget(name: "BasicsTests", dependencies: ["Basics", "TestPKI"], swiftSettings: modern),
         .testTarget(
             name: "CertificateTrustTests",
             dependencies: ["Basics", "CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],

@@ -1,9 +1,8 @@
-@testable import Basics
 import Glibc
 import TestPKI
 import Testing
 
-@testable import CertificateTrust
+@testable import Basics
 
 /// Tests of who can replace a private directory or its contents. `StoredCredentialTests` covers the modes and links of
 /// files.

@@ -1,5 +1,4 @@
 import Basics
-import CertificatePinning
 import Testing
 
 @Suite("JSON with comments")

@@ -1,5 +1,4 @@
 import Basics
-import CertificateTrust
 import FoundationEssentials
 import Testing
 
