@@ -1,3 +1,4 @@
+import Basics
 public import CertificateTrust
 
 /// The fingerprint of what a pin names: a key, or one certificate.
@@ -53,5 +54,12 @@ public struct Pin: Sendable, Hashable {
     ) throws(PinTextError) {
         let fingerprint = try PinFingerprint(text)
         self.init(fingerprint, role: role, isBackup: isBackup, name: name, note: note)
+    }
+}
+
+extension Pin: CustomStringConvertible {
+    /// The fingerprint, the role, and what else is known, such as `sha256/… leaf backup "next key"`.
+    public var description: String {
+        "\(fingerprint) \(role.rawValue)" + (isBackup ? " backup" : "") + (name.map { " \(quoted($0))" } ?? "")
     }
 }

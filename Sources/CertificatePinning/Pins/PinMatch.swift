@@ -44,3 +44,8 @@ extension PinningRule {
         return unmet.isEmpty ? nil : unmet
     }
 }
+
+extension PinMatch: CustomStringConvertible {
+    /// The pin and the position that it matches.
+    public var description: String { "\(pin) matches the \(role.rawValue)" }
+}

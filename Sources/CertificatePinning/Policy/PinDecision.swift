@@ -109,3 +109,8 @@ extension PinningRule {
 
     fileprivate var expired: String { "\(title) expired at \(expiry?.end.rfc3339 ?? "")" }
 }
+
+extension AcceptedPath: CustomStringConvertible {
+    /// The path and the reason.
+    public var description: String { "\(path): \(decision)" }
+}

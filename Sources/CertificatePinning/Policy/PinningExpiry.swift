@@ -65,3 +65,8 @@ extension PinningExpiryError: CustomStringConvertible {
             + "2027-03-31T12:00:00Z"
     }
 }
+
+extension PinningExpiry: CustomStringConvertible {
+    /// The end and its consequence, such as `2027-04-01T00:00:00Z, then fail`.
+    public var description: String { "\(end.rfc3339), then \(action.rawValue)" }
+}

@@ -160,3 +160,11 @@ extension ServerTrust {
         ServerTrust(presented: presented, name: name, store: store, policy: policy, revocation: revocation)
     }
 }
+
+extension PinningPolicy: CustomStringConvertible {
+    /// One line for each rule, and the treatment of all other hosts.
+    public var description: String {
+        (rules.map(\.description) + deny.map { "denied: \($0)" } + ["unlisted hosts: \(unlisted.rawValue)"])
+            .joined(separator: "\n")
+    }
+}

@@ -90,3 +90,19 @@ public enum UnlistedHosts: String, Sendable, Hashable, CaseIterable {
     /// The host is refused.
     case refuse
 }
+
+extension PinRequirement: CustomStringConvertible {
+    /// `any`, or the roles that each need a match, such as `each of ca, leaf`.
+    public var description: String {
+        roles.isEmpty ? "any" : "each of " + roles.map(\.rawValue).sorted().joined(separator: ", ")
+    }
+}
+
+extension PinningRule: CustomStringConvertible {
+    /// The hosts, the ports, the number of pins and the mode, such as `api.example.com and subdomains, 2 pins, enforce`.
+    public var description: String {
+        let ports = ports.map { " port \($0.sorted().map(String.init).joined(separator: ", "))" } ?? ""
+        return "\(host)\(includesSubdomains ? " and subdomains" : "")\(ports), \(pins.count) "
+            + "pin\(pins.count == 1 ? "" : "s"), \(mode.rawValue)" + (expiry.map { ", until \($0)" } ?? "")
+    }
+}

@@ -95,3 +95,8 @@ extension PinningPolicy {
         self = try PolicyFile(contentsOfFile: path).policy
     }
 }
+
+extension PolicyFile: CustomStringConvertible {
+    /// The path.
+    public var description: String { visibleText(path) }
+}

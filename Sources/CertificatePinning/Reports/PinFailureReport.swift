@@ -130,3 +130,8 @@ extension PinFailureReport {
 extension JSON {
     fileprivate var isNull: Bool { if case .null = self { true } else { false } }
 }
+
+extension PinFailureReport: CustomStringConvertible {
+    /// The host and the time.
+    public var description: String { "pin failure of \(host) port \(port) at \(time.rfc3339)" }
+}

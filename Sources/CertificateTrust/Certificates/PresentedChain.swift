@@ -81,3 +81,8 @@ extension PresentedChainError: CustomStringConvertible {
         }
     }
 }
+
+extension PresentedChain: CustomStringConvertible {
+    /// The subjects in the order in which the peer presented the certificates.
+    public var description: String { certificates.pathText }
+}

@@ -239,3 +239,8 @@ enum ObjectIdentifierText {
         return arcs.joined(separator: ".")
     }
 }
+
+extension SubjectPublicKeyInfo: CustomStringConvertible {
+    /// The kind of key and its pin, such as `EC P-256 sha256/…`.
+    public var description: String { "\(keyKind) \(SPKIFingerprint(hashing: derBytes.span))" }
+}

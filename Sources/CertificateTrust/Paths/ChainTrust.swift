@@ -62,3 +62,8 @@ public struct VerifiedChain: Sendable, Hashable {
     /// The trust anchor at the end of the path.
     public var anchor: X509Certificate { certificates.last ?? leaf }
 }
+
+extension VerifiedChain: CustomStringConvertible {
+    /// The subjects from the leaf to the anchor.
+    public var description: String { certificates.pathText }
+}

@@ -22,3 +22,14 @@ public struct TrustAttempt: Sendable, Hashable {
         if case .untrusted = outcome { false } else { true }
     }
 }
+
+extension TrustAttempt: CustomStringConvertible {
+    /// The subjects from the leaf upwards, and the outcome.
+    public var description: String {
+        switch outcome {
+        case .untrusted(let finding): "\(certificates.pathText): \(finding)"
+        case .refused: "\(certificates.pathText): refused by the caller"
+        case .accepted: "\(certificates.pathText): accepted"
+        }
+    }
+}

@@ -100,3 +100,21 @@ public struct CertificatePolicyRequirements: Sendable, Hashable {
         self.inhibitAnyPolicy = inhibitAnyPolicy
     }
 }
+
+extension TrustPolicy: CustomStringConvertible {
+    /// The profile and the settings that differ from it, such as `strict, revocation: require`.
+    public var description: String {
+        let profiles = [(TrustPolicy.default.rules, "default"), (TrustPolicy.strict.rules, "strict")]
+        let usual = TrustPolicy.default
+        var parts = [profiles.first { $0.0 == rules }?.1 ?? "strict with exceptions"]
+        if purpose != usual.purpose { parts.append("purpose: \(purpose)") }
+        if maximumIntermediates != usual.maximumIntermediates {
+            parts.append("at most \(maximumIntermediates) intermediates")
+        }
+        if strength != usual.strength { parts.append("strength: \(strength)") }
+        if revocation != usual.revocation { parts.append("revocation: \(revocation)") }
+        if certificatePolicies != usual.certificatePolicies { parts.append("certificate policies required") }
+        if publicSuffixes != usual.publicSuffixes { parts.append("its own public suffixes") }
+        return parts.joined(separator: ", ")
+    }
+}

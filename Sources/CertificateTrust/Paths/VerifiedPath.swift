@@ -19,3 +19,13 @@ public struct VerifiedPath: Sendable, Hashable {
     /// The trust anchor at the end of the path.
     public var anchor: X509Certificate { certificates.last ?? leaf }
 }
+
+extension VerifiedPath: CustomStringConvertible {
+    /// The subjects from the leaf to the anchor, such as `CN=api.example.com -> CN=R11 -> CN=ISRG Root X1`.
+    public var description: String { certificates.pathText }
+}
+
+extension [X509Certificate] {
+    /// The subjects in the order of the array.
+    var pathText: String { map(\.subject.description).joined(separator: " -> ") }
+}

@@ -117,3 +117,8 @@ extension CertificateRevocationList: Hashable {
         for byte in derBytes.suffix(8) { hasher.combine(byte) }
     }
 }
+
+extension CertificateRevocationList: CustomStringConvertible {
+    /// The issuer and the time of issue, such as `CRL of CN=R11, issued 2026-11-20T18:48:48Z`.
+    public var description: String { "CRL of \(issuer), issued \(thisUpdate.rfc3339)" }
+}

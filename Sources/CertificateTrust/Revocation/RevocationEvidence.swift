@@ -32,3 +32,11 @@ extension RevocationEvidence {
         if let stapledOCSP { _ = try OCSPResponse(derBytes: stapledOCSP) }
     }
 }
+
+extension RevocationEvidence: CustomStringConvertible {
+    /// The number of lists and certificates, and whether there is a stapled response.
+    public var description: String {
+        "\(lists.count) CRLs, \(certificates.count) certificates, "
+            + (stapledOCSP == nil ? "no stapled OCSP response" : "a stapled OCSP response")
+    }
+}

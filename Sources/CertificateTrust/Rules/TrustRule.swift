@@ -106,3 +106,8 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
         }
     }
 }
+
+extension TrustRule: CustomStringConvertible {
+    /// The identifier, such as `name-mismatch`.
+    public var description: String { rawValue }
+}

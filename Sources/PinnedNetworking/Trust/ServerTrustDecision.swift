@@ -102,3 +102,16 @@ extension PinningPolicy {
         return rule.mode == .off
     }
 }
+
+extension ServerTrustDecision: CustomStringConvertible {
+    /// The server and the result, such as `api.example.com port 443 (new): accepted: …`.
+    public var description: String {
+        let result =
+            switch outcome {
+            case .accepted(let accepted): "accepted: \(accepted.decision)"
+            case .acceptedByDelegate(let error): "accepted by a delegate, not trusted: \(error)"
+            case .refused(_, let reason): "refused: \(reason)"
+            }
+        return "\(isProxy ? "proxy " : "")\(host) port \(port) (\(connection)): \(result)"
+    }
+}
