@@ -92,15 +92,15 @@ struct AuthenticationExchange: Sendable {
         switch answer.known.prepared {
         case .basic(let value):
             sent = (answer, nil)
-            return HTTPField(name: request.place.credentialField, value: value)
+            return HTTPField(name: request.party.credentialField, value: value)
         case .digest(let session):
-            let count = cache.nextCount(of: session.nonce, at: request.place)
+            let count = cache.nextCount(of: session.nonce, at: request.party)
             guard
                 let authorization = session.authorization(
                     method: request.method, target: request.target, body: request.body, count: count)
             else { return nil }
             sent = (answer, authorization.proof)
-            return HTTPField(name: request.place.credentialField, bytes: authorization.value[...])
+            return HTTPField(name: request.party.credentialField, bytes: authorization.value[...])
         case .connection:
             sent = (answer, nil)
             return nil
@@ -122,7 +122,7 @@ struct AuthenticationExchange: Sendable {
     }
 
     private mutating func prepareAnswer(for request: AuthenticationRequest) {
-        if let before = self.request, before.place != request.place || before.user != request.user {
+        if let before = self.request, before.party != request.party || before.user != request.user {
             self = AuthenticationExchange(cache: cache, stored: stored)
         }
         self.request = request
@@ -143,12 +143,12 @@ struct AuthenticationExchange: Sendable {
     ) -> Step {
         offers = []
         guard let request, !request.hasOwnField else { return .deliver(.plain) }
-        guard statusCode == request.place.statusCode else {
+        guard statusCode == request.party.statusCode else {
             // A challenge from the other side (server or proxy) says nothing about the credential for this one. But a
             // proxy that forwards it has accepted the connection's login, so the last message of the login isn't sent
             // again.
             if statusCode == 401 || statusCode == 407 {
-                if request.place.isProxy, login?.hasProvenUser == true { answer?.token = nil }
+                if request.party.isProxy, login?.hasProvenUser == true { answer?.token = nil }
                 return .deliver(.plain)
             }
             // The login isn't complete, and the request didn't require it.
@@ -253,7 +253,7 @@ extension AuthenticationExchange {
         var outcome = AuthenticationOutcome.plain
         var known = sent.known
         var isNewer = !sent.isAhead
-        let values = fields.filter { $0.isNamed(request.place.informationField) }.map(\.bytes)
+        let values = fields.filter { $0.isNamed(request.party.informationField) }.map(\.bytes)
         if let proof, let information = HTTPChallenge.information(in: values) {
             switch proof.verdict(on: information.parameters) {
             case .forged: return .refused(.forgedResponse(known.space))

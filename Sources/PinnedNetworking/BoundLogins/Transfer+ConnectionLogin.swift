@@ -20,7 +20,7 @@ extension Transfer {
         guard let (known, token) = self[keyPath: way]?.sentLogin, token == nil, let login = connection.login else {
             return false
         }
-        return known.prepared.connectionMechanism == .ntlm && login.progress.hasProvenUser && connection.holds(known)
+        return known.prepared.connectionMechanism == .ntlm && login.progress.hasProvenUser && connection.matches(known)
     }
 
     /// Returns the next message of a login on a connection. `begun` is the login in progress there. A login continues
@@ -54,7 +54,7 @@ extension Transfer {
             task.limit.progress(to: .sending)
             guard let message else { return .none }
             let value = mechanism.rawValue + " " + Base64.encode(message.span)
-            return .field(HTTPField(name: known.place.credentialField, value: value), current)
+            return .field(HTTPField(name: known.party.credentialField, value: value), current)
         case .failure:
             await lookUp(way, false)
             _ = try await proceed(way, self[keyPath: way]?.cannotLogIn())
@@ -65,7 +65,7 @@ extension Transfer {
     /// Checks the Negotiate token with which a server that accepted a login authenticates itself (RFC 4559, section 5).
     func check(_ login: ConnectionLogin, _ request: AuthenticationRequest, _ head: HTTPResponseHead) async throws {
         guard login.mechanism == .negotiate, login.progress.takesToken else { return }
-        let values = head.fields.filter { $0.isNamed(request.place.challengeField) }.map(\.bytes)
+        let values = head.fields.filter { $0.isNamed(request.party.challengeField) }.map(\.bytes)
         let challenge = HTTPChallenge.parse(values).first { $0.scheme == login.mechanism.scheme }
         // A server that sends no token has authenticated only by TLS.
         guard let token = challenge?.token68 else { return }

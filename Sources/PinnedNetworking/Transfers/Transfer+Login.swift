@@ -35,14 +35,14 @@ extension Transfer {
         _ connection: ConnectionLogin?
     ) async throws -> Bool {
         if self[keyPath: login] == nil {
-            guard head.statusCode == request.place.statusCode else { return false }
+            guard head.statusCode == request.party.statusCode else { return false }
             self[keyPath: login] = newLogin(after: request)
         }
-        if let connection, head.statusCode != request.place.statusCode {
+        if let connection, head.statusCode != request.party.statusCode {
             try await check(connection, request, head)
         }
         lastRefusal = response
-        let mayNeedStored = request.connectionLogins == .stored && head.statusCode == request.place.statusCode
+        let mayNeedStored = request.connectionLogins == .stored && head.statusCode == request.party.statusCode
         await lookUp(login, mayNeedStored)
         let step = self[keyPath: login]?.received(
             statusCode: head.statusCode, fields: head.fields, login: connection?.progress)
@@ -142,7 +142,7 @@ extension Transfer {
             case .ftp: NSURLProtectionSpaceFTP
             }
         return AuthenticationRequest(
-            place: .origin(target.name, port: target.port, protocol: scheme), method: target.method,
+            party: .origin(target.name, port: target.port, protocol: scheme), method: target.method,
             target: isForwarded ? target.origin.description + target.path : target.path,
             body: request.httpBody.map { [UInt8]($0) } ?? [], user: target.user, password: target.password,
             hasOwnField: request.fields.contains { $0.isNamed("Authorization") }, connectionLogins: connectionLogins)
@@ -159,7 +159,7 @@ extension Transfer {
         guard let proxy, proxy.isHTTP else { return nil }
         let type = proxy.usesTLS ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy
         return AuthenticationRequest(
-            place: .proxy(proxy.host, port: proxy.port, type: type), method: isTunnel ? "CONNECT" : target.method,
+            party: .proxy(proxy.host, port: proxy.port, type: type), method: isTunnel ? "CONNECT" : target.method,
             target: isTunnel ? target.origin.authorityWithPort : target.origin.description + target.path,
             user: proxy.credential?.user, password: proxy.credential?.password)
     }

@@ -14,7 +14,7 @@ final class Transfer: TaskTransfer {
     private var mayExpect = true
 
     /// The connection of the response, or `nil` after its end.
-    private var lease: (connection: PooledConnection, place: ConnectionPool.Place)?
+    private var lease: (connection: PooledConnection, key: ConnectionPool.Key)?
     private var exchange: HTTPExchange?
     /// The parts of the body that were read in advance.
     private var parts: ArraySlice<ArraySlice<UInt8>> = []
@@ -41,7 +41,7 @@ final class Transfer: TaskTransfer {
     /// The response that the delegates are asked about.
     var lastRefusal: HTTPURLResponse?
     /// A connection in the middle of a login. No other request may use it.
-    private var held: (connection: PooledConnection, place: ConnectionPool.Place)?
+    private var held: (connection: PooledConnection, key: ConnectionPool.Key)?
     /// The connections that the task's delegates were asked about, when they were opened or before they were reused.
     var asked: [PooledConnection] = []
     /// The login of the connection that was sent with the request.
@@ -74,7 +74,7 @@ final class Transfer: TaskTransfer {
         sending?.cancel()
         let pool = session.pool
         for open in [lease, held].compactMap(\.self) {
-            Task { @TransportActor in await pool.close(open.connection, at: open.place) }
+            Task { @TransportActor in await pool.close(open.connection, for: open.key) }
         }
     }
 
@@ -167,7 +167,7 @@ final class Transfer: TaskTransfer {
         sending = nil
         let open = [lease, held].compactMap(\.self)
         (lease, held) = (nil, nil)
-        for open in open { await session.pool.close(open.connection, at: open.place) }
+        for open in open { await session.pool.close(open.connection, for: open.key) }
     }
 
     // MARK: Redirects
@@ -202,25 +202,25 @@ final class Transfer: TaskTransfer {
     /// Sends the current request and reads the response up to the end of the final header.
     private func send() async throws -> HTTPResponseHead {
         while true {
-            let place = place
+            let key = poolKey
             task.beginTransaction(request)
             body = try await nextBody()
             // A request that can't be sent fails here, before it takes a connection.
             hasOmittedBody = false
             let plain = try requestHead([])
             task.limit.progress(to: .connection)
-            let connection = try await connect(to: place)
+            let connection = try await connect(to: key)
             task.note { $0.note(connection) }
-            lease = (connection, place)
+            lease = (connection, key)
             // There is nothing to read before the request is sent.
             (parts, head, hasEnded, hasAnswered) = ([], nil, true, false)
             (bodyProofs, provenBody) = ([], [])
             guard let sent = try await requestHead(plain, on: connection) else {
                 lease = nil
                 if connection.login == nil {
-                    await session.pool.keep(connection, at: place)
+                    await session.pool.keep(connection, for: key)
                 } else {
-                    await session.pool.close(connection, at: place)
+                    await session.pool.close(connection, for: key)
                 }
                 continue
             }
@@ -327,14 +327,14 @@ final class Transfer: TaskTransfer {
     }
 
     /// Returns the connection that was kept for the next message of a login, if any.
-    func takeHeld(at place: ConnectionPool.Place) async -> PooledConnection? {
+    func takeHeld(for key: ConnectionPool.Key) async -> PooledConnection? {
         guard let held else { return nil }
         self.held = nil
-        if held.place == place, await !held.connection.connection.hasInput() {
+        if held.key == key, await !held.connection.connection.hasInput() {
             held.connection.isReused = true
             return held.connection
         }
-        await session.pool.close(held.connection, at: held.place)
+        await session.pool.close(held.connection, for: held.key)
         return nil
     }
 
@@ -439,28 +439,28 @@ final class Transfer: TaskTransfer {
                 task.note { $0.responseStart = Date() }
             case .body(let part): parts.append(part)
             case .goAhead: goAhead?.answer(())
-            case .end(let isReusable): return await end(lease.connection, lease.place, isReusable)
+            case .end(let isReusable): return await end(lease.connection, lease.key, isReusable)
             }
         }
     }
 
-    private func end(_ connection: PooledConnection, _ place: ConnectionPool.Place, _ isReusable: Bool) async {
+    private func end(_ connection: PooledConnection, _ key: ConnectionPool.Key, _ isReusable: Bool) async {
         hasEnded = true
         lease = nil
         exchange = nil
         sending?.cancel()
         sending = nil
-        guard isReusable else { return await session.pool.close(connection, at: place) }
+        guard isReusable else { return await session.pool.close(connection, for: key) }
         guard let login = connection.login, login === sentLogin else {
-            return await session.pool.keep(connection, at: place)
+            return await session.pool.keep(connection, for: key)
         }
         let isRefused = head?.statusCode == (isForwarded ? 407 : 401)
         switch (isRefused, login.progress.takesToken) {
-        case (true, true): held = (connection, place)
+        case (true, true): held = (connection, key)
         // A login failed, or was started but not required. The state of the connection at the server is unknown.
-        case (true, false): await session.pool.close(connection, at: place)
-        case (false, _) where !login.progress.hasProvenUser: await session.pool.close(connection, at: place)
-        case (false, _): await session.pool.keep(connection, at: place)
+        case (true, false): await session.pool.close(connection, for: key)
+        case (false, _) where !login.progress.hasProvenUser: await session.pool.close(connection, for: key)
+        case (false, _): await session.pool.keep(connection, for: key)
         }
     }
 

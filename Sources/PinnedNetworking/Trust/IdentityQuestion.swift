@@ -14,16 +14,16 @@ struct IdentityQuestion: Sendable {
     let task: URLSessionTask
 
     /// A request that default handling answered. The delegates of another task may answer it differently.
-    struct Open: Sendable {
+    struct DefaultHandled: Sendable {
         /// The distinguished names, in DER, of the issuers that the server listed.
         let issuers: [[UInt8]]
         /// The digest of the identity that was sent, or `nil` if none was.
-        let shown: [UInt8]?
+        let sent: [UInt8]?
     }
 
     private struct State {
         var decision = Approval.Identity.none
-        var open: Open?
+        var defaultHandled: DefaultHandled?
     }
 
     private let state = Locked(State())
@@ -43,7 +43,7 @@ struct IdentityQuestion: Sendable {
     var decision: Approval.Identity { state.withLock { $0.decision } }
 
     /// The request that must be answered again before another task uses the connection, if any.
-    var open: Open? { state.withLock { $0.open } }
+    var defaultHandled: DefaultHandled? { state.withLock { $0.defaultHandled } }
 
     /// Selects an identity. Without a credential, or with one of another kind, the handshake continues without an
     /// identity and the server decides whether to accept that.
@@ -65,21 +65,21 @@ struct IdentityQuestion: Sendable {
             let isForSession = answer.step?.isSessionWide ?? false
             state.withLock {
                 $0.decision = .stored(digest: identity?.digest)
-                $0.open = isForSession ? nil : Open(issuers: issuers, shown: identity?.digest)
+                $0.defaultHandled = isForSession ? nil : DefaultHandled(issuers: issuers, sent: identity?.digest)
             }
             return identity
         case .rejectProtectionSpace:
-            return note(nil, by: answer.step)
+            return record(nil, by: answer.step)
         case .useCredential:
             guard let credential = answer.credential, let identity = try credential.shownIdentity() else {
-                return note(nil, by: answer.step)
+                return record(nil, by: answer.step)
             }
             await session.keep(credential, for: space)
-            return note(identity, by: answer.step)
+            return record(identity, by: answer.step)
         }
     }
 
-    private func note(_ identity: ClientIdentity?, by step: ChallengeRouting.Step?) -> ClientIdentity? {
+    private func record(_ identity: ClientIdentity?, by step: ChallengeRouting.Step?) -> ClientIdentity? {
         state.withLock {
             $0.decision =
                 step?.isSessionWide == true
