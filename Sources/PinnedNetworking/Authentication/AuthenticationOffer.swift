@@ -60,7 +60,7 @@ extension AuthenticationOffer.Scheme {
     }
 
     /// The mechanism that logs in the connection, or `nil` for schemes that authenticate each request.
-    var connectionMechanism: ConnectionLogin.Mechanism? {
+    var connectionMechanism: ConnectionLoginMechanism? {
         switch self {
         case .negotiate: .negotiate
         case .ntlm: .ntlm

@@ -1,3 +1,5 @@
+import HTTPMessages
+
 /// The remaining work for a response that is delivered to the task.
 struct AuthenticationOutcome: Sendable {
     /// A proof that covers the body. The response is accepted as the server's only if the proof is valid.
@@ -22,6 +24,28 @@ struct AuthenticationOutcome: Sendable {
     /// The credential that a delegate provided and the server accepted. Its persistence decides where it is stored.
     var accepted: (credential: URLCredential, space: URLProtectionSpace)?
     var bodyProof: BodyProof?
+}
+
+/// The proofs of a server and of a proxy that cover the body of a response (RFC 7616, section 3.5). The body is
+/// collected only if there is a proof.
+struct BodyProofs: Sendable {
+    private var proofs: [AuthenticationOutcome.BodyProof] = []
+    private var body: [UInt8] = []
+
+    mutating func add(_ proof: AuthenticationOutcome.BodyProof) { proofs.append(proof) }
+
+    /// Adds the next part of the body. A proof can only be checked against the whole body. The server decides whether
+    /// there is a proof, so the size is limited.
+    mutating func add(_ part: ArraySlice<UInt8>, limit: Int) throws(HTTPResponseError) {
+        guard !proofs.isEmpty else { return }
+        guard part.count <= limit - body.count else { throw .bodyTooLarge(limit: limit) }
+        body += part
+    }
+
+    /// Checks the proofs at the end of the body.
+    func check() throws(AuthenticationError) {
+        for proof in proofs { try proof.check(body) }
+    }
 }
 
 /// The reason why authentication ends a task.

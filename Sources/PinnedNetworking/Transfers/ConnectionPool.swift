@@ -192,7 +192,7 @@ final class PooledConnection {
     let taskIdentifier: Int
     let generation: Int
     /// The NTLM or Negotiate login of the connection, at the server or at the proxy that receives the requests.
-    var login: ConnectionLogin?
+    var login: (any ConnectionLogin)?
     /// Whether an earlier request used the connection.
     var isReused = false
     var idleSince = ContinuousClock.now
@@ -215,18 +215,8 @@ final class PooledConnection {
         proxyCredential == credential || taskIdentifier == task.taskIdentifier
     }
 
-    /// Whether a request with this login, or without one, can use the connection. It can't if the connection has
-    /// another user's login (CVE-2014-0015, CVE-2015-3143), or if the connection has a login and the request doesn't
-    /// need one (CVE-2015-3148).
-    func matches(_ upcoming: KnownAuthentication?) -> Bool {
-        guard let login else { return true }
-        guard let upcoming, login.progress.hasProvenUser else { return false }
-        return login.mechanism == upcoming.prepared.connectionMechanism && login.credential == upcoming.credential
-            && login.space == upcoming.space
-    }
-
-    /// Returns the certificate of the TLS server that requires a login. The login is bound to it.
-    func certificate(atProxy: Bool) -> X509Certificate? { (atProxy ? proxy : origin)?.trust.presented.leaf }
+    /// Whether a request with this login, or without one, can use the connection.
+    func matches(_ upcoming: KnownAuthentication?) -> Bool { login?.matches(upcoming) ?? true }
 
     func isValid(at time: Date) -> Bool { [origin, proxy].allSatisfy { $0?.isValid(at: time) ?? true } }
 }

@@ -13,14 +13,15 @@ extension Transfer {
     }
 
     /// Returns a connection whose approval is valid for this request: one from an earlier request, or a new one.
-    func connect(to key: ConnectionPool.Key) async throws -> PooledConnection {
+    /// `hasWaited` is true if the program was called after the pool had looked at the connection's input.
+    func connect(to key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
         try await SystemTrustStore.whenRead { try await lease(key) }
     }
 
-    private func lease(_ key: ConnectionPool.Key) async throws -> PooledConnection {
+    private func lease(_ key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
         if let held = await takeHeld(for: key) {
             let evaluators = try? ServerEvaluators(key, for: task, of: session)
-            if evaluators?.matches(held) == true, held.isValid(at: Date()) { return held }
+            if evaluators?.matches(held) == true, held.isValid(at: Date()) { return (held, false) }
             await session.pool.close(held, for: key)
         }
         // The connections that used another identity than this task's delegates select.
@@ -35,26 +36,27 @@ extension Transfer {
                 current = evaluators
                 return { connection in
                     evaluators.matches(connection) && connection.matches(credential, for: self.task)
-                        && connection.matches(login)
-                        && !foreign.contains { $0 === connection }
+                        && connection.matches(login) && !foreign.contains { $0 === connection }
                 }
             }
             guard let evaluators = current else { throw CancellationError() }
             switch lease {
             case .reuse(let connection):
+                let result: Reevaluation
                 do {
-                    if try await reevaluate(connection, evaluators) { return connection }
+                    result = try await reevaluate(connection, evaluators)
                 } catch {
                     await session.pool.keep(connection, for: key)
                     throw error
                 }
+                if case .accepted(let hasWaited) = result { return (connection, hasWaited) }
                 foreign.append(connection)
                 await session.pool.keep(connection, for: key)
             case .open:
                 do {
                     let connection = try await open(key, evaluators)
-                    asked.append(connection)
-                    return connection
+                    askedConnections.append(connection)
+                    return (connection, false)
                 } catch {
                     await session.pool.close(nil, for: key)
                     throw error
@@ -63,19 +65,40 @@ extension Transfer {
         }
     }
 
-    /// Asks the delegates about the servers of a reused connection, once per connection. Returns false if the
-    /// connection used another identity than they select.
-    private func reevaluate(_ connection: PooledConnection, _ evaluators: ServerEvaluators) async throws -> Bool {
-        let isKnown = asked.contains { $0 === connection }
-        for (evaluator, server) in evaluators.servers(of: connection) {
+    /// Returns the connection that was kept for the next message of a login, if any.
+    private func takeHeld(for key: ConnectionPool.Key) async -> PooledConnection? {
+        guard let held = state.takeHeld() else { return nil }
+        if held.key == key, await !held.connection.connection.hasInput() {
+            held.connection.isReused = true
+            return held.connection
+        }
+        await session.pool.close(held.connection, for: held.key)
+        return nil
+    }
+
+    private enum Reevaluation {
+        /// The request can use the connection.
+        case accepted(hasWaited: Bool)
+        /// The connection used another identity than the delegates select.
+        case otherIdentity
+    }
+
+    /// Asks the delegates about the servers of a reused connection, once per connection, and calls the observer.
+    private func reevaluate(
+        _ connection: PooledConnection, _ evaluators: ServerEvaluators
+    ) async throws -> Reevaluation {
+        let isKnown = askedConnections.contains { $0 === connection }
+        // Without anything to call, the request doesn't leave the event loop.
+        let mustCall = session.hasDelegate(for: task) || session.settings.observer != nil
+        for (evaluator, server) in mustCall ? evaluators.servers(of: connection) : [] {
             if isKnown {
                 await evaluator.observe(server)
             } else if try await !evaluator.reevaluate(server) {
-                return false
+                return .otherIdentity
             }
         }
-        if !isKnown { asked.append(connection) }
-        return true
+        if !isKnown { askedConnections.append(connection) }
+        return .accepted(hasWaited: mustCall)
     }
 
     private func open(_ key: ConnectionPool.Key, _ evaluators: ServerEvaluators) async throws -> PooledConnection {
@@ -112,7 +135,7 @@ extension Transfer {
         let connection = try await evaluator.accept(pending, as: &origin)
         return PooledConnection(
             connection, origin: origin, proxy: proxyServer,
-            proxyCredential: key.proxy == nil ? nil : proxyLogin?.accepted, isProxied: key.proxy != nil,
+            proxyCredential: key.proxy == nil ? nil : logins.proxy?.accepted, isProxied: key.proxy != nil,
             taskIdentifier: task.taskIdentifier, generation: generation)
     }
 
@@ -147,18 +170,15 @@ extension Transfer {
         _ server: inout EvaluatedServer?
     ) async throws -> BareConnection {
         var bare = try await reach(proxy, evaluators, options, &server)
-        var login: ConnectionLogin?
+        var login: (any ConnectionLogin)?
         while true {
             var credentials = proxyCredentials(isTunnel: true)
-            switch try await message(
-                of: \.proxyLogin, begun: login,
-                certificate: server?.trust.presented.leaf)
-            {
-            case .none: break
+            switch try await nextTurn(at: .proxy, continuing: login, certificate: server?.trust.presented.leaf) {
+            case .none, .loggedIn: break
             case .field(let field, let current):
                 credentials.append(field)
                 login = current
-            case .impossible: continue
+            case .failed: continue
             }
             let request = try HTTPRequestHead(
                 method: "CONNECT", target: .authority, origin: target.origin, credentials: credentials)
@@ -167,7 +187,8 @@ extension Transfer {
             let isAnswered = try await logIntoProxy(head, login)
             if head.statusCode / 100 == 2 { return bare }
             guard isAnswered else {
-                throw ProxyRefusal(proxy: proxy, statusCode: head.statusCode, hadLogin: proxyLogin?.hasFailed ?? false)
+                throw ProxyRefusal(
+                    proxy: proxy, statusCode: head.statusCode, hadLogin: logins.proxy?.hasFailed ?? false)
             }
             let hasInput = await bare.hasInput()
             if !isReusable || hasInput {
