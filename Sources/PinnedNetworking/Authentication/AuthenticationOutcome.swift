@@ -64,13 +64,14 @@ extension AuthenticationError: CustomStringConvertible {
     var description: String {
         switch self {
         case .cancelled(let space):
-            "a delegate cancelled the challenge of \(visibleText(space.host)): look in the delegate for why"
+            "a delegate cancelled the challenge of \(visibleText(space.host)): check the delegate for the reason"
         case .unusableCredential(let problem): problem.description
         case .forgedResponse(let space):
             "the response of \(visibleText(space.host)) does not prove that it knows the password (rspauth): "
-                + "look for who stands between, and change the password"
+                + "check whether the connection is intercepted, and change the password"
         case .unprovenServer(let space):
-            "\(visibleText(space.host)) does not prove by Kerberos that it is who it says: look for who stands between"
+            "\(visibleText(space.host)) does not prove its identity by Kerberos: "
+                + "check whether the connection is intercepted"
         }
     }
 }

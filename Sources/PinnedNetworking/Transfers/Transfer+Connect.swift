@@ -276,9 +276,9 @@ struct ProxyRefusal: Error, CustomStringConvertible {
         let what =
             statusCode == 407
             ? hadLogin
-                ? "refused the login that it was given: correct its user or password"
-                : "wants a login: answer its challenge, or give the proxy a credential"
-            : "answered CONNECT with \(statusCode): ask whoever runs it"
+                ? "rejected the login: correct its user or password"
+                : "requires a login: answer its challenge, or give the proxy a credential"
+            : "answered CONNECT with \(statusCode): ask its operator"
         return "the proxy \(proxy.host) port \(proxy.port) \(what)"
     }
 }

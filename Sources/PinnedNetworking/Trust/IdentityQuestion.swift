@@ -108,8 +108,8 @@ struct IdentityRefused: Error, CustomStringConvertible {
 
     var description: String {
         switch refusal {
-        case .missing: "the server wants a client certificate: answer its challenge, or store one (\(reason))"
-        case .rejected: "the server does not take the client certificate: use one that it knows (\(reason))"
+        case .missing: "the server requires a client certificate: answer its challenge, or store one (\(reason))"
+        case .rejected: "the server rejected the client certificate: use one that it accepts (\(reason))"
         }
     }
 }
@@ -120,7 +120,7 @@ struct CancelledChallenge: Error, CustomStringConvertible {
 
     var description: String {
         "a delegate cancelled the challenge of \(visibleText(space.host)) (\(space.authenticationMethod)): "
-            + "look in the delegate for why"
+            + "check the delegate for the reason"
     }
 }
 

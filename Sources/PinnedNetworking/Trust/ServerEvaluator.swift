@@ -152,7 +152,7 @@ struct ServerEvaluator: Sendable {
             accepted.decision.log()
             if case .forgiven(let mismatch) = accepted.decision { queueReport(mismatch, trust, at: time) }
         case .acceptedByDelegate(let error):
-            NSLog("%@", "PinnedNetworking goes on: a delegate accepted \(name) port \(port): \(error)")
+            NSLog("%@", "PinnedNetworking continues: a delegate accepted \(name) port \(port): \(error)")
         case .refused: break
         }
     }
@@ -246,7 +246,7 @@ extension PinDecision {
     /// Logs that a server was accepted without its pins.
     func log() {
         switch self {
-        case .forgiven, .bypassed, .stopped: NSLog("%@", "PinnedNetworking goes on: \(self)")
+        case .forgiven, .bypassed, .stopped: NSLog("%@", "PinnedNetworking continues: \(self)")
         case .matched, .unpinned: break
         }
     }
