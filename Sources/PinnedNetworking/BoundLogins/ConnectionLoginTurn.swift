@@ -12,6 +12,8 @@ struct ConnectionLoginTurn: Sendable {
         case loggedIn(any ConnectionLogin)
         /// The field to send, and its login, which the connection keeps.
         case field(HTTPField, any ConnectionLogin)
+        /// The login has no message for this request.
+        case noMessage
         /// The login failed.
         case failed
     }
@@ -45,7 +47,7 @@ struct ConnectionLoginTurn: Sendable {
                     login = try mechanism.start(authentication, serverEndPoint: certificate?.serverEndPoint)
                     message = try login.message(after: nil)
                 }
-                guard let message else { return .none }
+                guard let message else { return .noMessage }
                 let value = mechanism.rawValue + " " + Base64.encode(message.span)
                 return .field(HTTPField(name: authentication.party.credentialField, value: value), login)
             } catch {

@@ -174,7 +174,7 @@ extension Transfer {
         while true {
             var credentials = proxyCredentials(isTunnel: true)
             switch try await nextTurn(at: .proxy, continuing: login, certificate: server?.trust.presented.leaf) {
-            case .none, .loggedIn: break
+            case .none, .loggedIn, .noMessage: break
             case .field(let field, let current):
                 credentials.append(field)
                 login = current

@@ -277,9 +277,10 @@ final class Transfer: TaskTransfer {
             credentials.append(field)
             login = current
             hasWaited = true
+        case .noMessage: hasWaited = true
         case .failed: return nil
         }
-        let form = current.form(of: body, canDefer: hasWaited && login?.defersLongBody == true)
+        let form = current.form(of: body, canDefer: login?.defersLongBody == true)
         let head =
             credentials.isEmpty && form != .deferred
             ? plain : try current.head(form, isForwarded: isForwarded, credentials: credentials)
