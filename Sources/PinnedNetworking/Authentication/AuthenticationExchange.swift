@@ -39,7 +39,7 @@ struct AuthenticationExchange: Sendable {
         /// Whether the credential is sent in advance, before a challenge in this task.
         var isAhead = false
         /// Whether a delegate provided the credential.
-        var isGiven = false
+        var isFromDelegate = false
         /// The server's last message in a login of the connection.
         var token: [UInt8]?
     }
@@ -58,7 +58,7 @@ struct AuthenticationExchange: Sendable {
     /// The remaining offers of the last response. The first one is being asked about.
     private var offers: [AuthenticationOffer] = []
     /// The spaces in which the task continues without a credential.
-    private var passed: Set<URLProtectionSpace> = []
+    private var skippedSpaces: Set<URLProtectionSpace> = []
     private var refused: [(realm: String?, credential: URLCredential)] = []
     private var failureCount = 0
     private var answerCounts: [String: Int] = [:]
@@ -93,15 +93,15 @@ struct AuthenticationExchange: Sendable {
         switch answer.known.prepared {
         case .basic(let value):
             sent = (answer, nil)
-            return HTTPField(name: request.place.credentialField, value: value)
+            return HTTPField(name: request.party.credentialField, value: value)
         case .digest(let session):
-            let count = cache.nextCount(of: session.nonce, at: request.place)
+            let count = cache.nextCount(of: session.nonce, at: request.party)
             guard
                 let authorization = session.authorization(
                     method: request.method, target: request.target, body: request.body, count: count)
             else { return nil }
             sent = (answer, authorization.proof)
-            return HTTPField(name: request.place.credentialField, bytes: authorization.value[...])
+            return HTTPField(name: request.party.credentialField, bytes: authorization.value[...])
         case .connection:
             sent = (answer, nil)
             return nil
@@ -116,14 +116,14 @@ struct AuthenticationExchange: Sendable {
         return known
     }
 
-    /// The connection login that is sent with the request and the server's last message in it, or `nil`.
-    var sentLogin: (known: KnownAuthentication, token: [UInt8]?)? {
+    /// The turn in the connection's login that the request is sent with, or `nil`.
+    var loginTurn: ConnectionLoginTurn? {
         guard let sent = sent?.answer, sent.known.prepared.connectionMechanism != nil else { return nil }
-        return (sent.known, sent.token)
+        return ConnectionLoginTurn(authentication: sent.known, token: sent.token)
     }
 
     private mutating func prepareAnswer(for request: AuthenticationRequest) {
-        if let before = self.request, before.place != request.place || before.user != request.user {
+        if let before = self.request, before.party != request.party || before.user != request.user {
             self = AuthenticationExchange(cache: cache, stored: stored)
         }
         self.request = request
@@ -140,25 +140,25 @@ struct AuthenticationExchange: Sendable {
     /// Processes the head of the response to the last request. `login` is the progress of the connection's login, if
     /// the request was part of one. For a request with ``ConnectionLogins/stored``, ``stored`` must be set.
     mutating func received(
-        statusCode: Int, fields: [HTTPField], login: ConnectionLogin.Progress? = nil
+        statusCode: Int, fields: [HTTPField], login: ConnectionLoginProgress? = nil
     ) -> Step {
         offers = []
         guard let request, !request.hasOwnField else { return .deliver(.plain) }
-        guard statusCode == request.place.statusCode else {
+        guard statusCode == request.party.statusCode else {
             // A challenge from the other side (server or proxy) says nothing about the credential for this one. But a
             // proxy that forwards it has accepted the connection's login, so the last message of the login isn't sent
             // again.
             if statusCode == 401 || statusCode == 407 {
-                if request.place.isProxy, login?.hasProvenUser == true { answer?.token = nil }
+                if request.party.isProxy, let login, login != .started { answer?.token = nil }
                 return .deliver(.plain)
             }
             // The login isn't complete, and the request didn't require it.
-            if let login, !login.hasProvenUser { return .deliver(.plain) }
+            if login == .started { return .deliver(.plain) }
             return accepted(request, fields)
         }
         answer = nil
         offers = AuthenticationOffer.offers(in: fields, for: request).filter { permits($0, request) }
-        if let sent = sent?.answer, goesOn(sent, login) || renews(sent) { return .retry }
+        if let sent = sent?.answer, continueLogin(sent, login) || renewNonce(sent) { return .retry }
         return advance()
     }
 
@@ -174,7 +174,7 @@ struct AuthenticationExchange: Sendable {
         case .rejectProtectionSpace:
             break
         case .performDefaultHandling:
-            if let credential = stored?(offer.space, request.user), uses(credential, unaskedFor: offer, request) {
+            if let credential = stored?(offer.space, request.user), useWithoutAsking(credential, for: offer, request) {
                 return .retry
             }
         case .useCredential:
@@ -182,12 +182,12 @@ struct AuthenticationExchange: Sendable {
                 return .deliver(.plain)
             }
             do throws(CredentialProblem) {
-                if try use(credential, for: offer, request, isGiven: true) { return .retry }
+                if try use(credential, for: offer, request, isFromDelegate: true) { return .retry }
             } catch {
                 return .refused(.unusableCredential(error))
             }
         }
-        passed.insert(offer.space)
+        skippedSpaces.insert(offer.space)
         offers.removeFirst()
         return advance()
     }
@@ -204,7 +204,7 @@ extension AuthenticationExchange {
         if own?.space == space { own = nil }
         answer = nil
         self.sent = nil
-        passed.insert(space)
+        skippedSpaces.insert(space)
         return advance()
     }
 
@@ -219,20 +219,20 @@ extension AuthenticationExchange {
 
     /// Continues a login if the refusal is the server's next message in it, or restarts a login from an earlier
     /// request. Otherwise returns false.
-    private mutating func goesOn(_ sent: Answer, _ login: ConnectionLogin.Progress?) -> Bool {
+    private mutating func continueLogin(_ sent: Answer, _ login: ConnectionLoginProgress?) -> Bool {
         guard let login, messageCount < Self.messageLimit,
             let offer = offers.first(where: { $0.space == sent.known.space })
         else { return false }
         messageCount += 1
-        if sent.token != nil, !login.hasProvenUser {
+        if sent.token != nil, login == .started {
             restartCount += 1
             guard restartCount <= Self.restartLimit else { return false }
         }
-        if login.takesToken, let token = offer.token {
+        if login != .complete, let token = offer.token {
             guard let bytes = Base64.decodeCanonical(Array(token.utf8)) else { return false }
             answer = sent
             answer?.token = bytes
-        } else if !login.takesToken, sent.isAhead {
+        } else if login == .complete, sent.isAhead {
             // The earlier login may have expired, so it starts again.
             answer = sent
             answer?.token = nil
@@ -254,7 +254,7 @@ extension AuthenticationExchange {
         var outcome = AuthenticationOutcome.plain
         var known = sent.known
         var isNewer = !sent.isAhead
-        let values = fields.filter { $0.isNamed(request.place.informationField) }.map(\.bytes)
+        let values = fields.filter { $0.isNamed(request.party.informationField) }.map(\.bytes)
         if let proof, let information = HTTPChallenge.information(in: values) {
             switch proof.verdict(on: information.parameters) {
             case .forged: return .refused(.forgedResponse(known.space))
@@ -276,12 +276,12 @@ extension AuthenticationExchange {
         } else {
             cache.note(known, isNewer: isNewer)
         }
-        if sent.isGiven { outcome.accepted = (known.credential, known.space) }
+        if sent.isFromDelegate { outcome.accepted = (known.credential, known.space) }
         return .deliver(outcome)
     }
 
     /// Retries the same credential if the server wants a new nonce. Otherwise records it as refused and returns false.
-    private mutating func renews(_ sent: Answer) -> Bool {
+    private mutating func renewNonce(_ sent: Answer) -> Bool {
         let offer = offers.first { $0.space == sent.known.space }
         if let offer, case .digest(let challenge) = offer.scheme, case .digest(let session) = sent.known.prepared,
             challenge.isStale || sent.isAhead, challenge.nonce != session.nonce,
@@ -308,11 +308,11 @@ extension AuthenticationExchange {
 extension AuthenticationExchange {
     private mutating func advance() -> Step {
         guard let request else { return .deliver(.plain) }
-        offers.removeAll { passed.contains($0.space) }
+        offers.removeAll { skippedSpaces.contains($0.space) }
         guard let offer = offers.first, answerCounts[offer.scheme.method, default: 0] < Self.answerLimit else {
             return .deliver(.plain)
         }
-        if unaskedCredentials(for: offer, request).contains(where: { uses($0, unaskedFor: offer, request) }) {
+        if knownCredentials(for: offer, request).contains(where: { useWithoutAsking($0, for: offer, request) }) {
             return .retry
         }
         guard stored != nil else { return .lookUp }
@@ -323,7 +323,7 @@ extension AuthenticationExchange {
     }
 
     /// Returns the credentials to try before asking: those that this space accepted before, and the one in the URL.
-    private func unaskedCredentials(
+    private func knownCredentials(
         for offer: AuthenticationOffer, _ request: AuthenticationRequest
     ) -> [URLCredential] {
         var credentials: [URLCredential] = []
@@ -345,23 +345,25 @@ extension AuthenticationExchange {
 
     /// Prepares the answer to an offer. Returns false if the credential isn't of a suitable kind.
     private mutating func use(
-        _ credential: URLCredential, for offer: AuthenticationOffer, _ request: AuthenticationRequest, isGiven: Bool
+        _ credential: URLCredential, for offer: AuthenticationOffer, _ request: AuthenticationRequest,
+        isFromDelegate: Bool
     ) throws(CredentialProblem) -> Bool {
         guard let prepared = try PreparedCredential(credential, for: offer.scheme) else { return false }
         answerCounts[offer.scheme.method, default: 0] += 1
         answer = Answer(
-            known: KnownAuthentication(credential, prepared, in: offer.space, for: request), isGiven: isGiven)
+            known: KnownAuthentication(credential, prepared, in: offer.space, for: request),
+            isFromDelegate: isFromDelegate)
         return true
     }
 
     /// Prepares the answer with a credential that no delegate provided, unless this realm already refused it.
-    private mutating func uses(
-        _ credential: URLCredential, unaskedFor offer: AuthenticationOffer, _ request: AuthenticationRequest
+    private mutating func useWithoutAsking(
+        _ credential: URLCredential, for offer: AuthenticationOffer, _ request: AuthenticationRequest
     ) -> Bool {
         let isRefused = refused.contains {
             $0.realm == offer.space.realm && $0.credential.kind == credential.kind
         }
-        return !isRefused && (try? use(credential, for: offer, request, isGiven: false)) == true
+        return !isRefused && (try? use(credential, for: offer, request, isFromDelegate: false)) == true
     }
 
     private func ownAuthentication(ahead request: AuthenticationRequest) -> KnownAuthentication? {

@@ -17,12 +17,12 @@ struct AuthenticationOffer: Sendable {
     /// Returns the offers of a response, strongest first (HA8). Equally strong offers keep the server's order. Digest
     /// challenges of one realm form one space, represented by the first supported one.
     static func offers(in fields: [HTTPField], for request: AuthenticationRequest) -> [AuthenticationOffer] {
-        let values = fields.filter { $0.isNamed(request.place.challengeField) }.map(\.bytes)
+        let values = fields.filter { $0.isNamed(request.party.challengeField) }.map(\.bytes)
         let offers = HTTPChallenge.parse(values).compactMap { challenge in
             Scheme(challenge, hasBody: request.body != nil).map { scheme in
                 AuthenticationOffer(
                     scheme: scheme,
-                    space: request.place.space(
+                    space: request.party.space(
                         realm: scheme.connectionMechanism == nil ? challenge.parameters["realm"] : nil,
                         method: scheme.method),
                     token: challenge.token68)
@@ -60,7 +60,7 @@ extension AuthenticationOffer.Scheme {
     }
 
     /// The mechanism that logs in the connection, or `nil` for schemes that authenticate each request.
-    var connectionMechanism: ConnectionLogin.Mechanism? {
+    var connectionMechanism: ConnectionLoginMechanism? {
         switch self {
         case .negotiate: .negotiate
         case .ntlm: .ntlm

@@ -1,4 +1,5 @@
 import Basics
+import HTTPMessages
 
 /// The remaining work for a response that is delivered to the task.
 struct AuthenticationOutcome: Sendable {
@@ -26,6 +27,28 @@ struct AuthenticationOutcome: Sendable {
     var bodyProof: BodyProof?
 }
 
+/// The proofs of a server and of a proxy that cover the body of a response (RFC 7616, section 3.5). The body is
+/// collected only if there is a proof.
+struct BodyProofs: Sendable {
+    private var proofs: [AuthenticationOutcome.BodyProof] = []
+    private var body: [UInt8] = []
+
+    mutating func add(_ proof: AuthenticationOutcome.BodyProof) { proofs.append(proof) }
+
+    /// Adds the next part of the body. A proof can only be checked against the whole body. The server decides whether
+    /// there is a proof, so the size is limited.
+    mutating func add(_ part: ArraySlice<UInt8>, limit: Int) throws(HTTPResponseError) {
+        guard !proofs.isEmpty else { return }
+        guard part.count <= limit - body.count else { throw .bodyTooLarge(limit: limit) }
+        body += part
+    }
+
+    /// Checks the proofs at the end of the body.
+    func check() throws(AuthenticationError) {
+        for proof in proofs { try proof.check(body) }
+    }
+}
+
 /// The reason why authentication ends a task.
 enum AuthenticationError: Error, Hashable {
     /// A delegate cancelled the challenge.
@@ -42,13 +65,14 @@ extension AuthenticationError: CustomStringConvertible {
     var description: String {
         switch self {
         case .cancelled(let space):
-            "a delegate cancelled the challenge of \(visibleText(space.host)): look in the delegate for why"
+            "a delegate cancelled the challenge of \(visibleText(space.host)): check the delegate for the reason"
         case .unusableCredential(let problem): problem.description
         case .forgedResponse(let space):
             "the response of \(visibleText(space.host)) does not prove that it knows the password (rspauth): "
-                + "look for who stands between, and change the password"
+                + "check whether the connection is intercepted, and change the password"
         case .unprovenServer(let space):
-            "\(visibleText(space.host)) does not prove by Kerberos that it is who it says: look for who stands between"
+            "\(visibleText(space.host)) does not prove its identity by Kerberos: "
+                + "check whether the connection is intercepted"
         }
     }
 }

@@ -29,7 +29,7 @@ extension CredentialProblem: CustomStringConvertible {
     var description: String {
         switch self {
         case .colonInUserName: "a user name with a colon cannot be sent by Basic: use another name, or Digest"
-        case .controlCharacter: "a user name or password has a control character: leave it out"
+        case .controlCharacter: "a user name or password has a control character: remove it"
         }
     }
 }

@@ -2,7 +2,7 @@ import HTTPMessages
 
 /// A credential that a protection space has accepted, or is about to receive, and the paths where it applies.
 struct KnownAuthentication: Sendable {
-    let place: AuthenticationPlace
+    let party: AuthenticationParty
     let space: URLProtectionSpace
     /// The user in the URL when the credential was given. Requests for another user don't use the credential.
     let user: String?
@@ -21,12 +21,12 @@ struct KnownAuthentication: Sendable {
         _ credential: URLCredential, _ prepared: PreparedCredential, in space: URLProtectionSpace,
         for request: AuthenticationRequest
     ) {
-        place = request.place
+        party = request.party
         self.space = space
         user = request.user
         self.credential = credential
         self.prepared = prepared
-        for path in prepared.domain.compactMap(place.path).prefix(Self.pathLimit)
+        for path in prepared.domain.compactMap(party.path).prefix(Self.pathLimit)
         where path.utf8.count <= Self.pathSizeLimit {
             paths.append(path)
         }
@@ -35,7 +35,7 @@ struct KnownAuthentication: Sendable {
     /// Whether the credential can be used for a request: for the same server or proxy, and the same user or none in
     /// both.
     func isFor(_ request: AuthenticationRequest) -> Bool {
-        place == request.place && user == request.user
+        party == request.party && user == request.user
             && (request.password == nil || request.password == credential.password)
     }
 

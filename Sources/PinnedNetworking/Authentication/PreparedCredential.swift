@@ -6,7 +6,7 @@ enum PreparedCredential: Sendable {
     case basic(String)
     case digest(DigestSession)
     /// The login of the connection. See ``ConnectionLogin``.
-    case connection(ConnectionLogin.Mechanism)
+    case connection(ConnectionLoginMechanism)
 
     /// Prepares a credential. Throws if the scheme can't send it. Returns `nil` for a credential without a password,
     /// and for NTLM without a user.
@@ -37,7 +37,7 @@ enum PreparedCredential: Sendable {
     }
 
     /// The mechanism that logs in the connection, or `nil` for schemes that authenticate each request.
-    var connectionMechanism: ConnectionLogin.Mechanism? {
+    var connectionMechanism: ConnectionLoginMechanism? {
         if case .connection(let mechanism) = self { mechanism } else { nil }
     }
 }

@@ -1,103 +1,91 @@
-import Basics
-import CertificateTrust
+import HTTPMessages
 import SystemGSSAPI
 
-/// A login by NTLM or Negotiate on one connection. The server associates the connection with the user from then on, or
-/// until the next message.
+/// A login that a server binds to one connection, by NTLM or Negotiate. The server associates the connection with the
+/// user from then on, or until the next message.
 ///
-/// A connection with a login serves only requests that would log in the same way (HA11).
-final class ConnectionLogin: Sendable {
-    /// The authentication mechanism.
-    enum Mechanism: String, Sendable {
-        /// NTLM (MS-NLMP) version 2.
-        case ntlm = "NTLM"
-        /// SPNEGO (RFC 4559).
-        case negotiate = "Negotiate"
+/// A connection with a login serves only requests that would log in the same way (HA11). A transfer passes the login
+/// on and asks only for its decisions: whether the connection matches a request, whether a long body waits, and whether
+/// the connection is kept.
+protocol ConnectionLogin: AnyObject, Sendable {
+    /// The credential, the protection space and the mechanism of the login.
+    var authentication: KnownAuthentication { get }
+    var progress: ConnectionLoginProgress { get }
+    /// Whether requests on a connection that is logged in are sent without a field of their own.
+    var coversLaterRequests: Bool { get }
 
-        /// The scheme of challenges, in lower case.
-        var scheme: String { self == .ntlm ? "ntlm" : "negotiate" }
+    /// Returns the client's next message, or `nil` if there is none. `token` is the server's message, `nil` at first.
+    /// Can block while it requests a ticket from a key distribution center.
+    func message(after token: [UInt8]?) throws(ConnectionLoginError) -> [UInt8]?
+
+    /// Checks the server's last message, in the response that accepts the login. Throws if it doesn't authenticate the
+    /// server.
+    func verifyServer(_ head: HTTPResponseHead) async throws
+}
+
+/// The progress of a login after the client's last message.
+enum ConnectionLoginProgress: Sendable, Hashable {
+    /// The server doesn't have what it needs to authenticate the user.
+    case started
+    /// The server can authenticate the user. Another message from the server is possible.
+    case proven
+    /// The server can authenticate the user and has no further messages.
+    case complete
+}
+
+/// The use of a connection after a response.
+enum ConnectionDisposition: Sendable, Hashable {
+    /// Any matching request can use it.
+    case keep
+    /// Only the next message of its login can use it.
+    case hold
+    case close
+}
+
+extension ConnectionLogin {
+    func verifyServer(_ head: HTTPResponseHead) async throws {}
+
+    /// Whether a request with this authentication, or without one, can use the login's connection. It can't if the
+    /// login is another user's (CVE-2014-0015, CVE-2015-3143), or if the request doesn't need a login (CVE-2015-3148).
+    func matches(_ upcoming: KnownAuthentication?) -> Bool {
+        guard let upcoming, progress != .started else { return false }
+        return authentication.prepared.connectionMechanism == upcoming.prepared.connectionMechanism
+            && authentication.credential == upcoming.credential && authentication.space == upcoming.space
     }
 
-    /// The state of a login after a message from the client.
-    struct Progress: Sendable, Hashable {
-        /// Whether the server has what it needs to authenticate the user.
-        var hasProvenUser = false
-        /// Whether another token from the server is expected or possible.
-        var takesToken = true
-    }
+    /// Whether the server will refuse the request whatever its body is, so that a long body can be sent later.
+    var defersLongBody: Bool { progress == .started }
 
-    private enum State: Sendable {
-        case ntlm(NTLMAuthentication)
-        case negotiate(SecurityContext)
+    /// Returns the use of the connection after the response to a request that was sent with this login.
+    func disposition(after head: HTTPResponseHead) -> ConnectionDisposition {
+        switch (head.statusCode == authentication.party.statusCode, progress) {
+        case (true, .started), (true, .proven): .hold
+        // The login failed, or was started but not required. The state of the connection at the server is unknown.
+        case (true, .complete), (false, .started): .close
+        case (false, .proven), (false, .complete): .keep
+        }
     }
+}
 
-    let mechanism: Mechanism
-    let credential: URLCredential
-    let space: URLProtectionSpace
-    private let state: State
-    private let current = Locked(Progress())
+/// A mechanism that logs in connections.
+enum ConnectionLoginMechanism: String, Sendable {
+    /// NTLM (MS-NLMP) version 2.
+    case ntlm = "NTLM"
+    /// SPNEGO (RFC 4559).
+    case negotiate = "Negotiate"
+
+    /// The scheme of challenges, in lower case.
+    var scheme: String { self == .ntlm ? "ntlm" : "negotiate" }
 
     /// Starts a login. Blocks while it requests a ticket from a key distribution center. `serverEndPoint` is that of
-    /// the connection's TLS server, or nil without TLS.
-    init(
-        _ mechanism: Mechanism, _ credential: URLCredential, for space: URLProtectionSpace, serverEndPoint: [UInt8]?
-    ) throws(ConnectionLoginError) {
-        self.mechanism = mechanism
-        self.credential = credential
-        self.space = space
-        let user = credential.user ?? ""
-        let password = credential.password ?? ""
-        switch mechanism {
-        case .ntlm:
-            state = .ntlm(
-                NTLMAuthentication(
-                    user: NTLMUser(user), password: password, targetName: "HTTP/" + space.host,
-                    serverEndPoint: serverEndPoint))
-        case .negotiate:
-            do throws(GSSError) {
-                state = .negotiate(
-                    try SecurityContext(
-                        host: space.host,
-                        credential: credential.standsForTickets ? .tickets : .password(user: user, password: password),
-                        serverEndPoint: serverEndPoint))
-            } catch {
-                throw .negotiate(error)
-            }
+    /// the connection's TLS server, or `nil` without TLS.
+    func start(
+        _ authentication: KnownAuthentication, serverEndPoint: [UInt8]?
+    ) throws(ConnectionLoginError) -> any ConnectionLogin {
+        switch self {
+        case .ntlm: NTLMLogin(authentication, serverEndPoint: serverEndPoint)
+        case .negotiate: try NegotiateLogin(authentication, serverEndPoint: serverEndPoint)
         }
-    }
-
-    var progress: Progress { current.withLock { $0 } }
-
-    /// Returns the client's next message, or nil if there is none. `token` is the server's message, nil at first. Can
-    /// block like the initializer.
-    func message(after token: [UInt8]?) throws(ConnectionLoginError) -> [UInt8]? {
-        switch state {
-        case .negotiate(let context):
-            do throws(GSSError) {
-                let (message, isDone) = try context.next(token)
-                current.withLock { $0 = Progress(hasProvenUser: true, takesToken: !isDone) }
-                return message
-            } catch {
-                throw .negotiate(error)
-            }
-        case .ntlm(let authentication):
-            guard let token else { return NTLMMessage.negotiate }
-            do throws(NTLMError) {
-                let message = try authentication.message(
-                    answering: try NTLMChallenge(token), clientChallenge: Self.randomBytes(8), time: Self.windowsTime())
-                current.withLock { $0 = Progress(hasProvenUser: true, takesToken: false) }
-                return message
-            } catch {
-                throw .ntlm(error)
-            }
-        }
-    }
-
-    private static func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255) } }
-
-    /// Returns the current time in units of 100 ns since 1601 (MS-DTYP, section 2.3.3).
-    private static func windowsTime() -> UInt64 {
-        UInt64(max(0, Date().timeIntervalSince1970 + 11_644_473_600) * 10_000_000)
     }
 }
 

@@ -101,12 +101,12 @@ struct NTLMAttribute: Sendable, Hashable {
         while true {
             let header = Array(rest.prefix(4))
             guard header.count == 4, list.count < NTLMChallenge.attributeLimit else {
-                throw .malformedChallenge("what it says of the target does not end")
+                throw .malformedChallenge("its target information has no end")
             }
             let kind = Kind(rawValue: UInt16(header[0]) | UInt16(header[1]) << 8)
             let count = Int(header[2]) | Int(header[3]) << 8
             rest = rest.dropFirst(4)
-            guard count <= rest.count else { throw .malformedChallenge("what it says of the target is cut short") }
+            guard count <= rest.count else { throw .malformedChallenge("its target information is truncated") }
             if kind == .end { return list }
             list.append(NTLMAttribute(kind: kind, value: Array(rest.prefix(count))))
             rest = rest.dropFirst(count)
@@ -128,10 +128,11 @@ enum NTLMError: Error, Hashable {
 extension NTLMError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .malformedChallenge(let reason): "the NTLM challenge cannot be answered: \(reason)"
+        case .malformedChallenge(let reason): "malformed NTLM challenge, \(reason): check the server"
         case .tooLong: "the user, domain or password is too long for NTLM: use a shorter one"
-        case .notASCII: "the server's NTLM reads ASCII alone: use a user name of it, or another login"
-        case .noDigest: "OpenSSL offers no MD5, which NTLM is made of: allow it, or use another login"
+        case .notASCII: "the server's NTLM supports only ASCII: use a user name in ASCII, or another login"
+        case .noDigest:
+            "OpenSSL doesn't offer MD5, which NTLM requires: allow MD5 in its configuration, or use another login"
         }
     }
 }

@@ -217,20 +217,20 @@ final class FTPTransfer: TaskTransfer {
         return try await protect(way, resuming: await (control as? VerifiedConnection)?.session(ofSameTask: true))
     }
 
-    /// Starts TLS on a connection. The server is judged like any other with this name.
+    /// Starts TLS on a connection. The server is evaluated like any other with this name.
     private func protect(
         _ bare: consuming BareConnection, resuming stored: ResumableSession? = nil
     ) async throws -> any RequestConnection {
         guard target.security != .none else { return bare.cleartext() }
-        let judge = try await SystemTrustStore.whenRead {
-            try Judge(
+        let evaluator = try await SystemTrustStore.whenRead {
+            try ServerEvaluator(
                 target.name, port: target.port, protocol: target.security.spaceProtocol, by: session.trust, for: task,
                 of: session)
         }
         let pending = try await bare.secure(as: target.name, options: options, resuming: stored)
-        var server: JudgedServer?
-        let connection = try await judge.accept(pending, as: &server)
-        task.note { $0.trustDuration = ($0.trustDuration ?? 0) + (server?.judgingTime ?? 0) }
+        var server: EvaluatedServer?
+        let connection = try await evaluator.accept(pending, as: &server)
+        task.note { $0.trustDuration = ($0.trustDuration ?? 0) + (server?.evaluationTime ?? 0) }
         return connection
     }
 

@@ -2,11 +2,11 @@ import CertificateTrust
 import HTTPMessages
 import TLSTransport
 
-/// The connections of a session: the idle ones, the number of connections to each place, and TLS sessions to resume.
+/// The connections of a session: the idle ones, the number of connections for each key, and TLS sessions to resume.
 @TransportActor
 final class ConnectionPool {
-    /// The destination of connections and the proxy they use. Connections to one place differ only in their approvals.
-    struct Place: Hashable, Sendable {
+    /// The destination of connections and the proxy they use. Connections with one key differ only in their approvals.
+    struct Key: Hashable, Sendable {
         let origin: HTTPOrigin
         let proxy: ProxyConfiguration?
     }
@@ -34,14 +34,14 @@ final class ConnectionPool {
     }
 
     private let limit: Int
-    private var places: [Place: Connections] = [:]
+    private var groups: [Key: Connections] = [:]
     private var sweep: TransportTimer?
     /// The number of calls of ``drop()``. A connection leased before the last call isn't kept.
     private var generation = 0
 
-    /// The number of known places at which those without a connection are removed, together with their TLS sessions.
-    private static let placeLimit = 256
-    /// The maximum number of TLS sessions for one place: one for each connection by default.
+    /// The number of known keys at which those without a connection are removed, together with their TLS sessions.
+    private static let keyLimit = 256
+    /// The maximum number of TLS sessions for one key: one for each connection by default.
     private static let sessionLimit = 6
     /// The time for which an idle connection is kept. Servers close theirs after 5 to 75 seconds.
     private static let idleLimit = Duration.seconds(60)
@@ -53,31 +53,31 @@ final class ConnectionPool {
     deinit { sweep?.cancel() }
 
     /// Waits for a connection that is valid for a request, or for permission to open one. The caller must end the lease
-    /// with ``keep(_:at:)`` or ``close(_:at:)``. `holding` is evaluated again after every wait.
-    func lease(_ place: Place, holding: () throws -> (PooledConnection) -> Bool) async throws -> Lease {
+    /// with ``keep(_:for:)`` or ``close(_:for:)``. `matching` is evaluated again after every wait.
+    func lease(_ key: Key, matching: () throws -> (PooledConnection) -> Bool) async throws -> Lease {
         while true {
-            let holds: (PooledConnection) -> Bool
+            let matches: (PooledConnection) -> Bool
             do {
-                holds = try holding()
+                matches = try matching()
             } catch {
-                wakeNext(place)
+                wakeNext(key)
                 throw error
             }
-            if let connection = await take(place, where: holds) { return .reuse(connection) }
-            let connections = places[place, default: Connections()]
+            if let connection = await take(key, where: matches) { return .reuse(connection) }
+            let connections = groups[key, default: Connections()]
             if connections.count < limit {
-                if places.count >= Self.placeLimit { places = places.filter { $0.value.count > 0 } }
-                places[place, default: Connections()].count += 1
+                if groups.count >= Self.keyLimit { groups = groups.filter { $0.value.count > 0 } }
+                groups[key, default: Connections()].count += 1
                 return .open
             }
             if let useless = connections.idle.first {
-                await close(useless, at: place)
+                await close(useless, for: key)
                 continue
             }
             let turn = OnceOnlyAnswer<Void>()
-            places[place]?.waiting.append(turn)
+            groups[key]?.waiting.append(turn)
             guard await turn.value != nil else {
-                wakeNext(place)
+                wakeNext(key)
                 throw CancellationError()
             }
         }
@@ -85,77 +85,77 @@ final class ConnectionPool {
 
     /// Takes an idle connection that still works. Prefers the one used last, since the server is least likely to have
     /// closed it.
-    private func take(_ place: Place, where holds: (PooledConnection) -> Bool) async -> PooledConnection? {
-        while let index = places[place]?.idle.lastIndex(where: holds) {
-            guard let connection = places[place]?.idle.remove(at: index) else { return nil }
+    private func take(_ key: Key, where matches: (PooledConnection) -> Bool) async -> PooledConnection? {
+        while let index = groups[key]?.idle.lastIndex(where: matches) {
+            guard let connection = groups[key]?.idle.remove(at: index) else { return nil }
             if await !connection.connection.hasInput(), connection.isValid(at: Date()) {
                 connection.isReused = true
                 return connection
             }
-            await close(connection, at: place)
+            await close(connection, for: key)
         }
         return nil
     }
 
     /// Keeps a connection that can be reused.
-    func keep(_ connection: PooledConnection, at place: Place) async {
-        guard connection.generation == generation else { return await close(connection, at: place) }
+    func keep(_ connection: PooledConnection, for key: Key) async {
+        guard connection.generation == generation else { return await close(connection, for: key) }
         connection.idleSince = .now
-        places[place, default: Connections()].idle.append(connection)
-        wakeNext(place)
+        groups[key, default: Connections()].idle.append(connection)
+        wakeNext(key)
         if sweep == nil { startSweep() }
     }
 
     /// Ends a lease whose connection can't be reused or wasn't opened.
-    func close(_ connection: PooledConnection?, at place: Place) async {
+    func close(_ connection: PooledConnection?, for key: Key) async {
         if let connection {
-            places[place]?.idle.removeAll { $0 === connection }
-            await storeSession(of: connection, at: place)
+            groups[key]?.idle.removeAll { $0 === connection }
+            await storeSession(of: connection, for: key)
         }
-        places[place]?.count -= 1
-        wakeNext(place)
+        groups[key]?.count -= 1
+        wakeNext(key)
         await connection?.connection.close()
-        forgetIfEmpty(place)
+        forgetIfEmpty(key)
     }
 
     /// The generation of a new connection. See ``drop()``.
     var currentGeneration: Int { generation }
 
     /// Takes a TLS session whose approval is valid for a request. It isn't returned again.
-    func takeSession(_ place: Place, where holds: (Approval) -> Bool) -> ResumableSession? {
-        guard let index = places[place]?.sessions.lastIndex(where: { holds($0.approval) }) else { return nil }
-        return places[place]?.sessions.remove(at: index).session
+    func takeSession(_ key: Key, where matches: (Approval) -> Bool) -> ResumableSession? {
+        guard let index = groups[key]?.sessions.lastIndex(where: { matches($0.approval) }) else { return nil }
+        return groups[key]?.sessions.remove(at: index).session
     }
 
-    private func storeSession(of connection: PooledConnection, at place: Place) async {
+    private func storeSession(of connection: PooledConnection, for key: Key) async {
         guard let verified = connection.connection as? VerifiedConnection, let session = await verified.session(),
             connection.generation == generation
         else { return }
-        let sessions = (places[place]?.sessions ?? []) + [StoredSession(session: session, approval: verified.approval)]
-        places[place, default: Connections()].sessions = sessions.suffix(Self.sessionLimit)
+        let sessions = (groups[key]?.sessions ?? []) + [StoredSession(session: session, approval: verified.approval)]
+        groups[key, default: Connections()].sessions = sessions.suffix(Self.sessionLimit)
     }
 
     /// Drops every TLS session and closes every connection. Connections in use are closed when their request has ended.
     func drop() async {
         generation += 1
-        for place in places.keys {
-            places[place]?.sessions = []
-            await closeIdle(at: place) { $0.generation < generation }
+        for key in groups.keys {
+            groups[key]?.sessions = []
+            await closeIdle(for: key) { $0.generation < generation }
         }
     }
 
-    private func wakeNext(_ place: Place) {
-        while let next = places[place]?.waiting.first {
-            places[place]?.waiting.removeFirst()
+    private func wakeNext(_ key: Key) {
+        while let next = groups[key]?.waiting.first {
+            groups[key]?.waiting.removeFirst()
             if next.answer(()) { return }
         }
     }
 
-    private func forgetIfEmpty(_ place: Place) {
-        guard let connections = places[place], connections.count <= 0, connections.sessions.isEmpty,
+    private func forgetIfEmpty(_ key: Key) {
+        guard let connections = groups[key], connections.count <= 0, connections.sessions.isEmpty,
             connections.waiting.isEmpty
         else { return }
-        places[place] = nil
+        groups[key] = nil
     }
 
     private func startSweep() {
@@ -165,15 +165,15 @@ final class ConnectionPool {
     }
 
     /// Takes connections out one by one, since other requests can lease connections during each close.
-    private func closeIdle(at place: Place, where isUseless: (PooledConnection) -> Bool) async {
-        while let connection = places[place]?.idle.first(where: isUseless) { await close(connection, at: place) }
+    private func closeIdle(for key: Key, where isUseless: (PooledConnection) -> Bool) async {
+        while let connection = groups[key]?.idle.first(where: isUseless) { await close(connection, for: key) }
     }
 
     private func closeIdle() async {
         sweep = nil
         let oldest = ContinuousClock.now - Self.idleLimit
-        for place in places.keys { await closeIdle(at: place) { $0.idleSince <= oldest } }
-        if places.values.contains(where: { !$0.idle.isEmpty }) { startSweep() }
+        for key in groups.keys { await closeIdle(for: key) { $0.idleSince <= oldest } }
+        if groups.values.contains(where: { !$0.idle.isEmpty }) { startSweep() }
     }
 }
 
@@ -182,9 +182,9 @@ final class ConnectionPool {
 final class PooledConnection {
     let connection: any RequestConnection
     /// The origin, or `nil` for `http`.
-    let origin: JudgedServer?
+    let origin: EvaluatedServer?
     /// The proxy, or `nil` without a proxy and for a cleartext proxy.
-    let proxy: JudgedServer?
+    let proxy: EvaluatedServer?
     /// The credential that was used to open the proxy's tunnel.
     let proxyCredential: URLCredential?
     let isProxied: Bool
@@ -192,13 +192,13 @@ final class PooledConnection {
     let taskIdentifier: Int
     let generation: Int
     /// The NTLM or Negotiate login of the connection, at the server or at the proxy that receives the requests.
-    var login: ConnectionLogin?
+    var login: (any ConnectionLogin)?
     /// Whether an earlier request used the connection.
     var isReused = false
     var idleSince = ContinuousClock.now
 
     nonisolated init(
-        _ connection: any RequestConnection, origin: JudgedServer?, proxy: JudgedServer?,
+        _ connection: any RequestConnection, origin: EvaluatedServer?, proxy: EvaluatedServer?,
         proxyCredential: URLCredential?, isProxied: Bool, taskIdentifier: Int, generation: Int
     ) {
         self.connection = connection
@@ -211,22 +211,12 @@ final class PooledConnection {
     }
 
     /// Whether a task with this credential can use the connection's tunnel.
-    func holds(_ credential: URLCredential?, for task: URLSessionTask) -> Bool {
+    func matches(_ credential: URLCredential?, for task: URLSessionTask) -> Bool {
         proxyCredential == credential || taskIdentifier == task.taskIdentifier
     }
 
-    /// Whether a request with this login, or without one, can use the connection. It can't if the connection has
-    /// another user's login (CVE-2014-0015, CVE-2015-3143), or if the connection has a login and the request doesn't
-    /// need one (CVE-2015-3148).
-    func holds(_ upcoming: KnownAuthentication?) -> Bool {
-        guard let login else { return true }
-        guard let upcoming, login.progress.hasProvenUser else { return false }
-        return login.mechanism == upcoming.prepared.connectionMechanism && login.credential == upcoming.credential
-            && login.space == upcoming.space
-    }
-
-    /// Returns the certificate of the TLS server that requires a login. The login is bound to it.
-    func certificate(atProxy: Bool) -> X509Certificate? { (atProxy ? proxy : origin)?.trust.presented.leaf }
+    /// Whether a request with this login, or without one, can use the connection.
+    func matches(_ upcoming: KnownAuthentication?) -> Bool { login?.matches(upcoming) ?? true }
 
     func isValid(at time: Date) -> Bool { [origin, proxy].allSatisfy { $0?.isValid(at: time) ?? true } }
 }

@@ -93,14 +93,14 @@ final class DownloadFile: Sendable {
     }
 
     /// Moves the file to the directory for temporary files and returns its location. The caller owns it from then on.
-    func giveAway() throws(DownloadError) -> URL {
-        let place = FileManager.default.temporaryDirectory.appendingPathComponent("\(Self.prefix)\(name).tmp")
+    func moveOut() throws(DownloadError) -> URL {
+        let target = FileManager.default.temporaryDirectory.appendingPathComponent("\(Self.prefix)\(name).tmp")
         do {
-            try FileManager.default.moveItem(at: url, to: place)
+            try FileManager.default.moveItem(at: url, to: target)
         } catch {
             throw .cannotWrite("\(error.localizedDescription)")
         }
-        return place
+        return target
     }
 }
 
@@ -128,11 +128,12 @@ enum DownloadError: Error, Hashable {
 extension DownloadError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .cannotCreate(let reason): visibleText("no file for the download can be made: \(reason); check TMPDIR")
-        case .cannotWrite(let reason): visibleText("the download cannot be written: \(reason)")
-        case .malformedResumeData: "this is no resume data of this version: download from the beginning"
-        case .nothingToResume: "the part that was loaded before is gone: download from the beginning"
-        case .otherPart: "the server sent another part than the missing one: download from the beginning"
+        case .cannotCreate(let reason): visibleText("cannot create a file for the download, \(reason): check TMPDIR")
+        case .cannotWrite(let reason):
+            visibleText("cannot write the download, \(reason): check the space and the permissions")
+        case .malformedResumeData: "malformed resume data, or data of another version: download from the beginning"
+        case .nothingToResume: "the part that was downloaded before is missing: download from the beginning"
+        case .otherPart: "the server did not send the missing part: download from the beginning"
         }
     }
 }

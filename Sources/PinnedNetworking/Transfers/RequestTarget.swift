@@ -98,13 +98,13 @@ extension RequestTargetError: CustomStringConvertible {
         case .noURL: "the request has no URL: give it one"
         case .unsupportedScheme(let scheme): "the scheme \(HTTPExcerpt(scheme)) is not supported: use https"
         case .pinnedCleartext(let name):
-            "plain http to \(name) is refused: it is pinned, and http has no certificate to find the pins on; use https"
-        case .noHost: "the URL names no host: write https://host/path"
+            "cleartext http to \(name) is refused, because pins apply to it and http has no certificate: use https"
+        case .noHost: "the URL has no host: write https://host/path"
         case .backslashInAuthority:
             "the URL has a backslash before its path: write / between host and path, and %5C in a user name"
         case .malformedHost(let error): error.description
-        case .noPort(let port): "\(port) is no port: give one from 1 to 65535"
-        case .malformedLogin: "the URL's user or password is not UTF-8, or has control characters: leave them out"
+        case .noPort(let port): "\(port) is not a port: use one from 1 to 65535"
+        case .malformedLogin: "the URL's user or password is not UTF-8, or has control characters: remove them"
         case .malformedRequest(let error): error.description
         case .malformedFTP(let reason): reason
         }

@@ -8,76 +8,100 @@ extension Transfer {
     /// The proxy for the target's host, or `nil`.
     var proxy: ProxyConfiguration? { session.settings.proxies.first { $0.reaches(target.origin.name) } }
 
-    var place: ConnectionPool.Place {
-        ConnectionPool.Place(origin: target.origin, proxy: proxy)
+    var poolKey: ConnectionPool.Key {
+        ConnectionPool.Key(origin: target.origin, proxy: proxy)
     }
 
     /// Returns a connection whose approval is valid for this request: one from an earlier request, or a new one.
-    func connect(to place: ConnectionPool.Place) async throws -> PooledConnection {
-        try await SystemTrustStore.whenRead { try await lease(place) }
+    /// `hasWaited` is true if the program was called after the pool had looked at the connection's input.
+    func connect(to key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
+        try await SystemTrustStore.whenRead { try await lease(key) }
     }
 
-    private func lease(_ place: ConnectionPool.Place) async throws -> PooledConnection {
-        if let held = await takeHeld(at: place) {
-            let judges = try? Judges(place, for: task, of: session)
-            if judges?.hold(held) == true, held.isValid(at: Date()) { return held }
-            await session.pool.close(held, at: place)
+    private func lease(_ key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
+        if let held = await takeHeld(for: key) {
+            let evaluators = try? ServerEvaluators(key, for: task, of: session)
+            if evaluators?.matches(held) == true, held.isValid(at: Date()) { return (held, false) }
+            await session.pool.close(held, for: key)
         }
         // The connections that used another identity than this task's delegates select.
         var foreign: [PooledConnection] = []
         while true {
-            var current: Judges?
-            let lease = try await session.pool.lease(place) {
+            var current: ServerEvaluators?
+            let lease = try await session.pool.lease(key) {
                 // Uses the settings that are current after the wait.
-                let judges = try Judges(place, for: task, of: session)
+                let evaluators = try ServerEvaluators(key, for: task, of: session)
                 let credential = knownTunnelCredential
                 let login = upcomingLogin
-                current = judges
+                current = evaluators
                 return { connection in
-                    judges.hold(connection) && connection.holds(credential, for: self.task) && connection.holds(login)
-                        && !foreign.contains { $0 === connection }
+                    evaluators.matches(connection) && connection.matches(credential, for: self.task)
+                        && connection.matches(login) && !foreign.contains { $0 === connection }
                 }
             }
-            guard let judges = current else { throw CancellationError() }
+            guard let evaluators = current else { throw CancellationError() }
             switch lease {
             case .reuse(let connection):
+                let result: Reevaluation
                 do {
-                    if try await askAgain(about: connection, judges) { return connection }
+                    result = try await reevaluate(connection, evaluators)
                 } catch {
-                    await session.pool.keep(connection, at: place)
+                    await session.pool.keep(connection, for: key)
                     throw error
                 }
+                if case .accepted(let hasWaited) = result { return (connection, hasWaited) }
                 foreign.append(connection)
-                await session.pool.keep(connection, at: place)
+                await session.pool.keep(connection, for: key)
             case .open:
                 do {
-                    let connection = try await open(place, judges)
-                    asked.append(connection)
-                    return connection
+                    let connection = try await open(key, evaluators)
+                    askedConnections.append(connection)
+                    return (connection, false)
                 } catch {
-                    await session.pool.close(nil, at: place)
+                    await session.pool.close(nil, for: key)
                     throw error
                 }
             }
         }
     }
 
-    /// Asks the delegates about the servers of a reused connection, once per connection. Returns false if the
-    /// connection used another identity than they select.
-    private func askAgain(about connection: PooledConnection, _ judges: Judges) async throws -> Bool {
-        let isKnown = asked.contains { $0 === connection }
-        for (judge, server) in judges.servers(of: connection) {
-            if isKnown {
-                await judge.observe(server)
-            } else if try await !judge.askAgain(about: server) {
-                return false
-            }
+    /// Returns the connection that was kept for the next message of a login, if any.
+    private func takeHeld(for key: ConnectionPool.Key) async -> PooledConnection? {
+        guard let held = state.takeHeld() else { return nil }
+        if held.key == key, await !held.connection.connection.hasInput() {
+            held.connection.isReused = true
+            return held.connection
         }
-        if !isKnown { asked.append(connection) }
-        return true
+        await session.pool.close(held.connection, for: held.key)
+        return nil
     }
 
-    private func open(_ place: ConnectionPool.Place, _ judges: Judges) async throws -> PooledConnection {
+    private enum Reevaluation {
+        /// The request can use the connection.
+        case accepted(hasWaited: Bool)
+        /// The connection used another identity than the delegates select.
+        case otherIdentity
+    }
+
+    /// Asks the delegates about the servers of a reused connection, once per connection, and calls the observer.
+    private func reevaluate(
+        _ connection: PooledConnection, _ evaluators: ServerEvaluators
+    ) async throws -> Reevaluation {
+        let isKnown = askedConnections.contains { $0 === connection }
+        // Without anything to call, the request doesn't leave the event loop.
+        let mustCall = session.hasDelegate(for: task) || session.settings.observer != nil
+        for (evaluator, server) in mustCall ? evaluators.servers(of: connection) : [] {
+            if isKnown {
+                await evaluator.observe(server)
+            } else if try await !evaluator.reevaluate(server) {
+                return .otherIdentity
+            }
+        }
+        if !isKnown { askedConnections.append(connection) }
+        return .accepted(hasWaited: mustCall)
+    }
+
+    private func open(_ key: ConnectionPool.Key, _ evaluators: ServerEvaluators) async throws -> PooledConnection {
         let generation = session.pool.currentGeneration
         task.note { $0.connectStart = Date() }
         defer { task.note { $0.connectEnd = Date() } }
@@ -85,52 +109,53 @@ extension Transfer {
         options.minimumVersion = session.settings.minimumTLS == .TLSv13 ? .tls13 : .tls12
         task.limit.progress(to: .certificate)
 
-        var proxy: JudgedServer?
+        var proxyServer: EvaluatedServer?
         let bare: BareConnection
-        switch (place.proxy, judges.origin) {
-        case (let way?, _) where !way.isHTTP:
-            bare = try await relay(through: way, judges, options)
-        case (let way?, nil):
-            bare = try await reach(way, judges, options, &proxy)
-        case (let way?, _?):
-            bare = try await tunnel(through: way, judges, options, &proxy)
+        switch (key.proxy, evaluators.origin) {
+        case (let proxy?, _) where !proxy.isHTTP:
+            bare = try await relay(through: proxy, evaluators, options)
+        case (let proxy?, nil):
+            bare = try await reach(proxy, evaluators, options, &proxyServer)
+        case (let proxy?, _?):
+            bare = try await tunnel(through: proxy, evaluators, options, &proxyServer)
         case (nil, _):
             let route = session.settings.route
             bare = try await Transport.shared.connect(
-                to: route?.host ?? place.origin.name, port: route?.port ?? place.origin.port, options: options)
+                to: route?.host ?? key.origin.name, port: route?.port ?? key.origin.port, options: options)
         }
-        guard let judge = judges.origin else {
+        guard let evaluator = evaluators.origin else {
             return PooledConnection(
-                bare.cleartext(), origin: nil, proxy: proxy, proxyCredential: nil, isProxied: place.proxy != nil,
+                bare.cleartext(), origin: nil, proxy: proxyServer, proxyCredential: nil, isProxied: key.proxy != nil,
                 taskIdentifier: task.taskIdentifier, generation: generation)
         }
         task.note { $0.secureStart = Date() }
-        let stored = session.pool.takeSession(place) { judge.holds($0) }
-        let pending = try await bare.secure(as: place.origin.name, options: options, resuming: stored)
-        var origin: JudgedServer?
-        let connection = try await judge.accept(pending, as: &origin)
+        let stored = session.pool.takeSession(key) { evaluator.matches($0) }
+        let pending = try await bare.secure(as: key.origin.name, options: options, resuming: stored)
+        var origin: EvaluatedServer?
+        let connection = try await evaluator.accept(pending, as: &origin)
         return PooledConnection(
-            connection, origin: origin, proxy: proxy,
-            proxyCredential: place.proxy == nil ? nil : proxyLogin?.accepted, isProxied: place.proxy != nil,
+            connection, origin: origin, proxy: proxyServer,
+            proxyCredential: key.proxy == nil ? nil : logins.proxy?.accepted, isProxied: key.proxy != nil,
             taskIdentifier: task.taskIdentifier, generation: generation)
     }
 
     /// Connects to a proxy by TCP, and by TLS if the proxy uses it.
     private func reach(
-        _ proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions, _ server: inout JudgedServer?
+        _ proxy: ProxyConfiguration, _ evaluators: ServerEvaluators, _ options: DialOptions,
+        _ server: inout EvaluatedServer?
     ) async throws -> BareConnection {
         let bare = try await Transport.shared.connect(to: proxy.host, port: proxy.port, options: options)
-        guard let judge = judges.proxy else { return bare }
+        guard let evaluator = evaluators.proxy else { return bare }
         let pending = try await bare.secure(as: proxy.host, options: options)
-        return try await judge.acceptProxy(pending, as: &server)
+        return try await evaluator.acceptProxy(pending, as: &server)
     }
 
     /// Connects to the target through a SOCKS proxy. Uses the configured login, and never asks a delegate.
     private func relay(
-        through proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions
+        through proxy: ProxyConfiguration, _ evaluators: ServerEvaluators, _ options: DialOptions
     ) async throws -> BareConnection {
-        var server: JudgedServer?
-        let bare = try await reach(proxy, judges, options, &server)
+        var server: EvaluatedServer?
+        let bare = try await reach(proxy, evaluators, options, &server)
         guard case .socks(let version) = proxy.kind else { return bare }
         task.limit.progress(to: .tunnel)
         try await bare.requestHost(
@@ -141,21 +166,19 @@ extension Transfer {
     /// Opens a tunnel to the target. If the proxy requires another answer, asks it again, on the same connection if
     /// possible.
     private func tunnel(
-        through proxy: ProxyConfiguration, _ judges: Judges, _ options: DialOptions, _ server: inout JudgedServer?
+        through proxy: ProxyConfiguration, _ evaluators: ServerEvaluators, _ options: DialOptions,
+        _ server: inout EvaluatedServer?
     ) async throws -> BareConnection {
-        var bare = try await reach(proxy, judges, options, &server)
-        var login: ConnectionLogin?
+        var bare = try await reach(proxy, evaluators, options, &server)
+        var login: (any ConnectionLogin)?
         while true {
             var credentials = proxyCredentials(isTunnel: true)
-            switch try await message(
-                of: \.proxyLogin, begun: login,
-                certificate: server?.trust.presented.leaf)
-            {
-            case .none: break
+            switch try await nextTurn(at: .proxy, continuing: login, certificate: server?.trust.presented.leaf) {
+            case .none, .loggedIn, .noMessage: break
             case .field(let field, let current):
                 credentials.append(field)
                 login = current
-            case .impossible: continue
+            case .failed: continue
             }
             let request = try HTTPRequestHead(
                 method: "CONNECT", target: .authority, origin: target.origin, credentials: credentials)
@@ -164,11 +187,12 @@ extension Transfer {
             let isAnswered = try await logIntoProxy(head, login)
             if head.statusCode / 100 == 2 { return bare }
             guard isAnswered else {
-                throw ProxyRefusal(proxy: proxy, statusCode: head.statusCode, hadLogin: proxyLogin?.hasFailed ?? false)
+                throw ProxyRefusal(
+                    proxy: proxy, statusCode: head.statusCode, hadLogin: logins.proxy?.hasFailed ?? false)
             }
             let hasInput = await bare.hasInput()
             if !isReusable || hasInput {
-                bare = try await reach(proxy, judges, options, &server)
+                bare = try await reach(proxy, evaluators, options, &server)
                 login = nil
             }
         }
@@ -184,7 +208,7 @@ extension TransactionRecord {
         isProxied = connection.isProxied
         guard let verified = connection.connection as? VerifiedConnection else { return }
         note(verified.negotiated)
-        if !isReused { trustDuration = connection.origin?.judgingTime }
+        if !isReused { trustDuration = connection.origin?.evaluationTime }
     }
 
     mutating func note(_ negotiated: NegotiatedTLS) {
@@ -195,28 +219,28 @@ extension TransactionRecord {
 }
 
 /// The evaluations of the servers that a request connects to.
-private struct Judges: Sendable {
+private struct ServerEvaluators: Sendable {
     /// The evaluation of the origin, or `nil` for `http`, where there is no certificate.
-    let origin: Judge?
+    let origin: ServerEvaluator?
     /// The evaluation of the proxy, or `nil` without a proxy and for a cleartext proxy.
-    let proxy: Judge?
+    let proxy: ServerEvaluator?
 
     /// Creates the evaluations. Throws if the policy doesn't allow cleartext to the origin.
-    init(_ place: ConnectionPool.Place, for task: URLSessionTask, of session: URLSession) throws {
+    init(_ key: ConnectionPool.Key, for task: URLSessionTask, of session: URLSession) throws {
         let trust = session.trust
-        let name = place.origin.name
-        switch place.origin.scheme {
+        let name = key.origin.name
+        switch key.origin.scheme {
         case .https:
-            origin = try Judge(name, port: place.origin.port, by: trust, for: task, of: session)
+            origin = try ServerEvaluator(name, port: key.origin.port, by: trust, for: task, of: session)
         case .http, .ftp:
             guard trust.pinning?.permitsCleartext(to: name) ?? true else {
                 throw RequestTargetError.pinnedCleartext(name)
             }
             origin = nil
         }
-        proxy = try place.proxy.flatMap { proxy in
+        proxy = try key.proxy.flatMap { proxy in
             guard proxy.usesTLS else { return nil }
-            return try Judge(
+            return try ServerEvaluator(
                 proxy.host, port: proxy.port, proxyType: NSURLProtectionSpaceHTTPSProxy, by: trust, for: task,
                 of: session)
         }
@@ -224,19 +248,19 @@ private struct Judges: Sendable {
 
     /// Whether the approval of every server of a connection is also valid for this request.
     @TransportActor
-    func hold(_ connection: PooledConnection) -> Bool {
+    func matches(_ connection: PooledConnection) -> Bool {
         guard (origin == nil) == (connection.origin == nil), (proxy == nil) == (connection.proxy == nil) else {
             return false
         }
-        return (connection.origin.map { origin?.holds($0) ?? false } ?? true)
-            && (connection.proxy.map { proxy?.holds($0) ?? false } ?? true)
+        return (connection.origin.map { origin?.matches($0) ?? false } ?? true)
+            && (connection.proxy.map { proxy?.matches($0) ?? false } ?? true)
     }
 
     /// Returns the servers of a connection that were evaluated, in the order in which the request reaches them.
     @TransportActor
-    func servers(of connection: PooledConnection) -> [(Judge, JudgedServer)] {
-        [(proxy, connection.proxy), (origin, connection.origin)].compactMap { judge, server in
-            if let judge, let server { (judge, server) } else { nil }
+    func servers(of connection: PooledConnection) -> [(ServerEvaluator, EvaluatedServer)] {
+        [(proxy, connection.proxy), (origin, connection.origin)].compactMap { evaluator, server in
+            if let evaluator, let server { (evaluator, server) } else { nil }
         }
     }
 }
@@ -252,9 +276,9 @@ struct ProxyRefusal: Error, CustomStringConvertible {
         let what =
             statusCode == 407
             ? hadLogin
-                ? "refused the login that it was given: correct its user or password"
-                : "wants a login: answer its challenge, or give the proxy a credential"
-            : "answered CONNECT with \(statusCode): ask whoever runs it"
+                ? "rejected the login: correct its user or password"
+                : "requires a login: answer its challenge, or give the proxy a credential"
+            : "answered CONNECT with \(statusCode): ask its operator"
         return "the proxy \(proxy.host) port \(proxy.port) \(what)"
     }
 }

@@ -5,79 +5,52 @@ import TLSTransport
 
 /// The HTTP transfer of one task, from its request to the last byte of its response. It includes connections, logins
 /// and redirects, and runs on the event loop.
+///
+/// ``TransferState``, ``TransferRequest``, `HTTPExchange`, ``AuthenticationExchange`` and ``Redirection`` decide. This
+/// class executes what they return.
 @TransportActor
 final class Transfer: TaskTransfer {
+    /// A connection that counts in the pool until it is returned or closed.
+    struct Lease: Sendable {
+        let connection: PooledConnection
+        let key: ConnectionPool.Key
+    }
+
     nonisolated let session: URLSession
     nonisolated let task: URLSessionTask
-    var target: RequestTarget
-    private(set) var request: URLRequest
-    private var redirectCount = 0
-    private var mayExpect = true
-
-    /// The connection of the response, or `nil` after its end.
-    private var lease: (connection: PooledConnection, place: ConnectionPool.Place)?
-    private var exchange: HTTPExchange?
-    /// The parts of the body that were read in advance.
-    private var parts: ArraySlice<ArraySlice<UInt8>> = []
-    private var head: HTTPResponseHead?
-    private var hasEnded = false
-    /// Whether any response bytes have arrived on the connection.
-    private var hasAnswered = false
-    private var isReading = false
-    private var sending: Task<Void, any Error>?
-    /// Ends the wait for the server's `100 Continue` before a long body.
-    private var goAhead: OnceOnlyAnswer<Void>?
-    /// The body for the next request, or `nil` without one.
-    private var body: RequestBodyReader?
-    /// The reason why the body couldn't be read to its end, if any.
-    private var bodyFailure: RequestBodyError?
-    /// The pending delegate calls about the sent body.
-    private var telling: Task<Void, Never>?
+    private(set) var current: TransferRequest
+    var state = TransferState<Lease>()
+    /// The request body that is sent while the response is read, if any.
+    var upload: BodyUpload?
     /// The stream that was provided last.
-    private var bodyStream: BodyStream?
-
-    /// The proofs of the server and of a proxy that cover the body (RFC 7616, section 3.5).
-    var bodyProofs: [AuthenticationOutcome.BodyProof] = []
-    private var provenBody: [UInt8] = []
-    /// The response that the delegates are asked about.
-    var lastRefusal: HTTPURLResponse?
-    /// A connection in the middle of a login. No other request may use it.
-    private var held: (connection: PooledConnection, place: ConnectionPool.Place)?
+    var bodyStream: BodyStream?
+    /// The pending delegate calls about the sent body.
+    var progressReports: Task<Void, Never>?
+    var proofs = BodyProofs()
+    var logins = TransferLogins()
     /// The connections that the task's delegates were asked about, when they were opened or before they were reused.
-    var asked: [PooledConnection] = []
-    /// The login of the connection that was sent with the request.
-    private(set) var sentLogin: ConnectionLogin?
-    /// Whether a long body may be omitted while the connection is being logged in.
-    private var mayOmitBody = true
-    private var hasOmittedBody = false
-    var originLogin: AuthenticationExchange?
-    var proxyLogin: AuthenticationExchange?
+    var askedConnections: [PooledConnection] = []
 
-    /// The size in bytes from which a body waits for the server's approval (`Expect: 100-continue`; RFC 9110, section
-    /// 10.1.1).
-    private static let expectationSize = 1024 * 1024
-    /// The maximum duration of this wait, since servers don't have to answer.
-    private static let expectationLimit = Duration.seconds(1)
     /// The maximum size in bytes of an unused response (to a redirect or a refused login) that is read in order to keep
     /// the connection.
-    private static let heldBodyLimit = 64 * 1024
+    private static let bufferLimit = 64 * 1024
 
     nonisolated init(_ task: URLSessionTask, of session: URLSession) throws {
         try Transport.shared.start()
         self.session = session
         self.task = task
         let request = task.status.withLock { $0.currentRequest }.adding(session.settings.additionalFields)
-        self.request = request
-        target = try RequestTarget(request, isProxied: true)
+        current = TransferRequest(request, to: try RequestTarget(request, isProxied: true))
     }
 
     deinit {
-        sending?.cancel()
+        upload?.cancel()
+        guard let open = state.open else { return }
         let pool = session.pool
-        for open in [lease, held].compactMap(\.self) {
-            Task { @TransportActor in await pool.close(open.connection, at: open.place) }
-        }
+        Task { @TransportActor in await pool.close(open.connection, for: open.key) }
     }
+
+    var target: RequestTarget { current.target }
 
     // MARK: Response
 
@@ -85,26 +58,21 @@ final class Transfer: TaskTransfer {
     func begin() async throws -> URLResponse {
         do {
             while true {
-                let head = try await send()
+                let (head, sent) = try await send()
                 let response = HTTPURLResponse(
                     url: target.url.withoutUser ?? target.url, statusCode: head.statusCode, fields: head.fields)
-                if head.statusCode == 417, expectsContinue {
-                    // The server doesn't support Expect (RFC 9110, section 10.1.1).
-                    mayExpect = false
-                    try await discardBody()
+                if current.withdrawsExpectation(after: head.statusCode, to: sent.body) {
+                    try await discardResponse()
                     continue
                 }
-                if try await logIn(head, response) { continue }
-                await telling?.value
-                if hasOmittedBody, head.statusCode != 401, head.statusCode != 407 {
-                    // The server didn't require a login, so this is the response to a request without its body. The
-                    // request is sent again with the body.
-                    mayOmitBody = false
-                    try await discardBody()
+                if try await logIn(head, response, sent.login) { continue }
+                await progressReports?.value
+                if current.requiresDeferredBody(after: head.statusCode, to: sent.body) {
+                    try await discardResponse()
                     continue
                 }
                 if let next = try await redirect(head, response) {
-                    try await go(to: next)
+                    try await follow(next)
                     continue
                 }
                 task.status.withLock { $0.response = response }
@@ -112,37 +80,38 @@ final class Transfer: TaskTransfer {
                 return response
             }
         } catch {
-            await abandon()
+            await fail()
             throw error
         }
     }
 
     /// Returns the next part of the body, at least one byte, or `nil` at its end.
     func nextPart() async throws -> ArraySlice<UInt8>? {
-        do {
-            if parts.isEmpty, !hasEnded { task.limit.progress(to: .response) }
-            while parts.isEmpty, !hasEnded { try await read() }
-        } catch {
-            await abandon()
-            throw error
-        }
-        guard !parts.isEmpty else {
-            task.note { $0.responseEnd = Date() }
-            for proof in bodyProofs { try proof.check(provenBody) }
-            return nil
-        }
-        let part = parts.removeFirst()
-        if !bodyProofs.isEmpty {
-            // A proof can only be checked against the whole body. The server decides whether there is one, so the size
-            // is limited.
-            guard part.count <= URLSession.collectedBodyLimit - provenBody.count else {
-                await abandon()
-                throw HTTPResponseError.bodyTooLarge(limit: URLSession.collectedBodyLimit)
+        while true {
+            switch state.nextPart() {
+            case .bytes(let part):
+                do {
+                    try proofs.add(part, limit: URLSession.collectedBodyLimit)
+                } catch {
+                    await fail()
+                    throw error
+                }
+                task.noteReceived(part.count)
+                return part
+            case .end:
+                task.note { $0.responseEnd = Date() }
+                try proofs.check()
+                return nil
+            case .unread:
+                task.limit.progress(to: .response)
+                do {
+                    try await read()
+                } catch {
+                    await fail()
+                    throw error
+                }
             }
-            provenBody += part
         }
-        task.noteReceived(part.count)
-        return part
     }
 
     /// Returns the rest of the body.
@@ -150,36 +119,36 @@ final class Transfer: TaskTransfer {
         var limit = HTTPBodyLimit(limit)
         var body = Data()
         do {
-            if let head { try limit.check(head) }
+            if let head = state.head { try limit.check(head) }
             while let part = try await nextPart() {
                 try limit.add(part)
                 body.append(contentsOf: part)
             }
         } catch {
-            await abandon()
+            await fail()
             throw error
         }
         return body
     }
 
-    /// Closes the connection, which can't be reused.
-    private func abandon() async {
-        sending?.cancel()
-        sending = nil
-        let open = [lease, held].compactMap(\.self)
-        (lease, held) = (nil, nil)
-        for open in open { await session.pool.close(open.connection, at: open.place) }
+    /// Closes the connection, which can't be reused, and ends the transfer.
+    private func fail() async {
+        endUpload()
+        await close(state.fail())
+    }
+
+    private func close(_ lease: Lease?) async {
+        if let lease { await session.pool.close(lease.connection, for: lease.key) }
     }
 
     // MARK: Redirects
 
     /// Returns the next request if the response is a redirect that no delegate stopped.
     private func redirect(_ head: HTTPResponseHead, _ response: HTTPURLResponse) async throws -> URLRequest? {
-        guard let next = try Redirection.request(after: request, to: target, answer: head, count: redirectCount) else {
-            return nil
-        }
-        guard task.delegate != nil || session.delegate != nil else { return next }
-        try await holdBody()
+        let next = try Redirection.request(
+            after: current.request, to: target, answer: head, count: current.redirectCount)
+        guard let next, session.hasDelegate(for: task) else { return next }
+        try await bufferResponse()
         task.limit.progress(to: .login)
         let answer = try await session.ask(about: task, URLSession.asTaskDelegate) { delegate in
             try await session.redirection(of: task, response, to: next, by: delegate)
@@ -187,72 +156,84 @@ final class Transfer: TaskTransfer {
         return answer ?? next
     }
 
-    private func go(to next: URLRequest) async throws {
-        let target = try RequestTarget(next)
-        try await discardBody()
-        redirectCount += 1
-        task.status.withLock { $0.redirectCount += 1 }
-        if target.origin != self.target.origin { originLogin = nil }
-        request = next
-        self.target = target
-        task.status.withLock { $0.currentRequest = next }
+    private func follow(_ next: URLRequest) async throws {
+        var followed = current
+        let isOtherOrigin = try followed.follow(next)
+        try await discardResponse()
+        current = followed
+        if isOtherOrigin { logins.origin = nil }
+        task.status.withLock {
+            $0.redirectCount += 1
+            $0.currentRequest = next
+        }
     }
 
-    // MARK: One exchange
+    // MARK: One request
+
+    /// The form in which a request was sent.
+    struct SentRequest {
+        let head: HTTPRequestHead
+        let body: TransferRequest.Body
+        /// The login of the connection that the request was sent with, if any.
+        let login: (any ConnectionLogin)?
+        /// Whether a login message was computed, which can take long.
+        let hasWaited: Bool
+    }
 
     /// Sends the current request and reads the response up to the end of the final header.
-    private func send() async throws -> HTTPResponseHead {
+    private func send() async throws -> (HTTPResponseHead, SentRequest) {
         while true {
-            let place = place
-            task.beginTransaction(request)
-            body = try await nextBody()
+            let key = poolKey
+            task.beginTransaction(current.request)
+            let body = try await nextBody()
             // A request that can't be sent fails here, before it takes a connection.
-            hasOmittedBody = false
-            let plain = try requestHead([])
+            let plain = try current.head(current.form(of: body, canDefer: false), isForwarded: isForwarded)
             task.limit.progress(to: .connection)
-            let connection = try await connect(to: place)
+            let (connection, hasWaited) = try await connect(to: key)
+            try state.lease(Lease(connection: connection, key: key))
             task.note { $0.note(connection) }
-            lease = (connection, place)
-            // There is nothing to read before the request is sent.
-            (parts, head, hasEnded, hasAnswered) = ([], nil, true, false)
-            (bodyProofs, provenBody) = ([], [])
-            guard let sent = try await requestHead(plain, on: connection) else {
-                lease = nil
-                if connection.login == nil {
-                    await session.pool.keep(connection, at: place)
-                } else {
-                    await session.pool.close(connection, at: place)
-                }
+            proofs = BodyProofs()
+            guard let request = try await prepare(plain, body, on: connection) else {
+                await restart(keeping: connection.login == nil)
                 continue
             }
-            // Delegates that were asked about the connection or for a login may have taken long, so the server may have
-            // closed it.
-            if connection.isReused, await connection.connection.hasInput() {
-                await abandon()
+            // The server may have closed the connection, or may have sent something, while a delegate or the observer
+            // was called or a login message was computed. Otherwise nothing has been awaited since the pool looked.
+            if connection.isReused, hasWaited || request.hasWaited, await connection.connection.hasInput() {
+                await restart(keeping: false)
                 continue
             }
-            hasEnded = false
             do {
-                return try await send(sent, on: connection)
-            } catch  where bodyFailure != nil {
-                throw bodyFailure ?? error
+                return (try await send(request, body, on: connection.connection), request)
+            } catch  where state.requestBodyError != nil {
+                throw state.requestBodyError ?? error
             } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
                 // The server may have just closed the connection. No part of a response has arrived, and repeating the
                 // request has no further effect (RFC 9110, section 9.2.2).
                 let reason = error as? TransportError
-                guard connection.isReused, target.isIdempotent, !hasAnswered, canRepeatBody, reason != .cancelled else {
+                guard connection.isReused, target.isIdempotent, state.isUnanswered, canRepeatBody, reason != .cancelled
+                else {
                     let shown = connection.origin?.approval.identity ?? .none
                     throw reason.flatMap { IdentityRefused($0, shown: shown) } ?? error
                 }
-                await abandon()
+                endUpload()
+                await close(state.discardResponse())
             }
         }
     }
 
-    private func send(_ head: HTTPRequestHead, on connection: PooledConnection) async throws -> HTTPResponseHead {
-        let body = hasOmittedBody ? nil : body
-        exchange = HTTPExchange(head)
-        bodyFailure = nil
+    /// Returns the connection of a request of which nothing was sent.
+    private func restart(keeping isReusable: Bool) async {
+        guard let lease = state.endLease() else { return }
+        if isReusable { await session.pool.keep(lease.connection, for: lease.key) } else { await close(lease) }
+    }
+
+    private func send(
+        _ request: SentRequest, _ body: RequestBodyReader?, on connection: any RequestConnection
+    ) async throws -> HTTPResponseHead {
+        let head = request.head
+        try state.send(head, request.login)
+        let body = request.body == .deferred ? nil : body
         task.limit.progress(to: .sending)
         task.status.withLock { status in
             status.bytesSent = 0
@@ -262,225 +243,83 @@ final class Transfer: TaskTransfer {
             record.requestStart = Date()
             record.headerBytesSent = Int64(head.bytes.count)
         }
-        let whole = body == nil ? Data() : request.httpBody ?? Data()
+        let whole = body == nil ? Data() : current.request.httpBody ?? Data()
         if let body, body.length.map({ $0 > RequestBody.part }) ?? true || whole.isEmpty && body.length != 0 {
-            try await connection.connection.send(head.bytes)
-            startSending(body, on: connection.connection)
+            try await connection.send(head.bytes)
+            startUpload(body, on: connection)
         } else {
-            try await connection.connection.send(whole.isEmpty ? head.bytes : head.bytes + whole)
+            try await connection.send(whole.isEmpty ? head.bytes : head.bytes + whole)
             if !whole.isEmpty {
                 task.noteSent(whole.count, framed: whole.count)
-                tellSent(whole.count)
+                reportSent(whole.count)
             }
-            exchange?.requestBodyWasSent()
+            state.requestBodyWasSent()
             task.note { $0.requestEnd = Date() }
             task.limit.progress(to: .response)
         }
         while true {
-            if let head = self.head { return head }
+            if let head = state.head { return head }
             try await read()
         }
     }
 
-    private var expectsContinue: Bool {
-        // A stream can be sent only once, so a refusal must not consume it.
-        mayExpect && body.map { $0.length.map { $0 >= Self.expectationSize } ?? true } ?? false
-    }
-
-    private var framing: HTTPRequestHead.Body {
-        guard let body else { return .none }
-        return hasOmittedBody ? .length(0) : body.length.map { .length($0) } ?? .chunked
-    }
-
-    private func requestHead(_ credentials: [HTTPField]) throws -> HTTPRequestHead {
-        try HTTPRequestHead(
-            method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
-            origin: target.origin, body: framing,
-            expectsContinue: expectsContinue && !hasOmittedBody, fields: request.fields, credentials: credentials)
-    }
-
-    /// Returns the request's head with the credentials for this connection. Returns `nil` if the connection's login
-    /// can't continue and the request has to start again. `plain` is the head without credentials.
-    private func requestHead(
-        _ plain: HTTPRequestHead, on connection: PooledConnection
-    ) async throws -> HTTPRequestHead? {
+    /// Returns the request with the credentials for this connection. Returns `nil` if the connection's login can't
+    /// continue and the request has to start again. `plain` is the head without credentials.
+    private func prepare(
+        _ plain: HTTPRequestHead, _ body: RequestBodyReader?, on connection: PooledConnection
+    ) async throws -> SentRequest? {
         var credentials = originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : [])
-        sentLogin = nil
-        let way = isForwarded ? \Transfer.proxyLogin : \Transfer.originLogin
-        if ridesAlong(way, on: connection) {
-            sentLogin = connection.login
-        } else {
-            switch try await message(
-                of: way, begun: connection.login, certificate: connection.certificate(atProxy: isForwarded))
-            {
-            case .none: break
-            case .field(let field, let login):
-                credentials.append(field)
-                connection.login = login
-                sentLogin = login
-                let isFirst = !login.progress.hasProvenUser
-                hasOmittedBody =
-                    isFirst && mayOmitBody && body.map { $0.length.map { $0 > RequestBody.part } ?? true } ?? false
-            case .impossible: return nil
-            }
+        var login: (any ConnectionLogin)?
+        var hasWaited = false
+        switch try await nextTurn(on: connection) {
+        case .none: break
+        case .loggedIn(let current): login = current
+        case .field(let field, let current):
+            credentials.append(field)
+            login = current
+            hasWaited = true
+        case .noMessage: hasWaited = true
+        case .failed: return nil
         }
-        return credentials.isEmpty && !hasOmittedBody ? plain : try requestHead(credentials)
-    }
-
-    /// Returns the connection that was kept for the next message of a login, if any.
-    func takeHeld(at place: ConnectionPool.Place) async -> PooledConnection? {
-        guard let held else { return nil }
-        self.held = nil
-        if held.place == place, await !held.connection.connection.hasInput() {
-            held.connection.isReused = true
-            return held.connection
-        }
-        await session.pool.close(held.connection, at: held.place)
-        return nil
-    }
-
-    /// Whether the body can be sent again. A stream can only if nothing has been read from it.
-    private var canRepeatBody: Bool { bodyStream?.isUntouched ?? true }
-
-    /// Returns the body for the next time that the request is sent, or `nil` without one.
-    private func nextBody() async throws -> RequestBodyReader? {
-        switch request.content {
-        case nil: return nil
-        case .data(let data): return RequestBodyReader(data)
-        case .file(let url):
-            let reader = try await BlockingWork.run { () throws(RequestBodyError) in try RequestBodyReader(file: url) }
-            guard let reader else { throw CancellationError() }
-            return reader
-        case .stream(let first):
-            if bodyStream == nil { bodyStream = first }
-            if let bodyStream, bodyStream.isUntouched { return RequestBodyReader(bodyStream) }
-            task.limit.progress(to: .login)
-            let stream = try await session.ask(about: task, URLSession.asTaskDelegate) { delegate in
-                try await session.newBodyStream(of: task, by: delegate)
-            }
-            guard let stream = stream ?? nil else { throw RequestBodyError.noStream }
-            bodyStream = stream
-            return RequestBodyReader(stream)
-        }
-    }
-
-    /// Sends a body while the response is being read, since the response may arrive before the whole body is sent.
-    private func startSending(_ body: RequestBodyReader, on connection: any RequestConnection) {
-        let task = task
-        sending = Task { @TransportActor [weak self] in
-            do {
-                try await self?.waitForGoAhead()
-                // After an early final response, the rest of the body isn't needed.
-                while self?.exchange?.wantsRequestBody == true {
-                    let part = try await body.next()
-                    // Another request may be using the connection by now.
-                    try Task.checkCancellation()
-                    guard self?.exchange?.wantsRequestBody == true else { return }
-                    let framed = body.length == nil ? part.isEmpty ? HTTPChunk.last : HTTPChunk.encoded(part) : part
-                    if !framed.isEmpty { try await connection.send(framed) }
-                    task.noteSent(part.count, framed: framed.count)
-                    guard !part.isEmpty else {
-                        self?.exchange?.requestBodyWasSent()
-                        task.note { $0.requestEnd = Date() }
-                        return task.limit.progress(to: .response)
-                    }
-                    task.limit.progress(to: .sending)
-                    self?.tellSent(part.count)
-                }
-            } catch let error as RequestBodyError {
-                self?.bodyFailure = error
-                // Ends the wait for a response, which would be for an incomplete request.
-                await connection.close()
-            }
-        }
-    }
-
-    /// Reports the progress of the body. The calls stay in order, because each one waits for the previous one.
-    private func tellSent(_ count: Int) {
-        guard task.delegate != nil || session.delegate != nil else { return }
-        let (session, task) = (session, task)
-        let (total, expected) = (task.countOfBytesSent, task.countOfBytesExpectedToSend)
-        telling = Task { [telling] in
-            await telling?.value
-            await session.tell(.sentBody, about: task, URLSession.asTaskDelegate) { delegate in
-                delegate.urlSession(
-                    session, task: task, didSendBodyData: Int64(count), totalBytesSent: total,
-                    totalBytesExpectedToSend: expected)
-            }
-        }
-    }
-
-    private func waitForGoAhead() async throws {
-        guard exchange?.awaitsGoAhead == true else { return }
-        let goAhead = OnceOnlyAnswer<Void>()
-        self.goAhead = goAhead
-        let timer = TransportTimer(at: .now + Self.expectationLimit) { goAhead.answer(()) }
-        defer { timer.cancel() }
-        // Another request may be using the exchange by now.
-        guard await goAhead.value != nil else { throw CancellationError() }
-        exchange?.stopWaiting()
+        let form = current.form(of: body, canDefer: login?.defersLongBody == true)
+        let head =
+            credentials.isEmpty && form != .deferred
+            ? plain : try current.head(form, isForwarded: isForwarded, credentials: credentials)
+        return SentRequest(head: head, body: form, login: login, hasWaited: hasWaited)
     }
 
     /// Reads the next bytes from the connection.
     private func read() async throws {
-        guard let lease else { throw HTTPResponseError.truncated }
-        // A second read would wait for bytes of the next request on the connection.
-        guard !isReading else { throw ConcurrentReadError() }
-        isReading = true
-        defer { isReading = false }
-        let bytes = try await lease.connection.connection.receive()
+        let bytes = try await state.beginRead().connection.connection.receive()
         task.limit.progress(to: .response)
-        hasAnswered = hasAnswered || bytes != nil
-        exchange?.receive(bytes)
-        while let event = try exchange?.next() {
+        state.received(bytes)
+        while let event = try state.next() {
             switch event {
-            case .head(let head):
-                self.head = head
-                goAhead?.answer(())
+            case .goAhead: upload?.goAhead?.answer(())
+            case .head:
+                upload?.goAhead?.answer(())
                 task.note { $0.responseStart = Date() }
-            case .body(let part): parts.append(part)
-            case .goAhead: goAhead?.answer(())
-            case .end(let isReusable): return await end(lease.connection, lease.place, isReusable)
+            case .hold: endUpload()
+            case .keep(let lease):
+                endUpload()
+                await session.pool.keep(lease.connection, for: lease.key)
+            case .close(let lease):
+                endUpload()
+                await close(lease)
             }
         }
     }
 
-    private func end(_ connection: PooledConnection, _ place: ConnectionPool.Place, _ isReusable: Bool) async {
-        hasEnded = true
-        lease = nil
-        exchange = nil
-        sending?.cancel()
-        sending = nil
-        guard isReusable else { return await session.pool.close(connection, at: place) }
-        guard let login = connection.login, login === sentLogin else {
-            return await session.pool.keep(connection, at: place)
-        }
-        let isRefused = head?.statusCode == (isForwarded ? 407 : 401)
-        switch (isRefused, login.progress.takesToken) {
-        case (true, true): held = (connection, place)
-        // A login failed, or was started but not required. The state of the connection at the server is unknown.
-        case (true, false): await session.pool.close(connection, at: place)
-        case (false, _) where !login.progress.hasProvenUser: await session.pool.close(connection, at: place)
-        case (false, _): await session.pool.keep(connection, at: place)
-        }
-    }
-
     /// Reads the body in advance, so that the connection is free while a delegate decides. A long body isn't read.
-    func holdBody() async throws {
-        // The response to CONNECT was read to its end.
-        guard lease != nil else { return }
-        while !hasEnded, parts.reduce(0, { $0 + $1.count }) < Self.heldBodyLimit { try await read() }
+    func bufferResponse() async throws {
+        while state.isReadingBody, state.bufferedCount < Self.bufferLimit { try await read() }
     }
 
     /// Reads and drops the body, or closes the connection if the body is long.
-    func discardBody() async throws {
-        try await holdBody()
-        if !hasEnded { await abandon() }
-        parts = []
+    func discardResponse() async throws {
+        try await bufferResponse()
+        guard let lease = state.discardResponse() else { return }
+        endUpload()
+        await close(lease)
     }
-}
-
-/// The error for two concurrent reads of a body.
-struct ConcurrentReadError: Error, CustomStringConvertible {
-    var description: String { "two iterators read one body at once: read it with one" }
 }

@@ -91,10 +91,10 @@ extension URLSession {
     private func keepFile(of task: URLSessionDownloadTask) async throws -> (URL, URLResponse) {
         do {
             let (file, response) = try await load(task)
-            let place = try file.giveAway()
+            let url = try file.moveOut()
             task.complete(with: nil)
             await ended(task)
-            return (place, response)
+            return (url, response)
         } catch {
             let error = fail(task, error)
             await ended(task)

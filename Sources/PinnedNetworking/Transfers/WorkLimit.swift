@@ -142,12 +142,12 @@ final class WorkLimit: Sendable {
 extension WorkLimit.End: CustomStringConvertible {
     var description: String {
         switch self {
-        case .cancelled: "the request was cancelled; send it again when it is wanted"
+        case .cancelled: "the request was cancelled: send it again if it is still needed"
         case .stalled(let wait, let limit):
-            "nothing happened for \(limit) while waiting for \(wait.rawValue); "
+            "nothing happened for \(limit) while waiting for \(wait.rawValue): "
                 + "try again, or raise timeoutIntervalForRequest"
         case .overlong(let limit):
-            "the request took more than \(limit) in all; try again, or raise timeoutIntervalForResource"
+            "the request took more than \(limit) in total: try again, or raise timeoutIntervalForResource"
         }
     }
 }

@@ -15,16 +15,16 @@ struct IdentityQuestion: Sendable {
     let task: URLSessionTask
 
     /// A request that default handling answered. The delegates of another task may answer it differently.
-    struct Open: Sendable {
+    struct DefaultHandled: Sendable {
         /// The distinguished names, in DER, of the issuers that the server listed.
         let issuers: [[UInt8]]
         /// The digest of the identity that was sent, or `nil` if none was.
-        let shown: [UInt8]?
+        let sent: [UInt8]?
     }
 
     private struct State {
         var decision = Approval.Identity.none
-        var open: Open?
+        var defaultHandled: DefaultHandled?
     }
 
     private let state = Locked(State())
@@ -44,7 +44,7 @@ struct IdentityQuestion: Sendable {
     var decision: Approval.Identity { state.withLock { $0.decision } }
 
     /// The request that must be answered again before another task uses the connection, if any.
-    var open: Open? { state.withLock { $0.open } }
+    var defaultHandled: DefaultHandled? { state.withLock { $0.defaultHandled } }
 
     /// Selects an identity. Without a credential, or with one of another kind, the handshake continues without an
     /// identity and the server decides whether to accept that.
@@ -66,21 +66,21 @@ struct IdentityQuestion: Sendable {
             let isForSession = answer.step?.isSessionWide ?? false
             state.withLock {
                 $0.decision = .stored(digest: identity?.digest)
-                $0.open = isForSession ? nil : Open(issuers: issuers, shown: identity?.digest)
+                $0.defaultHandled = isForSession ? nil : DefaultHandled(issuers: issuers, sent: identity?.digest)
             }
             return identity
         case .rejectProtectionSpace:
-            return note(nil, by: answer.step)
+            return record(nil, by: answer.step)
         case .useCredential:
             guard let credential = answer.credential, let identity = try credential.shownIdentity() else {
-                return note(nil, by: answer.step)
+                return record(nil, by: answer.step)
             }
             await session.keep(credential, for: space)
-            return note(identity, by: answer.step)
+            return record(identity, by: answer.step)
         }
     }
 
-    private func note(_ identity: ClientIdentity?, by step: ChallengeRouting.Step?) -> ClientIdentity? {
+    private func record(_ identity: ClientIdentity?, by step: ChallengeRouting.Step?) -> ClientIdentity? {
         state.withLock {
             $0.decision =
                 step?.isSessionWide == true
@@ -109,8 +109,8 @@ struct IdentityRefused: Error, CustomStringConvertible {
 
     var description: String {
         switch refusal {
-        case .missing: "the server wants a client certificate: answer its challenge, or store one (\(reason))"
-        case .rejected: "the server does not take the client certificate: use one that it knows (\(reason))"
+        case .missing: "the server requires a client certificate: answer its challenge, or store one (\(reason))"
+        case .rejected: "the server rejected the client certificate: use one that it accepts (\(reason))"
         }
     }
 }
@@ -121,7 +121,7 @@ struct CancelledChallenge: Error, CustomStringConvertible {
 
     var description: String {
         "a delegate cancelled the challenge of \(visibleText(space.host)) (\(space.authenticationMethod)): "
-            + "look in the delegate for why"
+            + "check the delegate for the reason"
     }
 }
 

@@ -10,8 +10,7 @@ actor Connection {
     /// The peer's name for messages.
     nonisolated let peer: String
     private let token: EventLoop.Token
-    /// The socket, or nil once closed.
-    private var socket: Socket?
+    private var socket: BufferedSocket
     /// The TLS layers, from the socket upwards.
     private var layers: [TLSClientEngine] = []
     /// The reason why the connection was closed.
@@ -19,13 +18,7 @@ actor Connection {
     /// Whether the handshake of the uppermost layer is done.
     private var isEstablished = true
 
-    /// The last known readiness of the socket. Edges that no call waited for are kept here. Initially a hang-up is
-    /// assumed, because an end that came before the socket was watched causes no further edge.
-    private var readiness: Readiness = [.reading, .writing, .hangUp]
     private var waiting: [(for: Readiness, continuation: CheckedContinuation<Void, Never>)] = []
-    /// Bytes to be written to the socket. The kernel has taken those before `outgoingStart`.
-    private var outgoing: [UInt8] = []
-    private var outgoingStart = 0
     /// The calls in progress, so that a late cancellation or timer doesn't end a connection that has moved on.
     private var calls: Set<Int> = []
     private var callCount = 0
@@ -33,8 +26,6 @@ actor Connection {
     private var fruitlessCount = 0
     /// The number of reads since a call last waited for the socket.
     private var readsInARow = 0
-    /// The number of bytes to ask the kernel for.
-    private var readSize = firstRead
 
     /// The plaintext encrypted between two waits for the kernel, in bytes.
     private static let writeChunk = 64 * 1024
@@ -42,10 +33,6 @@ actor Connection {
     private static let outputLimit = 256 * 1024
     /// The most bytes without plaintext: a Certificate message of 100 KiB, tickets, key updates.
     private static let fruitlessLimit = 256 * 1024
-    /// The read size if much data arrives: two full records.
-    private static let readChunk = 32 * 1024
-    /// The read size otherwise. It fits most responses, and the allocation isn't returned to the kernel every time.
-    private static let firstRead = 4 * 1024
     /// The number of reads after which timers, cancellations and other connections get their turn.
     private static let turn = 16
 
@@ -53,21 +40,11 @@ actor Connection {
         self.loop = loop
         self.peer = peer
         token = connected.token
-        socket = consume connected.socket
+        socket = BufferedSocket(consume connected.socket)
         loop.rewatch(token) { [weak self] _, readiness in self?.assumeIsolated { $0.becameReady(readiness) } }
     }
 
     // MARK: Handshake
-
-    /// The facts known about a server once its certificate has arrived.
-    struct Question: Sendable {
-        /// The server's certificates, leaf first.
-        let certificates: [ReceivedCertificate]
-        /// Whether the certificates are those of a resumed session.
-        let isResumed: Bool
-        let version: String
-        let cipherSuite: String
-    }
 
     /// Adds a layer and runs its handshake up to the server's certificates.
     func ask(
@@ -108,30 +85,11 @@ actor Connection {
         }
     }
 
-    /// Waits for the server to reject the client, which it may do after the handshake (RFC 8446, section 4.4.2.4).
-    /// Silence until the time is up counts as consent, and so does any data.
-    func hearRefusal(within patience: Duration, until deadline: Deadline) async throws(TransportError) {
-        let patience = Deadline(for: .handshake, peer: peer, limit: patience)
-        do throws(TransportError) {
-            _ = try await receive(until: .earlier(patience, deadline))
-        } catch {
-            guard error != patience.error else { return }
-            throw error
-        }
-    }
-
     /// The OCSP response received so far.
     var capturedStaple: [UInt8]? { layers.last?.staple }
 
     /// Closes the connection without sending anything.
     func drop() { finish(.closed(peer: peer)) }
-
-    /// The next step of a handshake after the server was accepted.
-    enum Step: Sendable {
-        /// The server requests a client certificate from one of these issuers, DER. An empty list means any issuer.
-        case askIdentity([[UInt8]])
-        case established(NegotiatedTLS)
-    }
 
     /// Accepts the server and continues the handshake.
     func accept(until deadline: Deadline) async throws(TransportError) -> Step {
@@ -209,7 +167,7 @@ actor Connection {
         try await call(until: deadline) { () async throws(TransportError) in
             guard let engine = layers.last else {
                 while try !flush() { try await ready(for: .writing) }
-                (outgoing, outgoingStart) = (bytes, 0)
+                socket.setOutput(bytes)
                 while try !flush() { try await ready(for: .writing) }
                 return
             }
@@ -251,14 +209,14 @@ actor Connection {
     /// This reads the socket itself, since the loop may not have seen the latest bytes. Session tickets and key updates
     /// don't count. Part of a record counts, because it could be the beginning of anything.
     func hasInput() -> Bool {
-        guard end == nil, !holdsInput() else { return true }
+        guard end == nil, !layers.haveInput() else { return true }
         for _ in 0..<Self.turn {
-            readiness.insert(.reading)
-            switch take() {
+            socket.readiness.insert(.reading)
+            switch socket.read() {
             case .wouldBlock:
                 return false
             case .bytes(let bytes):
-                guard let engine = layers.first, (try? engine.feed(bytes.span)) != nil, !holdsInput() else {
+                guard let engine = layers.first, (try? engine.feed(bytes.span)) != nil, !layers.haveInput() else {
                     return true
                 }
             case .end, .failed:
@@ -266,19 +224,6 @@ actor Connection {
             }
         }
         return true
-    }
-
-    /// Passes the input of each layer upwards. Returns whether any of it is plaintext for the reader, an end, or part
-    /// of a record.
-    private func holdsInput() -> Bool {
-        for (index, engine) in layers.enumerated() {
-            var input = engine.isEmpty ? .wantsInput : engine.read()
-            while case .bytes(let bytes) = input, layers.indices.contains(index + 1),
-                (try? layers[index + 1].feed(bytes.span)) != nil
-            { input = engine.read() }
-            guard input == .wantsInput, engine.isEmpty else { return true }
-        }
-        return false
     }
 
     /// Sends close_notify and closes. Has no effect on a connection that has ended.
@@ -293,29 +238,17 @@ actor Connection {
     /// Writes pending bytes to the kernel. Returns false if it can't take any more now.
     private func flush() throws(TransportError) -> Bool {
         while true {
-            if outgoingStart == outgoing.count {
-                outgoing = try takeOutput()
-                outgoingStart = 0
-                if outgoing.isEmpty { return true }
+            if !socket.hasOutput {
+                do throws(OpenSSLError) { socket.setOutput(try layers.takeOutput()) } catch { throw failure(error) }
+                if !socket.hasOutput { return true }
             }
-            switch socket?.write(outgoing.span.extracting(outgoingStart...)) {
-            case .bytes(let count): outgoingStart += count
-            case .wouldBlock:
-                readiness.remove(.writing)
-                return false
+            switch socket.write() {
+            case .bytes: continue
+            case .wouldBlock: return false
             case .failed(let error): throw lost(error.description)
             case nil: throw ended
             }
         }
-    }
-
-    /// Returns the output of the lowest layer, after passing down the output of every layer above.
-    private func takeOutput() throws(TransportError) -> [UInt8] {
-        for upper in layers.indices.dropFirst().reversed() {
-            let output = layers[upper].takeOutput()
-            do throws(OpenSSLError) { try layers[upper - 1].write(output.span) } catch { throw failure(error) }
-        }
-        return layers.first?.takeOutput() ?? []
     }
 
     /// Waits for bytes from the layer below, or from the socket, and feeds them to a layer.
@@ -347,31 +280,13 @@ actor Connection {
         while true {
             readsInARow += 1
             if readsInARow >= Self.turn { await takeTurns() }
-            switch take() {
+            switch socket.read() {
             case .bytes(let bytes): return bytes
             case .end: return nil
             case .failed(let error): throw lost(error.description)
             case .wouldBlock: try await ready(for: .reading)
             }
         }
-    }
-
-    /// Reads the socket if it is known to be ready.
-    private func take() -> Socket.Input {
-        guard readiness.contains(.reading) else { return .wouldBlock }
-        guard let input = socket?.read(atMost: readSize) else { return .wouldBlock }
-        switch input {
-        // A read at the end of the stream wouldn't block, so there is no end yet.
-        case .wouldBlock: readiness.subtract([.reading, .hangUp])
-        case .bytes(let bytes):
-            let isAll = bytes.count < readSize
-            readSize = isAll ? Self.firstRead : Self.readChunk
-            // A short read means that everything was read. More bytes will cause another edge (epoll(7)), but an end
-            // that is already there won't.
-            if isAll, !readiness.contains(.hangUp) { readiness.remove(.reading) }
-        case .end, .failed: break
-        }
-        return input
     }
 
     /// Gives timers, cancellations and other connections their turn. Otherwise a peer that sends faster than it is read
@@ -400,10 +315,10 @@ actor Connection {
         if let end { throw end }
     }
 
-    private func isWaiting(for wanted: Readiness) -> Bool { readiness.isDisjoint(with: wanted) && end == nil }
+    private func isWaiting(for wanted: Readiness) -> Bool { socket.readiness.isDisjoint(with: wanted) && end == nil }
 
     private func becameReady(_ new: Readiness) {
-        readiness.formUnion(new)
+        socket.readiness.formUnion(new)
         resume { !new.isDisjoint(with: $0) }
     }
 
@@ -459,11 +374,7 @@ actor Connection {
     /// Sends pending output as far as the kernel takes it now, and closes.
     private func leave() {
         _ = try? flush()
-        socket?.endWriting()
-        // Closing a socket with unread bytes resets the connection, and the reset can overtake the last bytes sent.
-        for _ in 0..<8 {
-            guard case .bytes = socket?.read(atMost: Self.readChunk) else { break }
-        }
+        socket.endWriting()
         finish(.closed(peer: peer))
     }
 
@@ -471,7 +382,7 @@ actor Connection {
         guard end == nil else { return }
         end = reason
         loop.unwatch(token)
-        socket = nil
+        socket.close()
         resume { _ in true }
     }
 

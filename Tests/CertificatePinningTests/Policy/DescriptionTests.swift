@@ -17,7 +17,7 @@ struct DescriptionTests {
         let intermediate = try server.intermediate.parsed
         let rule = "api.example.test, 1 pin, report, until 2030-01-02T00:00:00Z, then fail"
         let rows: [(Any, String)] = [
-            (path, chain), (pin, "\(intermediate.spkiFingerprint) intermediate-or-root \"next\""),
+            (path, chain), (pin, "\(intermediate.spkiFingerprint) ca \"next\""),
             (try server.trust.presented, "CN=api.example.test -> CN=Test Intermediate"),
             (intermediate.subjectPublicKeyInfo, "EC P-256 \(intermediate.spkiFingerprint)"),
             (policy.rules[0], rule), (PinRequirement.eachOf([.leaf, .root]), "each of leaf, root"),

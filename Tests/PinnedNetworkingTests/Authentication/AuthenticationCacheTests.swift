@@ -112,7 +112,7 @@ private let aheadRows = [
             try .get("/a/x", user: "v"), try .connect(),
         ] {
             var task = known.next()
-            _ = task.run(request, server: { _ in .init(status: request.place.statusCode, fields: reply.fields) })
+            _ = task.run(request, server: { _ in .init(status: request.party.statusCode, fields: reply.fields) })
             #expect(task.sent == [nil])
         }
         for challenge in [#"Basic realm="R""#, "Basic", #"Digest realm="r", nonce="n""#] {
@@ -252,12 +252,12 @@ private let aheadRows = [
     @Test("A session that forgets its credentials continues the counts of its nonces")
     func forgetAll() throws {
         let task = session(after: try .get("/"))
-        let place = try AuthenticationRequest.get("/").place
+        let party = try AuthenticationRequest.get("/").party
         #expect(!task.cache.isEmpty)
-        #expect(task.cache.nextCount(of: "n", at: place) == 1)
+        #expect(task.cache.nextCount(of: "n", at: party) == 1)
         task.cache.removeAll()
         #expect(task.cache.isEmpty)
-        #expect(task.cache.nextCount(of: "n", at: place) == 2)
+        #expect(task.cache.nextCount(of: "n", at: party) == 2)
     }
 
     @Test("A proxy's credential is sent with every request to it")
@@ -273,7 +273,7 @@ private let aheadRows = [
         var request = try AuthenticationRequest.connect()
         _ = next.run(request, server: { _ in .ok })
         #expect(next.sent == [try basic("u")])
-        request = AuthenticationRequest(place: request.place, method: "GET", target: "http://other.example/a/b")
+        request = AuthenticationRequest(party: request.party, method: "GET", target: "http://other.example/a/b")
         var forwarded = task.next()
         _ = forwarded.run(request, server: { _ in .ok })
         #expect(forwarded.sent == [try basic("u")])
@@ -360,28 +360,28 @@ private let aheadRows = [
         let request = try AuthenticationRequest.get("/a/x")
         try note(in: cache, "/a/x", realm: "r")
         for round in 1...2 {
-            #expect(cache.nextCount(of: "n", at: request.place) == round)
+            #expect(cache.nextCount(of: "n", at: request.party) == round)
         }
         let hostile = try AuthenticationRequest.get("/", host: "hostile.example")
         for number in 0..<1_000 {
-            #expect(cache.nextCount(of: "\(number)", at: hostile.place) == 1)
+            #expect(cache.nextCount(of: "\(number)", at: hostile.party) == 1)
             try note(in: cache, "/\(number)/", realm: "\(number)", host: "hostile.example")
         }
-        #expect(cache.nextCount(of: "n", at: request.place) == 3)
+        #expect(cache.nextCount(of: "n", at: request.party) == 3)
         #expect(cache.authentication(ahead: request)?.credential == credential("u"))
         // Its own nonces evict each other, the least recently used first.
-        #expect(cache.nextCount(of: "872", at: hostile.place) == 2)
+        #expect(cache.nextCount(of: "872", at: hostile.party) == 2)
         for number in 1_000..<1_000 + AuthenticationCache.nonceLimit - 1 {
-            #expect(cache.nextCount(of: "\(number)", at: hostile.place) == 1)
+            #expect(cache.nextCount(of: "\(number)", at: hostile.party) == 1)
         }
-        #expect(cache.nextCount(of: "872", at: hostile.place) == 3)
-        #expect(cache.nextCount(of: "873", at: hostile.place) == 1)
+        #expect(cache.nextCount(of: "872", at: hostile.party) == 3)
+        #expect(cache.nextCount(of: "873", at: hostile.party) == 1)
     }
 
     @Test("The least recently used server is evicted for the 257th")
-    func places() throws {
+    func parties() throws {
         let cache = AuthenticationCache()
-        for number in 0..<AuthenticationCache.placeLimit {
+        for number in 0..<AuthenticationCache.partyLimit {
             try note(in: cache, "/a/x", realm: "r", host: "h\(number).example")
         }
         // Used again.

@@ -304,7 +304,7 @@ private let everyMethod = [
         let task = TaskScript()
         var exchange = task.exchange
         let request = AuthenticationRequest(
-            place: try AuthenticationRequest.connect().place, method: "GET", target: "http://example.org/")
+            party: try AuthenticationRequest.connect().party, method: "GET", target: "http://example.org/")
         let challenge = HTTPField(name: "Proxy-Authenticate", value: #"Basic realm="r""#)
         #expect(exchange.field(for: request) == nil)
         guard case .ask = exchange.received(statusCode: 407, fields: [challenge]),

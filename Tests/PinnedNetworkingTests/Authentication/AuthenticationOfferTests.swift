@@ -75,7 +75,7 @@ private let rows = [
     private func spaces(row: OfferRow) throws {
         let scheme = row.port == 443 ? NSURLProtectionSpaceHTTPS : NSURLProtectionSpaceHTTP
         let request = AuthenticationRequest(
-            place: .origin(try ServerName("apple.com"), port: row.port, protocol: scheme), method: "GET", target: "/")
+            party: .origin(try ServerName("apple.com"), port: row.port, protocol: scheme), method: "GET", target: "/")
         let fields = [
             HTTPField(name: "Content-Length", value: "0"), HTTPField(name: row.field, value: row.value),
             HTTPField(name: "X-Frame-Options", value: "deny"),

@@ -72,20 +72,20 @@ extension AuthenticationRequest {
         password: String? = nil
     ) throws -> AuthenticationRequest {
         AuthenticationRequest(
-            place: .origin(
+            party: .origin(
                 try ServerName(host), port: scheme == NSURLProtectionSpaceHTTP ? 80 : 443, protocol: scheme),
             method: "GET", target: target, user: user, password: password)
     }
 
     static func connect() throws -> AuthenticationRequest {
         AuthenticationRequest(
-            place: .proxy(try ServerName("proxy.example"), port: 3128, type: NSURLProtectionSpaceHTTPProxy),
+            party: .proxy(try ServerName("proxy.example"), port: 3128, type: NSURLProtectionSpaceHTTPProxy),
             method: "CONNECT", target: "example.org:443")
     }
 
     /// The space of a realm at the request's origin or proxy.
     func space(_ realm: String?, _ method: String = NSURLAuthenticationMethodHTTPBasic) -> URLProtectionSpace {
-        place.space(realm: realm, method: method)
+        party.space(realm: realm, method: method)
     }
 }
 
@@ -129,7 +129,7 @@ extension DigestAlgorithm {
 }
 
 extension AuthenticationCache {
-    func nextCount(of nonce: String, at place: AuthenticationPlace) -> UInt32 {
-        nextCount(of: Array(nonce.utf8), at: place)
+    func nextCount(of nonce: String, at party: AuthenticationParty) -> UInt32 {
+        nextCount(of: Array(nonce.utf8), at: party)
     }
 }

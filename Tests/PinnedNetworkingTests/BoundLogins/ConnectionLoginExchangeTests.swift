@@ -26,9 +26,9 @@ import Testing
         }
         #expect(exchange.connectionLogin(for: request)?.prepared.connectionMechanism == .negotiate)
         #expect(exchange.field(for: request) == nil)
-        #expect(exchange.sentLogin != nil)
+        #expect(exchange.loginTurn != nil)
         #expect(asked(exchange.cannotLogIn()) == NSURLAuthenticationMethodNTLM)
-        #expect(exchange.sentLogin == nil)
+        #expect(exchange.loginTurn == nil)
         #expect(asked(exchange.received(statusCode: 401, fields: Self.both)) == NSURLAuthenticationMethodNTLM)
     }
 
@@ -56,19 +56,19 @@ import Testing
             _ = exchange.field(for: request)
             guard
                 case .retry = exchange.received(
-                    statusCode: 401, fields: [more], login: .init(hasProvenUser: true, takesToken: true))
+                    statusCode: 401, fields: [more], login: .proven)
             else {
                 Issue.record("it ended early")
                 return
             }
             #expect(exchange.field(for: request) == nil)
-            #expect(exchange.sentLogin?.token == [0, 0, 0])
+            #expect(exchange.loginTurn?.token == [0, 0, 0])
         }
         _ = exchange.field(for: request)
         #expect(
             asked(
                 exchange.received(
-                    statusCode: 401, fields: [more], login: .init(hasProvenUser: true, takesToken: true)))
+                    statusCode: 401, fields: [more], login: .proven))
                 == NSURLAuthenticationMethodNegotiate)
     }
 

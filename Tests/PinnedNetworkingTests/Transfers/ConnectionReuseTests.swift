@@ -215,8 +215,10 @@ struct ConnectionReuseTests {
         }
     }
 
-    @Test("Bytes that arrive while a delegate evaluates a reused connection never answer a request (DS1)")
-    func surplusBeforeUse() async throws {
+    @Test(
+        "Bytes that arrive while a delegate or the observer runs never answer a request (DS1)",
+        arguments: [false, true])
+    func surplusBeforeUse(isObserved: Bool) async throws {
         let site = try TestSite.shared.get()
         let evil = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
         let (isAsked, isSent) = (Locked(false), Locked(false))
@@ -230,9 +232,9 @@ struct ConnectionReuseTests {
             }
         }
         try await LoopbackServer(chain: site.chain, script).run { server in
-            let session = try site.session(server)
             let isFirst = Locked(true)
-            let delegate = TaskHandlerDelegate { challenge in
+            // Returns at once for the first connection, and after the server's surplus bytes for the reused one.
+            let wait: @Sendable () -> Void = {
                 if !isFirst.withLock({ first in
                     defer { first = false }
                     return first
@@ -240,8 +242,17 @@ struct ConnectionReuseTests {
                     isAsked.withLock { $0 = true }
                     while !isSent.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
                 }
-                return acceptServer(challenge)
             }
+            let session = try site.session(server) {
+                if isObserved { $0.serverTrustObserver = { _ in wait() } }
+            }
+            let delegate =
+                isObserved
+                ? nil
+                : TaskHandlerDelegate { challenge in
+                    wait()
+                    return acceptServer(challenge)
+                }
             #expect(try await session.get("https://pinned.test/first", delegate: delegate).body == "/first")
             var request = URLRequest(url: try #require(URL(string: "https://pinned.test/next")))
             request.httpMethod = "POST"

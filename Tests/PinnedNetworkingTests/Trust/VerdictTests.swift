@@ -8,11 +8,11 @@ import Testing
 //
 // | check | disabled | failing test |
 // |---|---|---|
-// | Judge.holds compares policies | always equal | VerdictTests, policy, reused |
-// | Judge.holds compares roots | always equal | VerdictTests, roots, reused |
-// | Judge.holds compares who accepted | any task | VerdictTests, accepter, reused |
-// | Judge.holds compares the stored identity | always the same | VerdictTests, identity, reused |
-// | Judge.holds compares whose identity it is | any task | ClientCertificateTests, another task |
+// | ServerEvaluator.matches compares policies | always equal | VerdictTests, policy, reused |
+// | ServerEvaluator.matches compares roots | always equal | VerdictTests, roots, reused |
+// | ServerEvaluator.matches compares who accepted | any task | VerdictTests, accepter, reused |
+// | ServerEvaluator.matches compares the stored identity | always the same | VerdictTests, identity, reused |
+// | ServerEvaluator.matches compares whose identity it is | any task | ClientCertificateTests, another task |
 // | the task's delegate is asked about a reused connection | never | VerdictTests, never and late, reused |
 // | the delegates are asked about a resumed session | default handling | VerdictTests, yesToAnother, resumed |
 // | a delegate can accept only unpinned hosts | all hosts | VerdictTests, yesToUntrusted |

@@ -5,7 +5,7 @@ import TLSTransport
 
 /// The evaluation of one server of a request, which is its origin or a TLS proxy. It uses the session's trust settings
 /// at the time of the request.
-struct Judge: Sendable {
+struct ServerEvaluator: Sendable {
     let session: URLSession
     let task: URLSessionTask
     private let name: ServerName
@@ -38,9 +38,9 @@ struct Judge: Sendable {
     // MARK: Connections of earlier requests
 
     /// Whether the approval of a server is also valid for this request.
-    func holds(_ server: JudgedServer) -> Bool { holds(server.approval) }
+    func matches(_ server: EvaluatedServer) -> Bool { matches(server.approval) }
 
-    func holds(_ approval: Approval) -> Bool {
+    func matches(_ approval: Approval) -> Bool {
         guard approval.policy == policy?.digest ?? [], approval.roots == roots else { return false }
         switch approval.acceptance {
         case .verified, .session: break
@@ -63,27 +63,27 @@ struct Judge: Sendable {
     ///
     /// Returns false if they select another identity than the one that was sent, since the connection is for that
     /// identity. Throws if they refuse the server or cancel.
-    func askAgain(about server: JudgedServer) async throws -> Bool {
+    func reevaluate(_ server: EvaluatedServer) async throws -> Bool {
         guard session.hasDelegate(for: task) else {
             await observe(server)
             return true
         }
-        if server.isJudgedForSession {
+        if server.isAcceptedForSession {
             await observe(server)
         } else {
-            let judged = try await judge(server.trust, on: .reused)
-            guard judged.approval.acceptance == server.approval.acceptance else {
+            let evaluated = try await evaluate(server.trust, on: .reused)
+            guard evaluated.approval.acceptance == server.approval.acceptance else {
                 throw ServerTrustRefusal.rejected(name)
             }
         }
-        guard let open = server.identityQuestion else { return true }
-        return try await identityQuestion.choose(open.issuers)?.digest == open.shown
+        guard let request = server.identityRequest else { return true }
+        return try await identityQuestion.choose(request.issuers)?.digest == request.sent
     }
 
     /// Calls the observer for a server that the task's delegates were already asked about, or don't have to be. Runs
     /// off the event loop, since the observer is the program's own code.
-    func observe(_ server: JudgedServer) async {
-        tell(server.outcome, .reused)
+    func observe(_ server: EvaluatedServer) async {
+        report(server.outcome, .reused)
     }
 
     // MARK: Evaluation
@@ -93,9 +93,9 @@ struct Judge: Sendable {
     ///
     /// Runs off the event loop: the evaluation of a malicious chain can take a tenth of a second, which must not delay
     /// other transfers.
-    private func judge(
+    private func evaluate(
         _ trust: ServerTrust, on connection: ServerTrustDecision.Connection
-    ) async throws -> JudgedServer {
+    ) async throws -> EvaluatedServer {
         let space = URLProtectionSpace(serverTrust: trust, port: port, protocol: scheme, proxyType: proxyType)
         task.limit.progress(to: .delegate)
         let answer = try await session.answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
@@ -107,18 +107,18 @@ struct Judge: Sendable {
                 trust, port: Int(port), answer: answer, policy: policy, at: now)
             let time = (ContinuousClock.now - start) / .seconds(1)
             let isForSession = answer.step?.isSessionWide ?? false
-            if connection != .reused { record(outcome, trust, at: now) }
-            tell(outcome, connection)
-            return JudgedServer(
-                trust: trust, outcome: outcome, isJudgedForSession: isForSession, judgingTime: time,
+            if connection != .reused { logAndQueueReport(outcome, trust, at: now) }
+            report(outcome, connection)
+            return EvaluatedServer(
+                trust: trust, outcome: outcome, isAcceptedForSession: isForSession, evaluationTime: time,
                 approval: approval(outcome, isForSession: isForSession),
                 end: outcome.acceptedPath?.decision.rule?.nextExpiry(after: now))
         } catch {
             if connection != .reused, case .refused(.mismatch(let mismatch), _, _, _) = error {
-                report(mismatch, trust, at: Date())
+                queueReport(mismatch, trust, at: Date())
             }
             let error = error.explained(trust, by: policy)
-            tell(ServerTrustDecision.Outcome(error), connection)
+            report(ServerTrustDecision.Outcome(error), connection)
             throw error
         }
     }
@@ -138,7 +138,7 @@ struct Judge: Sendable {
     }
 
     /// Calls the observer, which is the program's own code.
-    private func tell(_ outcome: ServerTrustDecision.Outcome, _ connection: ServerTrustDecision.Connection) {
+    private func report(_ outcome: ServerTrustDecision.Outcome, _ connection: ServerTrustDecision.Connection) {
         session.settings.observer?(
             ServerTrustDecision(
                 host: name, port: Int(port), isProxy: proxyType != nil, connection: connection,
@@ -146,18 +146,18 @@ struct Judge: Sendable {
     }
 
     /// Logs and reports that a server was accepted without its pins.
-    private func record(_ outcome: ServerTrustDecision.Outcome, _ trust: ServerTrust, at time: Date) {
+    private func logAndQueueReport(_ outcome: ServerTrustDecision.Outcome, _ trust: ServerTrust, at time: Date) {
         switch outcome {
         case .accepted(let accepted):
             accepted.decision.log()
-            if case .forgiven(let mismatch) = accepted.decision { report(mismatch, trust, at: time) }
+            if case .forgiven(let mismatch) = accepted.decision { queueReport(mismatch, trust, at: time) }
         case .acceptedByDelegate(let error):
-            NSLog("%@", "PinnedNetworking goes on: a delegate accepted \(name) port \(port): \(error)")
+            NSLog("%@", "PinnedNetworking continues: a delegate accepted \(name) port \(port): \(error)")
         case .refused: break
         }
     }
 
-    private func report(_ mismatch: PinMismatch, _ trust: ServerTrust, at time: Date) {
+    private func queueReport(_ mismatch: PinMismatch, _ trust: ServerTrust, at time: Date) {
         guard !mismatch.rule.reports.isEmpty, let sink = session.settings.reportSink else { return }
         sink.take(PinFailureReport(mismatch, served: trust.presented.certificates.map(\.derBytes), at: time))
     }
@@ -167,14 +167,14 @@ struct Judge: Sendable {
     /// Evaluates the server of a handshake, and lets `finish` complete the handshake with the request for a client
     /// identity.
     @TransportActor
-    private func judge<Connection: ~Copyable>(
-        _ pending: consuming PendingConnection, as server: inout JudgedServer?,
-        finish: (consuming PendingConnection, JudgedServer, IdentityQuestion) async throws -> Connection
+    private func evaluate<Connection: ~Copyable>(
+        _ pending: consuming PendingConnection, as server: inout EvaluatedServer?,
+        finish: (consuming PendingConnection, EvaluatedServer, IdentityQuestion) async throws -> Connection
     ) async throws -> Connection {
-        var judged: JudgedServer
+        var evaluated: EvaluatedServer
         do {
             let trust = ServerTrust(presented: pending.presented, name: name, store: store)
-            judged = try await judge(trust, on: pending.isResumed ? .resumed : .new)
+            evaluated = try await evaluate(trust, on: pending.isResumed ? .resumed : .new)
         } catch {
             await pending.refuse()
             guard proxyType != nil, let refusal = error as? ServerTrustRefusal else { throw error }
@@ -182,10 +182,10 @@ struct Judge: Sendable {
         }
         let identity = identityQuestion
         do {
-            let connection = try await finish(pending, judged, identity)
-            judged.approval.identity = identity.decision
-            judged.identityQuestion = identity.open
-            server = judged
+            let connection = try await finish(pending, evaluated, identity)
+            evaluated.approval.identity = identity.decision
+            evaluated.identityRequest = identity.defaultHandled
+            server = evaluated
             return connection
         } catch let error as TransportError {
             throw IdentityRefused(error, shown: identity.decision) ?? error
@@ -194,12 +194,12 @@ struct Judge: Sendable {
 
     /// Evaluates the origin and completes its handshake.
     @TransportActor
-    func accept(_ pending: consuming PendingConnection, as server: inout JudgedServer?) async throws
+    func accept(_ pending: consuming PendingConnection, as server: inout EvaluatedServer?) async throws
         -> VerifiedConnection
     {
-        try await judge(pending, as: &server) { pending, judged, identity in
-            try await pending.accept(judged.path, identity: identity.choose) {
-                var approval = judged.approval
+        try await evaluate(pending, as: &server) { pending, evaluated, identity in
+            try await pending.accept(evaluated.path, identity: identity.choose) {
+                var approval = evaluated.approval
                 approval.identity = identity.decision
                 return approval
             }
@@ -209,26 +209,26 @@ struct Judge: Sendable {
     /// Evaluates a proxy and completes its handshake.
     @TransportActor
     func acceptProxy(
-        _ pending: consuming PendingConnection, as server: inout JudgedServer?
+        _ pending: consuming PendingConnection, as server: inout EvaluatedServer?
     ) async throws -> BareConnection {
-        try await judge(pending, as: &server) { pending, judged, identity in
-            try await pending.acceptProxy(judged.path, identity: identity.choose)
+        try await evaluate(pending, as: &server) { pending, evaluated, identity in
+            try await pending.acceptProxy(evaluated.path, identity: identity.choose)
         }
     }
 }
 
 /// A server of a connection, with the reason why it was accepted.
-struct JudgedServer: Sendable {
+struct EvaluatedServer: Sendable {
     let trust: ServerTrust
     /// The acceptance, by the policy or by a delegate.
     let outcome: ServerTrustDecision.Outcome
     /// Whether the session's delegate answered for every task, so that later tasks don't ask again.
-    let isJudgedForSession: Bool
+    let isAcceptedForSession: Bool
     /// The time in seconds for verifying the chain and comparing the pins.
-    let judgingTime: TimeInterval
+    let evaluationTime: TimeInterval
     fileprivate(set) var approval: Approval
     /// The request for a client identity, if the next task's delegates also have to be asked.
-    fileprivate(set) var identityQuestion: IdentityQuestion.Open?
+    fileprivate(set) var identityRequest: IdentityQuestion.DefaultHandled?
     /// The time when the rule that decided expires, if any.
     fileprivate let end: Date?
 
@@ -246,7 +246,7 @@ extension PinDecision {
     /// Logs that a server was accepted without its pins.
     func log() {
         switch self {
-        case .forgiven, .bypassed, .stopped: NSLog("%@", "PinnedNetworking goes on: \(self)")
+        case .forgiven, .bypassed, .stopped: NSLog("%@", "PinnedNetworking continues: \(self)")
         case .matched, .unpinned: break
         }
     }

@@ -5,7 +5,7 @@ import HTTPMessages
 ///
 /// A credential for one party is never sent to another (P6). Each party is heard only in its own fields, so a 407 that
 /// doesn't come from the proxy releases no credential (HA5).
-enum AuthenticationPlace: Sendable, Hashable {
+enum AuthenticationParty: Sendable, Hashable {
     /// The server. `protocol` is ``NSURLProtectionSpaceHTTP`` or ``NSURLProtectionSpaceHTTPS``.
     case origin(ServerName, port: UInt16, protocol: String)
     /// The proxy. `type` is ``NSURLProtectionSpaceHTTPProxy`` or ``NSURLProtectionSpaceHTTPSProxy``.
@@ -59,7 +59,7 @@ enum ConnectionLogins: Sendable, Hashable {
 
 /// The properties of a request that authentication depends on.
 struct AuthenticationRequest: Sendable {
-    let place: AuthenticationPlace
+    let party: AuthenticationParty
     let method: String
     /// The request target as sent: path and query, a full URI for a forwarding proxy, or host and port for CONNECT.
     let target: String
@@ -75,8 +75,8 @@ struct AuthenticationRequest: Sendable {
 
     /// The path without its query. For a proxy, where paths have no meaning, it is the root.
     var path: String {
-        guard !place.isProxy else { return "/" }
+        guard !party.isProxy else { return "/" }
         let bare = String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") }))
-        return place.path(of: bare) ?? bare
+        return party.path(of: bare) ?? bare
     }
 }

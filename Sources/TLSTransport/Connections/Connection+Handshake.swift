@@ -1,0 +1,34 @@
+import OpenSSLBridge
+
+// The results of a handshake, and the wait for a late refusal.
+
+extension Connection {
+    /// The facts known about a server once its certificate has arrived.
+    struct Question: Sendable {
+        /// The server's certificates, leaf first.
+        let certificates: [ReceivedCertificate]
+        /// Whether the certificates are those of a resumed session.
+        let isResumed: Bool
+        let version: String
+        let cipherSuite: String
+    }
+
+    /// The next step of a handshake after the server was accepted.
+    enum Step: Sendable {
+        /// The server requests a client certificate from one of these issuers, DER. An empty list means any issuer.
+        case askIdentity([[UInt8]])
+        case established(NegotiatedTLS)
+    }
+
+    /// Waits for the server to reject the client, which it may do after the handshake (RFC 8446, section 4.4.2.4).
+    /// Silence until the time is up counts as consent, and so does any data.
+    func hearRefusal(within patience: Duration, until deadline: Deadline) async throws(TransportError) {
+        let patience = Deadline(for: .handshake, peer: peer, limit: patience)
+        do throws(TransportError) {
+            _ = try await receive(until: .earlier(patience, deadline))
+        } catch {
+            guard error != patience.error else { return }
+            throw error
+        }
+    }
+}
