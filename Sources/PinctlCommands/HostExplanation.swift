@@ -9,10 +9,9 @@ struct HostExplanation {
     let host: String
     /// The name of the policy in a file with several, or `nil` if there is only one.
     private let title: String?
-    let dialect: PinDialect
-    let policy: CanonicalPolicy
-    let notes: [ConversionNote]
-    private let port: Int?
+    private let pins: ShippedPolicy
+    private let notes: [ConversionNote]
+    private let rules: [CanonicalRule]
     private let time: Date
 
     /// Creates an explanation for a host, which may also be a target with a port or a URL.
@@ -22,17 +21,16 @@ struct HostExplanation {
         // A host alone is used as it is written, because systems differ in which spellings they treat as equal.
         let isAlone = !word.contains("/") && !word.contains(":") && !word.contains("@")
         host = isAlone ? word : target.name.description
-        port = isAlone ? nil : Int(target.port)
         self.time = time
-        self.dialect = dialect ?? input.dialect
-        if self.dialect == input.dialect {
-            policy = input.reading.policy
-            notes = input.reading.notes
-        } else {
-            let converted = input.reading.policy.converted(to: self.dialect, at: time)
-            policy = converted.policy
+        if let dialect, dialect != input.dialect {
+            let converted = input.reading.policy.converted(to: dialect, at: time)
+            pins = ShippedPolicy(converted.policy, of: dialect)
             notes = input.reading.notes + converted.notes
+        } else {
+            pins = ShippedPolicy(input.reading.policy, of: input.dialect)
+            notes = input.reading.notes
         }
+        rules = pins.rules(for: host, port: isAlone ? nil : Int(target.port))
     }
 
     /// Explains a host for each policy of one file, since an app enforces all of them.
@@ -45,11 +43,8 @@ struct HostExplanation {
         for explanation in explanations { explanation.tell(isPinned ? .good : .finding, &console) }
     }
 
-    private var rules: [CanonicalRule] { dialect.rules(for: host, port: port, in: policy) }
-
     private func tell(_ outcome: ExitCode, _ console: inout Console) {
-        let rules = rules
-        var lines = [(title.map { "\($0): " } ?? "") + headline(rules)]
+        var lines = [(title.map { "\($0): " } ?? "") + headline]
         for rule in rules {
             lines.append("  \(rule.title)\(rule.location.map { "  \($0)" } ?? "")  \(rule.conditions(at: time))")
             lines += rule.pins.map { pin in
@@ -63,13 +58,14 @@ struct HostExplanation {
         console.result(
             lines,
             .object([
-                ("host", .string(host)), ("as", .string(dialect.rawValue)),
+                ("host", .string(host)), ("as", .string(pins.dialect.rawValue)),
                 ("rules", .array(rules.map(\.json))),
                 ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
             ]), outcome)
     }
 
-    private func headline(_ rules: [CanonicalRule]) -> String {
+    private var headline: String {
+        let (dialect, policy) = (pins.dialect, pins.policy)
         let count = rules.count
         let roles = rules.reduce(into: Set<PinRole>()) { $0.formUnion($1.requirement.roles) }
         let needed =

@@ -1,4 +1,4 @@
-import CertificatePinning
+public import CertificatePinning
 import CertificateTrust
 public import FoundationEssentials
 
@@ -87,7 +87,7 @@ extension CanonicalRule {
 
 extension PinDialect {
     /// The name of the dialect in messages.
-    public var title: String {
+    package var title: String {
         switch self {
         case .policy: "the policy file"
         case .android: "Android's network security config"

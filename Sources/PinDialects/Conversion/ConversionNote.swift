@@ -14,7 +14,7 @@ public struct ConversionNote: Sendable, Hashable {
     public var rule: LintRule?
 
     /// Creates a note.
-    public init(
+    package init(
         _ change: ConversionChange, _ direction: SecurityDirection, _ message: String, at location: PolicyLocation?,
         rule: LintRule? = nil
     ) {

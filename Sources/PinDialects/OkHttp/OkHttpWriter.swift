@@ -1,3 +1,4 @@
+import CertificatePinning
 import CertificateTrust
 
 /// A writer of policies as Kotlin code that builds OkHttp's CertificatePinner.

@@ -168,7 +168,7 @@ extension PlanCell {
             }
             let judgements = store.judgements
             let accepted = judgements.filter(\.isAccepted)
-            let matches = accepted.compactMap { judgement -> [PlannedMatch]? in
+            let matches = accepted.compactMap { judgement -> [CanonicalMatch]? in
                 if case .matched(let matches) = judgement { matches } else { nil }
             }
             var seen: Set<CanonicalPin> = []
@@ -211,7 +211,7 @@ extension PlanCell {
         }
 
         /// Returns whether these matches are enough on a path with this number of certificates.
-        private static func holds(_ matches: [PlannedMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
+        private static func holds(_ matches: [CanonicalMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
             rule.requiredRoles.allSatisfy { role in
                 matches.contains { role.covers(index: $0.index, of: length) }
             }
@@ -234,7 +234,7 @@ extension PlanCell {
         }
     }
 
-    private static func place(_ match: PlannedMatch, in store: StoreJudgement) -> String {
+    private static func place(_ match: CanonicalMatch, in store: StoreJudgement) -> String {
         let path = store.paths.first { path in
             path.path.certificates.indices.contains(match.index)
                 && match.pin.matches(path.path.certificates[match.index])

@@ -50,7 +50,8 @@ struct ReleaseReader {
 
     /// Adds the policy of the working tree.
     mutating func append(current file: PolicyFile, _ console: inout Console) {
-        var release = Release(name: untaken(file.path), pins: .policy(file.policy), isCurrent: true)
+        var release = Release(
+            name: untaken(file.path), pins: ShippedPolicy(CanonicalPolicy(file), of: .policy), isCurrent: true)
         release.exports = exports(of: file, readFile, nil, &console).releases
         releases.append(release)
     }
@@ -95,8 +96,8 @@ struct ReleaseReader {
                     }
                     throw .unusable(["\(exported.path): \(error)"])
                 }
-                for pins in try ExportedPins.all(in: bytes, of: exported, for: file.policy) {
-                    exports.releases.append(Release(name: pins.path, pins: .dialect(pins.dialect, pins.policy)))
+                for shipped in try ExportedPins.all(in: bytes, of: exported, for: CanonicalPolicy(file)) {
+                    exports.releases.append(Release(name: shipped.path, pins: shipped.pins))
                 }
                 exports.bytes.append(bytes)
             } catch {
@@ -245,7 +246,7 @@ struct ReleaseReader {
                 // Combining the alternatives of a program into one rule would accept keys that each of them rejects.
                 if let obstacle = reading.obstacle { throw .unusable(["\(obstacle)"]) }
                 let title = dialect.title(ofPolicyIn: name, among: dialects)
-                read.append(Release(name: title, of: name, pins: .dialect(dialect, reading.policy)))
+                read.append(Release(name: title, of: name, pins: ShippedPolicy(reading.policy, of: dialect)))
             }
             releases += read
             return []
@@ -258,7 +259,7 @@ struct ReleaseReader {
                     try PolicyFile(bytes: bytes, path: path)
                 }
             let exports = exports(of: file, read, tag, &console)
-            var release = Release(name: name, pins: .policy(file.policy))
+            var release = Release(name: name, pins: ShippedPolicy(CanonicalPolicy(file), of: .policy))
             release.exports = exports.releases
             releases.append(release)
             return exports.bytes

@@ -1,3 +1,4 @@
+import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import TestPKI

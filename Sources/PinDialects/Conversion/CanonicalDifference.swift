@@ -1,12 +1,12 @@
-import CertificatePinning
+public import CertificatePinning
 import CertificateTrust
 
 /// A difference between two policies for one host.
 public struct CanonicalDifference: Sendable, Hashable {
     /// The host pattern, as one of the two policies writes it.
-    public var host: String
+    public let host: String
     /// A one-line description of the difference: the expected value and the actual one.
-    public var message: String
+    public let message: String
 }
 
 extension CanonicalDifference: CustomStringConvertible {
@@ -138,7 +138,7 @@ extension RuleExpiry {
 
 extension CanonicalPolicy {
     /// The same policy with one pattern in each rule.
-    public var split: CanonicalPolicy {
+    package var split: CanonicalPolicy {
         var policy = self
         policy.rules = rules.flatMap { rule in
             rule.patterns.map { pattern in

@@ -3,47 +3,48 @@ import FoundationEssentials
 
 // Findings about a rule's pins as a whole, its hosts and its expiry.
 
-extension LintedPolicy {
+extension PolicyLinter {
     private static let shortLife = 100.0
     private static let endNotice = 30.0
     private static let longReport = 90.0
 
-    func setFindings(_ rule: Rule, at time: Date) -> [LintFinding] {
+    func setFindings(_ rule: CanonicalRule) -> [LintFinding] {
         guard rule.mode != .off, !rule.pins.isEmpty else { return [] }
         var findings = backupFindings(rule) + roleFindings(rule)
-        if rule.mode == .report, rule.reportsSince.map({ $0.adding(days: Self.longReport) < time }) ?? true {
-            let since = rule.reportsSince.map { "since \($0.day)" } ?? "since nobody knows when"
+        let reportsSince = facts(of: rule).reportsSince
+        if rule.mode == .report, reportsSince.map({ $0.adding(days: Self.longReport) < time }) ?? true {
+            let since = reportsSince.map { "since \($0.day)" } ?? "since nobody knows when"
             let note = marksBackups ? ", or write \"x-report-since\": \"\(time.day)\" for now" : ""
             findings.append(
                 LintFinding(
-                    .oldReportMode, at: rule.location,
-                    "\(rule.title) only reports, \(since), and refuses nobody: enforce it\(note)"))
+                    .oldReportMode, at: location(of: rule),
+                    "\(rule.lintTitle) only reports, \(since), and refuses nobody: enforce it\(note)"))
         }
         return findings
     }
 
-    private func backupFindings(_ rule: Rule) -> [LintFinding] {
-        var findings = rule.hasBackupSlot ? [] : missingBackups(rule)
+    private func backupFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        var findings = facts(of: rule).hasBackupSlot ? [] : missingBackups(rule)
         let primaries = rule.pins.filter { !$0.isBackup }
         let primaryValues = Set(primaries.map(\.value))
-        let files = Self.filesByPin(primaries)
+        let files = filesByPin(primaries)
         var seen: Set<SeenPin> = []
         for pin in rule.pins {
             if !seen.insert(SeenPin(value: pin.value, role: pin.role, isBackup: pin.isBackup)).inserted {
                 findings.append(
                     LintFinding(
-                        .duplicate, at: pin.location,
-                        "\(pin.title) stands twice in the rule for \(rule.title): remove one")
+                        .duplicate, at: location(of: pin, in: rule),
+                        "\(pin.lintTitle) stands twice in the rule for \(rule.lintTitle): remove one")
                 )
             }
             let place =
                 primaryValues.contains(pin.value)
-                ? "another pin of the rule for \(rule.title)" : files[pin.value].map { quoted($0) }
+                ? "another pin of the rule for \(rule.lintTitle)" : files[pin.value].map { quoted($0) }
             guard pin.isBackup, let place else { continue }
             findings.append(
                 LintFinding(
-                    .servedBackup, at: pin.location,
-                    "\(pin.title) is no backup, its key is in \(place) too: pin a key that no server has yet "
+                    .servedBackup, at: location(of: pin, in: rule),
+                    "\(pin.lintTitle) is no backup, its key is in \(place) too: pin a key that no server has yet "
                         + "(RFC 7469, section 4.3)"))
         }
         return findings
@@ -51,18 +52,19 @@ extension LintedPolicy {
 
     /// Returns a finding for each group of pins without a backup. A group is all pins of a rule, or those of one
     /// required role.
-    private func missingBackups(_ rule: Rule) -> [LintFinding] {
+    private func missingBackups(_ rule: CanonicalRule) -> [LintFinding] {
         let groups = rule.groups
+        let unitedPins = unitedPins(of: rule)
         return groups.compactMap { group in
-            let united = rule.unitedPins.filter { group.role?.overlaps($0.role) ?? true }
+            let united = unitedPins.filter { group.role?.overlaps($0.role) ?? true }
             let values = Set((group.pins + united).map(\.value))
             guard values.count == 1 || marksBackups && !group.pins.contains(where: \.isBackup) else { return nil }
             let found = values.count == 1 ? "one pin" : "no pin marked as backup"
             let role = groups.count > 1 ? group.role.map { " for the required role \($0.rawValue)" } ?? "" : ""
             let mark = marksBackups ? ", with \"backup\": true" : ""
             return LintFinding(
-                .noBackup, at: rule.location,
-                "\(rule.title) has \(found)\(role): when that key is lost, every client is locked out; "
+                .noBackup, at: location(of: rule),
+                "\(rule.lintTitle) has \(found)\(role): when that key is lost, every client is locked out; "
                     + "add the pin of a key that is kept offline\(mark)")
         }
     }
@@ -74,82 +76,83 @@ extension LintedPolicy {
     }
 
     /// Returns the file of each key in the files of these pins.
-    private static func filesByPin(_ pins: [Pin]) -> [[UInt8]: String] {
+    private func filesByPin(_ pins: [CanonicalPin]) -> [[UInt8]: String] {
         var files: [[UInt8]: String] = [:]
         var seen: Set<String> = []
-        for evidence in pins.compactMap(\.evidence) where seen.insert(evidence.file).inserted {
+        for evidence in pins.compactMap(evidence(of:)) where seen.insert(evidence.file).inserted {
             for holder in evidence.keys { files[sha256Digest(holder.key.derBytes.span)] = evidence.file }
         }
         return files
     }
 
-    private func roleFindings(_ rule: Rule) -> [LintFinding] {
+    private func roleFindings(_ rule: CanonicalRule) -> [LintFinding] {
         let primary = rule.pins.filter { !$0.isBackup }
-        let roles = primary.map(\.knownRole)
+        let roles = primary.map(knownRole(of:))
         guard !primary.isEmpty, case .any = rule.requirement else { return [] }
         if roles.allSatisfy({ $0 == .intermediate }), primary.count == rule.pins.count {
             return [
                 LintFinding(
-                    .onlyIntermediates, at: rule.location,
-                    "\(rule.title) pins intermediates alone, which authorities change without notice: "
+                    .onlyIntermediates, at: location(of: rule),
+                    "\(rule.lintTitle) pins intermediates alone, which authorities change without notice: "
                         + "pin their roots besides, or the key of a backup that you keep")
             ]
         }
         if roles.allSatisfy({ $0 == .root }) {
             return [
                 LintFinding(
-                    .onlyRoots, at: rule.location,
-                    "\(rule.title) pins roots alone, so that any certificate that they issue for it will do, by mistake "
+                    .onlyRoots, at: location(of: rule),
+                    "\(rule.lintTitle) pins roots alone, so that any certificate that they issue for it will do, by mistake "
                         + "or fraud too: pin a key of yours besides, and require both")
             ]
         }
         // Both ends are part of the validity period (RFC 5280, section 4.1.2.5).
-        let shortest = primary.compactMap(\.holder?.certificate)
+        let shortest = primary.compactMap { holder(of: $0)?.certificate }
             .map { Double($0.validity.upperBound - $0.validity.lowerBound + 1) / 86_400 }.min()
         if roles.allSatisfy({ $0 == .leaf }), let shortest, shortest < Self.shortLife {
             return [
                 LintFinding(
-                    .shortLivedLeaf, at: rule.location,
-                    "\(rule.title) pins servers' keys alone, and its certificate lives \(Int(shortest)) days: renew with "
+                    .shortLivedLeaf, at: location(of: rule),
+                    "\(rule.lintTitle) pins servers' keys alone, and its certificate lives \(Int(shortest)) days: renew with "
                         + "the same key (certbot --reuse-key), or pin the root besides")
             ]
         }
         return []
     }
 
-    func endFindings(_ rule: Rule, at time: Date) -> [LintFinding] {
+    func endFindings(_ rule: CanonicalRule) -> [LintFinding] {
         guard rule.mode != .off, !rule.pins.isEmpty else { return [] }
         var findings: [LintFinding] = []
-        if let end = rule.end, end <= time.adding(days: Self.endNotice) {
+        let endsSilently = rule.expiry?.effect == .stopPinning
+        if let end = rule.expiry?.end, end <= time.adding(days: Self.endNotice) {
             let verb = end <= time ? "ended" : "ends"
-            let effect = rule.endsSilently ? "its pins refuse nobody then" : "its servers are refused or told of then"
+            let effect = endsSilently ? "its pins refuse nobody then" : "its servers are refused or told of then"
             findings.append(
                 LintFinding(
-                    .expiry, at: rule.location,
-                    "\(rule.title) \(verb) on \(end.rfc3339), and \(effect): ship a later end"))
+                    .expiry, at: location(of: rule),
+                    "\(rule.lintTitle) \(verb) on \(end.rfc3339), and \(effect): ship a later end"))
         }
-        if rule.endsSilently {
-            let end = rule.end.map { " on \($0.rfc3339)" } ?? ""
+        if endsSilently {
+            let end = rule.expiry?.end.map { " on \($0.rfc3339)" } ?? ""
             findings.append(
                 LintFinding(
-                    .silentExpiry, at: rule.location,
-                    "\(rule.title) stops pinning\(end) without a word: end it in fail or report, "
+                    .silentExpiry, at: location(of: rule),
+                    "\(rule.lintTitle) stops pinning\(end) without a word: end it in fail or report, "
                         + "or ship a later end in time"))
         }
         return findings
     }
 
-    func hostFindings(_ rule: Rule, _ publicSuffixes: PublicSuffixes) -> [LintFinding] {
-        rule.hosts.compactMap { host in
-            guard !host.text.isEmpty else { return nil }
-            if let problem = Self.problem(ofHost: host.text) {
-                return LintFinding(.malformedHost, at: rule.location, "host \(quoted(host.text)) \(problem)")
+    func hostFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        rule.patterns.compactMap { host in
+            guard !host.host.isEmpty else { return nil }
+            if let problem = Self.problem(ofHost: host.host) {
+                return LintFinding(.malformedHost, at: location(of: rule), "host \(quoted(host.host)) \(problem)")
             }
-            guard host.includesSubdomains, let name = try? ServerName(host.text),
+            guard host.includesSubdomains, let name = try? ServerName(host.host),
                 let section = publicSuffixes.section(of: name), section == .icann || !rule.ownsPublicSuffix
             else { return nil }
             return LintFinding(
-                .publicSuffix, at: rule.location, PolicyError.subdomainsOfPublicSuffix(host: name).description)
+                .publicSuffix, at: location(of: rule), PolicyError.subdomainsOfPublicSuffix(host: name).description)
         }
     }
 
