@@ -16,7 +16,7 @@ struct ExportedFile: Sendable {
     init(_ export: PolicyExport) throws(UsageError) {
         guard let dialect = PinDialect(rawValue: export.target) else {
             let known = alternatives(PinDialect.allCases.map(\.rawValue))
-            throw .unusable(["no dialect is called \(quoted(export.target)): write \(known)"])
+            throw .unusable(["there is no dialect \(quoted(export.target)): write \(known)"])
         }
         var accepted: Set<ConversionChange> = []
         for name in export.allowed ?? [] {
@@ -24,7 +24,7 @@ struct ExportedFile: Sendable {
                 let known = ConversionChange.allCases.filter { $0 != .quirk }.map(\.rawValue)
                 let advice = suggestion(for: name, among: known).map { "did you mean \(quoted($0))?" }
                 throw .unusable([
-                    "\"allow\" lists \(quoted(name)), which is no change of a conversion: "
+                    "\"allow\" lists \(quoted(name)), which isn't a change of a conversion: "
                         + (advice ?? "see pinctl help dialects")
                 ])
             }
@@ -76,7 +76,7 @@ struct ExportedPins: Sendable {
         if let host { reading.policy.rename(host) }
         guard !reading.policy.rules.flatMap(\.patterns).contains(where: { $0.scope == .every }) else {
             throw .unusable([
-                "\(file.path): \(dialect.title) names no host, and the policy has \(hosts.count): export a policy of "
+                "\(file.path): \(dialect.title) names no host, but the policy has \(hosts.count): export a policy with "
                     + "one host"
             ])
         }
@@ -128,8 +128,8 @@ extension CanonicalDecision {
         switch verdict {
         case .refused where unmetRoles == [.any]: "no pin matches"
         case .refused: "no pin matches as \(unmetRoles.map(\.rawValue).joined(separator: " and as "))"
-        case .denied: "it denies \(matches.first?.pin.title ?? "a key") of the chain"
-        case .ended: "its rule has expired and refuses every server"
+        case .denied: "it denies \(matches.first?.pin.title ?? "a key") in the chain"
+        case .ended: "its rule has expired, and then refuses every server"
         case .unlisted: "it refuses hosts without a rule"
         default: verdict.rawValue
         }

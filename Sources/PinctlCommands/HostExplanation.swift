@@ -51,7 +51,7 @@ struct HostExplanation {
                 "    \(pin)  \(pin.role.rawValue)\(pin.name.map { "  \($0)" } ?? "")\(pin.isBackup ? "  backup" : "")"
             }
             if rule.pins.isEmpty {
-                lines.append("    no pins: \(rule.mode == .off ? "none is needed" : "every server is refused")")
+                lines.append("    no pins: \(rule.mode == .off ? "none is required" : "every server is refused")")
             }
         }
         for note in notes { console.note(note.description) }
@@ -71,19 +71,19 @@ struct HostExplanation {
         let needed =
             roles.count > 1
             ? "a match as \(PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")) is required"
-            : "a pin of any is enough"
+            : "a pin of any of them is enough"
         return switch count {
         case 0 where policy.unlisted == .refuse:
-            "\(host): no rule reaches it, and \(dialect.title) refuses such hosts here"
+            "\(host): no rule covers it, and the policy refuses such hosts"
         case 0 where policy.denied.isEmpty && policy.rules.allSatisfy { $0.mode == .off }:
-            "\(host): no pins: the file pins no host, and \(dialect.title) verifies its chain and looks at no pin"
+            "\(host): no pins: the file pins no host, and \(dialect.title) only verifies the chain"
         case 0 where !policy.denied.isEmpty:
-            "\(host): no rule reaches it; \(dialect.title) verifies its chain and refuses denied keys alone"
-        case 0: "\(host): no rule reaches it; \(dialect.title) verifies its chain and looks at no pin"
-        case 1: "\(host): one rule holds, as \(dialect.title) matches hosts"
+            "\(host): no rule covers it: \(dialect.title) verifies the chain and refuses only denied keys"
+        case 0: "\(host): no rule covers it: \(dialect.title) only verifies the chain"
+        case 1: "\(host): one rule applies, as \(dialect.title) matches hosts"
         case _ where policy.combination != .union:
-            "\(host): \(count) rules hold, each at its ports, as \(dialect.title) matches hosts"
-        default: "\(host): \(count) rules hold together, as \(dialect.title) matches hosts; \(needed)"
+            "\(host): \(count) rules apply, each at its ports, as \(dialect.title) matches hosts"
+        default: "\(host): \(count) rules apply together, as \(dialect.title) matches hosts: \(needed)"
         }
     }
 }
@@ -103,7 +103,7 @@ extension CanonicalRule {
         if let expiry { words.append(expiry.phase(at: time)) }
         let bypasses = (anchors ?? []).filter(\.bypassesPins).map(\.source)
         if !bypasses.isEmpty {
-            words.append("no pin counts for chains that end at " + bypasses.joined(separator: ", "))
+            words.append("pins are ignored for chains that end at " + bypasses.joined(separator: ", "))
         }
         return words.joined(separator: ", ")
     }

@@ -22,15 +22,15 @@ struct PolicyAnswer {
         rules = pins.rules(for: failure.host)
         guard !rules.isEmpty else {
             kind = .noRule
-            line = "\(path) has no rule for \(failure.host): it does not say which keys are right there"
+            line = "\(path) has no rule for \(failure.host), so the right keys aren't known"
             return
         }
         let decisions = pins.decisions(on: failure.served.map(\.pin), by: rules, at: time)
         kind = decisions.allSatisfy(\.isAccepted) ? .takes : .refuses
         line =
             kind == .takes
-            ? "the rule of \(path) for \(failure.host) takes this chain, and the app has other pins: "
+            ? "the rule of \(path) for \(failure.host) accepts this chain, but the app has other pins: "
                 + "release the app with the pins of \(path)"
-            : "the rule of \(path) for \(failure.host) refuses this chain too: an app with its pins would not connect either"
+            : "the rule of \(path) for \(failure.host) also refuses this chain: an app with its pins wouldn't connect either"
     }
 }

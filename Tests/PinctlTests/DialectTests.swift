@@ -24,7 +24,7 @@ struct DialectTests {
     func lossy() async throws {
         let refused = await pinctl("export", "--to", "okhttp", policy)
         #expect(refused.output == "")
-        #expect(refused.errors.contains("pins.jsonc:3:3: role-lost (weaker): 2 pins of api.test counted as leaf alone"))
+        #expect(refused.errors.contains("pins.jsonc:3:3: role-lost (weaker): 2 pins of api.test counted only as leaf"))
         #expect(refused.errors.contains("nothing is written: "))
         #expect(refused.status == 1)
 
@@ -41,7 +41,7 @@ struct DialectTests {
         #expect(other.status == 1)
 
         let impossible = await pinctl("export", "--to", "tlsa", "--lossy", "--host", "other.test", policy)
-        #expect(impossible.errors.contains("no rule reaches other.test"))
+        #expect(impossible.errors.contains("no rule covers other.test"))
         #expect(impossible.status == 1)
     }
 
@@ -83,7 +83,7 @@ struct DialectTests {
         #expect(drift.lines[0].hasPrefix("FAIL  "))
         #expect(drift.lines[0].hasSuffix("put in what pinctl export --to okhttp --allow role-lost \(policy) prints"))
         #expect(drift.lines.contains("      api.test: is missing"))
-        #expect(drift.lines.contains("      *.api.test: is pinned, and has no rule in the policy"))
+        #expect(drift.lines.contains("      *.api.test: is pinned, but has no rule in the policy"))
         #expect(drift.lines.last?.hasPrefix("ok ") == true)
         #expect(drift.status == 1)
     }
@@ -135,7 +135,7 @@ struct DialectTests {
         #expect(linted.lines[0].contains(":3:3: error[P024] pins do not count for chains that end at \"system\""))
         #expect(linted.status == 1 && linted.errors == "")
         let explained = await pinctl("explain", "api.test", "--policy", file)
-        #expect(explained.lines[1].hasSuffix("enforce, no pin counts for chains that end at system"))
+        #expect(explained.lines[1].hasSuffix("enforce, pins are ignored for chains that end at system"))
     }
 
     @Test("explain lists a host's rules for several ports separately, and mentions keys that are denied everywhere")
@@ -148,9 +148,9 @@ struct DialectTests {
             ] }
             """, name: "ports.jsonc")
         let pinned = await pinctl("explain", "api.test", "--policy", file)
-        #expect(pinned.lines[0] == "api.test: 2 rules hold, each at its ports, as the policy file matches hosts")
+        #expect(pinned.lines[0] == "api.test: 2 rules apply, each at its ports, as the policy file matches hosts")
         let other = await pinctl("explain", "other.test", "--policy", file)
-        #expect(other.lines[0].hasSuffix("verifies its chain and refuses denied keys alone"))
+        #expect(other.lines[0].hasSuffix("verifies the chain and refuses only denied keys"))
     }
 
     @Test("explain matches hosts as the file's own system does")
@@ -158,19 +158,19 @@ struct DialectTests {
         let file = try site.folder.add(
             "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\").build()", name: "Deep.kt")
         let apex = await pinctl("explain", "api.test", "--policy", file)
-        #expect(apex.lines == ["api.test: no rule reaches it; OkHttp verifies its chain and looks at no pin"])
+        #expect(apex.lines == ["api.test: no rule covers it: OkHttp only verifies the chain"])
         let below = await pinctl("explain", "www.api.test", "--policy", file)
-        #expect(below.lines[0] == "www.api.test: one rule holds, as OkHttp matches hosts")
+        #expect(below.lines[0] == "www.api.test: one rule applies, as OkHttp matches hosts")
         #expect(below.lines[2].contains(strangePin))
         #expect(apex.status == 1)
         let target = await pinctl("explain", "https://www.api.test:8443/path", "--policy", file)
-        #expect(target.lines[0] == "www.api.test: one rule holds, as OkHttp matches hosts")
+        #expect(target.lines[0] == "www.api.test: one rule applies, as OkHttp matches hosts")
         #expect(target.status == 0)
         let pasted = await pinctl("explain", file)
         #expect(pasted.errors.contains("is a file: give it as pinctl explain - < "))
         #expect(pasted.status == 2)
         let other = await pinctl("explain", "api.test", "--policy", file, "--as", "android")
-        #expect(other.lines[0].hasPrefix("api.test: one rule holds, as Android"))
+        #expect(other.lines[0].hasPrefix("api.test: one rule applies, as Android"))
         #expect(other.errors.contains("scope-widened"))
     }
 
@@ -245,7 +245,7 @@ struct DialectTests {
             <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
             """, name: "nsc.xml")
         let run = await pinctl("export", "--to", "android", "--lossy", "--into", file, policy)
-        #expect(run.errors.contains("note: until now old.test: is pinned, and has no rule in the policy"))
+        #expect(run.errors.contains("note: until now old.test: is pinned, but has no rule in the policy"))
         #expect(run.status == 0)
         let wrong = await pinctl("check", "--policy", file, "api.test")
         #expect(wrong.errors.contains("make one of it with pinctl import \(file)"))
@@ -287,7 +287,7 @@ struct DialectTests {
         let swift = await pinctl("export", "--to", "swift", file)
         #expect(swift.status == 0)
         let lint = await pinctl("lint", try site.folder.add(swift.output))
-        #expect(lint.errors.contains("Swift is only written here"))
+        #expect(lint.errors.contains("Swift can only be written"))
         #expect(lint.status == 2)
     }
 
@@ -384,7 +384,7 @@ struct DialectTests {
             let run = await pinctl(words + [file])
             #expect(
                 run.errors.contains(
-                    "pins.txt: was read as curl (curl), by what is in it: name another dialect with --from"),
+                    "pins.txt: was read as curl (curl), judging by its contents: name another dialect with --from"),
                 "\(words) \(run.errors)")
         }
         let named = await pinctl("import", "--from", "curl", file)

@@ -73,7 +73,7 @@ extension PolicyFile {
             return LintFinding(
                 .pinsNothing, at: linter.location(of: rule),
                 "\(rule.lintTitle) pins nothing: \"localAnchorsBypassPins\" accepts every chain that ends at an anchor "
-                    + "outside the system's trust store, and all of its anchors are: remove it")
+                    + "outside the system's trust store, and all of the rule's anchors are: remove the setting")
         }
     }
 
@@ -81,7 +81,7 @@ extension PolicyFile {
         let slots = (value.members ?? []).filter { $0.key == PolicyDraft.slotKey }.map { member in
             LintFinding(
                 .emptyBackupSlot, at: PolicyLocation(path: path, member.keyPosition),
-                "the backup slot is not filled: make a backup key as it says, add its pin to \"pins\", "
+                "the backup slot isn't filled: create a backup key as it describes, add its pin to \"pins\", "
                     + "and remove the slot")
         }
         return slots + (value.members ?? []).flatMap { emptySlots(in: $0.value) }

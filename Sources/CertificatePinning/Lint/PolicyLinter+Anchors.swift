@@ -22,7 +22,7 @@ extension PolicyLinter {
         return rule.pins.filter(isDenied).map { pin in
             let remedy =
                 pin.isBackup
-                ? "so it is no backup: pin another key, or remove it from \"deny\""
+                ? "so it isn't a backup: pin another key, or remove it from \"deny\""
                 : "so it never matches: remove it from one of the two"
             return LintFinding(
                 .deniedPin, pin.isBackup ? .error : .warning, at: location(of: pin, in: rule),
@@ -58,7 +58,7 @@ extension PolicyLinter {
             findings.append(
                 LintFinding(
                     .unanchoredRoot, pin.role == .root ? .error : .warning, at: location(of: pin, in: rule),
-                    "\(pin.lintTitle) is a root that is not among the anchors of \(rule.lintTitle), so it never matches: "
+                    "\(pin.lintTitle) is a root that isn't among the anchors of \(rule.lintTitle), so it never matches: "
                         + "add its certificate to \"anchors\", or remove the pin"))
         }
         return findings

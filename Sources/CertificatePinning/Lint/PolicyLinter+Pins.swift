@@ -50,21 +50,25 @@ extension PolicyLinter {
             findings.append(LintFinding(rule, at: location, "\(pin.lintTitle) \(message)"))
         }
         if let algorithm = pin.algorithm, DigestText.Algorithm(byteCount: pin.value.count) != algorithm {
-            add(.malformedPin, "holds \(pin.value.count) bytes, which is no \(algorithm.rawValue): hash the key again")
+            add(
+                .malformedPin,
+                "has \(pin.value.count) bytes, which isn't the length of \(algorithm.rawValue): hash the key again")
             return findings
         }
         if let reason = Self.placeholder(pin) {
             add(.placeholderPin, "is \(reason): put the pin of a key there")
             return findings
         }
-        if pin.algorithm == .sha1 { add(.sha1, "is a SHA-1 pin, which no system takes any more: pin the SHA-256") }
+        if pin.algorithm == .sha1 {
+            add(.sha1, "is a SHA-1 pin, which systems no longer accept: pin the SHA-256 digest")
+        }
         if pin.content == .certificate {
-            add(.certificatePin, "pins a whole certificate and ends with it: pin its key, sha256/")
+            add(.certificatePin, "pins a whole certificate, so it doesn't match a renewed one: pin its key, sha256/")
         }
         guard let evidence = evidence(of: pin) else { return findings }
         let file = quoted(evidence.file)
         if let failure = evidence.failure {
-            add(.otherKey, "cannot be held against \(file), which \(failure)")
+            add(.otherKey, "can't be compared with \(file), which \(failure)")
         } else if let holder = holder(of: pin) {
             if let impossible = Self.impossibleRole(pin, evidence) {
                 add(.impossibleRole, "counts as \(pin.role.rawValue), but its certificate in \(file) \(impossible)")
@@ -73,7 +77,7 @@ extension PolicyLinter {
                 findings += validity(of: certificate, pin, file, at: location)
             }
             if let weakness = holder.key.keyKind.weakness {
-                add(.weakKey, "is a weak key, \(weakness): make another one, RSA 2048 or EC P-256 at least")
+                add(.weakKey, "is a weak key, \(weakness): create another one, at least RSA 2048 or EC P-256")
             }
         } else {
             findings += [Self.mistake(pin, evidence, file, at: location)]
@@ -85,7 +89,7 @@ extension PolicyLinter {
         guard let algorithm = pin.algorithm else { return nil }
         if let input = DigestInput(placeholder: pin.value) { return input.description }
         return DigestInput.constants.first { algorithm.hash($0.bytes) == pin.value }
-            .map { "the digest of \($0.input), the command that made it failed" }
+            .map { "the digest of \($0.input), so the command that made it failed" }
     }
 
     /// Returns a finding about a pin that matches no key in its file.
@@ -98,13 +102,13 @@ extension PolicyLinter {
         if let found, let index = found.index {
             return LintFinding(
                 .wrongBytes, at: location,
-                "\(pin.lintTitle) is the \(found) in \(file), and no key: write \(evidence.keys[index].key.fingerprint)"
+                "\(pin.lintTitle) is the \(found) in \(file), and not of its key: write \(evidence.keys[index].key.fingerprint)"
             )
         }
         let keys = evidence.keys.prefix(3).map(\.key.fingerprint.description).joined(separator: ", ")
         return LintFinding(
             .otherKey, at: location,
-            "\(pin.lintTitle) is not what \(file) holds, which is \(keys): correct one of them")
+            "\(pin.lintTitle) doesn't match \(file), which has \(keys): correct one of them")
     }
 
     /// Returns the reason why no certificate with the pinned key can have the pin's role. Returns nil if one can, or if
@@ -127,7 +131,7 @@ extension PolicyLinter {
             guard certificates.allSatisfy({ !$0.isCertificateAuthority && !($0.isSelfIssued && $0.version < 3) }) else {
                 return nil
             }
-            return "is no CA certificate: give the pin the role leaf"
+            return "isn't a CA certificate: give the pin the role leaf"
         }
     }
 
@@ -141,12 +145,12 @@ extension PolicyLinter {
         let isPast = certificate.notAfter < time
         let advice =
             isAuthority
-            ? "pin the authority that takes its place now, clients in the field need months to learn of it"
-            : "renew it with the same key, or pin the next key now, and put the new certificate there"
+            ? "pin the CA that replaces it now, because released apps take months to be updated"
+            : "renew it with the same key, or pin the next key now, and put the new certificate in that file"
         return [
             LintFinding(
                 .certificateExpiry, isAuthority || isPast ? .error : .warning, at: location,
-                "\(pin.lintTitle): the certificate in \(file) \(isPast ? "ended" : "ends") on \(end): \(advice)")
+                "\(pin.lintTitle): the certificate in \(file) \(isPast ? "expired" : "expires") on \(end): \(advice)")
         ]
     }
 }

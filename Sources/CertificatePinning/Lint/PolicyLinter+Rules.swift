@@ -13,12 +13,12 @@ extension PolicyLinter {
         var findings = backupFindings(rule) + roleFindings(rule)
         let reportsSince = facts(of: rule).reportsSince
         if rule.mode == .report, reportsSince.map({ $0.adding(days: Self.longReport) < time }) ?? true {
-            let since = reportsSince.map { "since \($0.day)" } ?? "since nobody knows when"
+            let since = reportsSince.map { "since \($0.day)" } ?? "for an unknown time"
             let note = marksBackups ? ", or write \"x-report-since\": \"\(time.day)\" for now" : ""
             findings.append(
                 LintFinding(
                     .oldReportMode, at: location(of: rule),
-                    "\(rule.lintTitle) only reports, \(since), and refuses nobody: enforce it\(note)"))
+                    "\(rule.lintTitle) has been in report mode \(since), so mismatches are allowed: enforce it\(note)"))
         }
         return findings
     }
@@ -34,17 +34,17 @@ extension PolicyLinter {
                 findings.append(
                     LintFinding(
                         .duplicate, at: location(of: pin, in: rule),
-                        "\(pin.lintTitle) stands twice in the rule for \(rule.lintTitle): remove one")
+                        "\(pin.lintTitle) is listed twice in the rule for \(rule.lintTitle): remove one")
                 )
             }
             let place =
                 primaryValues.contains(pin.value)
-                ? "another pin of the rule for \(rule.lintTitle)" : files[pin.value].map { quoted($0) }
+                ? "that of another pin of the rule for \(rule.lintTitle)" : files[pin.value].map { "in \(quoted($0))" }
             guard pin.isBackup, let place else { continue }
             findings.append(
                 LintFinding(
                     .servedBackup, at: location(of: pin, in: rule),
-                    "\(pin.lintTitle) is no backup, its key is in \(place) too: pin a key that no server has yet "
+                    "\(pin.lintTitle) isn't a backup, because its key is also \(place): pin a key that no server uses yet "
                         + "(RFC 7469, section 4.3)"))
         }
         return findings
@@ -59,12 +59,12 @@ extension PolicyLinter {
             let united = unitedPins.filter { group.role?.overlaps($0.role) ?? true }
             let values = Set((group.pins + united).map(\.value))
             guard values.count == 1 || marksBackups && !group.pins.contains(where: \.isBackup) else { return nil }
-            let found = values.count == 1 ? "one pin" : "no pin marked as backup"
+            let found = values.count == 1 ? "only one pin" : "no pin marked as a backup"
             let role = groups.count > 1 ? group.role.map { " for the required role \($0.rawValue)" } ?? "" : ""
             let mark = marksBackups ? ", with \"backup\": true" : ""
             return LintFinding(
                 .noBackup, at: location(of: rule),
-                "\(rule.lintTitle) has \(found)\(role): when that key is lost, every client is locked out; "
+                "\(rule.lintTitle) has \(found)\(role), and if that key is lost, every client is locked out: "
                     + "add the pin of a key that is kept offline\(mark)")
         }
     }
@@ -93,16 +93,16 @@ extension PolicyLinter {
             return [
                 LintFinding(
                     .onlyIntermediates, at: location(of: rule),
-                    "\(rule.lintTitle) pins intermediates alone, which authorities change without notice: "
-                        + "pin their roots besides, or the key of a backup that you keep")
+                    "\(rule.lintTitle) pins only intermediates, which CAs change without notice: "
+                        + "also pin their roots, or a backup key of your own")
             ]
         }
         if roles.allSatisfy({ $0 == .root }) {
             return [
                 LintFinding(
                     .onlyRoots, at: location(of: rule),
-                    "\(rule.lintTitle) pins roots alone, so that any certificate that they issue for it will do, by mistake "
-                        + "or fraud too: pin a key of yours besides, and require both")
+                    "\(rule.lintTitle) pins only roots, so any certificate that they issue for the host matches, even by mistake "
+                        + "or fraud: also pin a key of your own, and require both")
             ]
         }
         // Both ends are part of the validity period (RFC 5280, section 4.1.2.5).
@@ -112,32 +112,35 @@ extension PolicyLinter {
             return [
                 LintFinding(
                     .shortLivedLeaf, at: location(of: rule),
-                    "\(rule.lintTitle) pins servers' keys alone, and its certificate lives \(Int(shortest)) days: renew with "
-                        + "the same key (certbot --reuse-key), or pin the root besides")
+                    "\(rule.lintTitle) pins only end-entity keys, and its certificate is valid for \(Int(shortest)) days: renew with "
+                        + "the same key (certbot --reuse-key), or also pin the root")
             ]
         }
         return []
     }
 
     func endFindings(_ rule: CanonicalRule) -> [LintFinding] {
-        guard rule.mode != .off, !rule.pins.isEmpty else { return [] }
+        guard rule.mode != .off, !rule.pins.isEmpty, let expiry = rule.expiry else { return [] }
         var findings: [LintFinding] = []
-        let endsSilently = rule.expiry?.effect == .stopPinning
-        if let end = rule.expiry?.end, end <= time.adding(days: Self.endNotice) {
-            let verb = end <= time ? "ended" : "ends"
-            let effect = endsSilently ? "its pins refuse nobody then" : "its servers are refused or told of then"
+        if let end = expiry.end, end <= time.adding(days: Self.endNotice) {
+            let verb = end <= time ? "expired" : "expires"
+            let effect =
+                switch expiry.effect {
+                case .stopPinning: "its pins are ignored from then on"
+                case .report: "mismatches are only reported from then on"
+                case .fail: "every server is refused from then on"
+                }
             findings.append(
                 LintFinding(
                     .expiry, at: location(of: rule),
-                    "\(rule.lintTitle) \(verb) on \(end.rfc3339), and \(effect): ship a later end"))
+                    "\(rule.lintTitle) \(verb) \(expiry.endText), and \(effect): ship a later expiry"))
         }
-        if endsSilently {
-            let end = rule.expiry?.end.map { " on \($0.rfc3339)" } ?? ""
+        if expiry.effect == .stopPinning {
             findings.append(
                 LintFinding(
                     .silentExpiry, at: location(of: rule),
-                    "\(rule.lintTitle) stops pinning\(end) without a word: end it in fail or report, "
-                        + "or ship a later end in time"))
+                    "\(rule.lintTitle) silently stops pinning \(expiry.endText): let it fail or report then, "
+                        + "or ship a later expiry in time"))
         }
         return findings
     }
@@ -157,12 +160,14 @@ extension PolicyLinter {
     }
 
     private static func problem(ofHost text: String) -> String? {
-        if text.contains("://") || text.contains("/") { return "is a URL, which no host equals: write the host alone" }
-        if text.contains("*") { return "has a * where none belongs: write the host without it" }
-        if !text.utf8.allSatisfy({ $0 < 0x80 }) { return "is no A-label: write the one that starts with xn--" }
-        if text.hasSuffix(".") { return "ends in a dot, which some systems hold against: remove it" }
-        if text.contains(where: \.isUppercase) { return "has capitals, which some systems hold against: lower them" }
+        if text.contains("://") || text.contains("/") { return "is a URL: write only the hostname" }
+        if text.contains("*") { return "has a * in the wrong position: write the host without it" }
+        if !text.utf8.allSatisfy({ $0 < 0x80 }) { return "isn't in ASCII: write the A-label, which starts with xn--" }
+        if text.hasSuffix(".") { return "ends with a dot, which some systems don't match: remove it" }
+        if text.contains(where: \.isUppercase) {
+            return "has capitals, which some systems don't match: write it in lower case"
+        }
         guard (try? ServerName(text)) == nil else { return nil }
-        return text.contains(":") ? "has a port, which no host has: remove it" : "is no host name: correct it"
+        return text.contains(":") ? "has a port: remove it" : "isn't a hostname: correct it"
     }
 }

@@ -24,7 +24,7 @@ extension PolicyLinter {
                     findings.append(
                         LintFinding(
                             .shadowedRule, .error, at: location(of: rule),
-                            "\(host.host) has a rule at \(location(of: policy.rules[earlier.rule])) already: make them one"
+                            "\(host.name) already has a rule at \(location(of: policy.rules[earlier.rule])): merge the two"
                         ))
                 } else if let parent = parent(of: text, entries), overlap(policy.rules[parent.rule], rule),
                     let message = conflict(rule, host, policy.rules[parent.rule], parent.host)
@@ -61,24 +61,25 @@ extension PolicyLinter {
     private func conflict(_ rule: CanonicalRule, _ host: HostPattern, _ parent: CanonicalRule, _ name: HostPattern)
         -> String?
     {
-        let place = "the rule for \(name.host) at \(location(of: parent))"
+        let place = "the rule for \(name.name) at \(location(of: parent))"
         if policy.combination == .union {
             let roles = rule.requirement.roles.union(parent.requirement.roles)
             if roles.count > 1 {
                 let all = PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")
                 return
-                    "\(host.host) takes the pins of \(place) too, and a match as \(all) is required: name it in one of them"
+                    "\(host.name) is also pinned by \(place), and a match as \(all) is required: list it in one of them"
             }
-            return "\(host.host) takes the pins of \(place) too, either will do: name it in one of them"
+            return "\(host.name) is also pinned by \(place), and a pin of either matches: list it in one of them"
         }
         if parent.mode == .enforce, rule.mode != .enforce {
-            return "\(host.host) is taken out of \(place), which enforces: enforce it here too, or say why"
+            return
+                "\(host.name) is excluded from \(place), which is enforced: enforce this rule too, or give the reason in a comment, pinctl-allow P009"
         }
         if policy.combination == .carveOut, !host.includesSubdomains {
-            return "names below \(host.host) are taken out of \(place), and have no pins: include subdomains"
+            return "names below \(host.name) are excluded from \(place), and have no pins: include subdomains"
         }
         let isSame = Set(rule.pins.map(\.value)) == Set(parent.pins.map(\.value)) && rule.mode == parent.mode
         return isSame && rule.ports == parent.ports && rule.expiry?.end == parent.expiry?.end
-            ? "\(host.host) repeats \(place): remove it, or they drift apart" : nil
+            ? "\(host.name) repeats \(place), and the two may drift apart: remove it" : nil
     }
 }

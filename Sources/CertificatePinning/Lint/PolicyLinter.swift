@@ -89,7 +89,7 @@ struct PolicyLinter {
 extension CanonicalRule {
     /// The name of the rule in findings.
     var lintTitle: String {
-        let name = patterns.first.map { $0.host.isEmpty ? "every host" : $0.host } ?? "no host"
+        let name = patterns.first.map { $0.host.isEmpty ? "every host" : $0.name } ?? "no host"
         return patterns.count > 1 ? "\(name) and \(patterns.count - 1) more" : name
     }
 
@@ -100,6 +100,9 @@ extension CanonicalRule {
 extension HostPattern {
     /// Whether names below the host are included.
     var includesSubdomains: Bool { scope == .exactAndBelow || scope == .exactAndOneLabelBelow }
+
+    /// The host in findings, with the wildcard of a pattern that doesn't include the host itself.
+    var name: String { scope == .oneLabelBelow ? "*.\(host)" : host }
 }
 
 extension RuleExpiry {
@@ -110,6 +113,16 @@ extension RuleExpiry {
         // Midnight comes up to twelve hours later west of Greenwich.
         case .localDay(let day): Date(rfc3339: day)?.addingTimeInterval(12 * 3600)
         case .age: nil
+        }
+    }
+
+    /// The time of the expiry in findings. A day begins at different times, depending on the device.
+    var endText: String {
+        switch moment {
+        case .instant: "on \(end?.rfc3339 ?? "")"
+        case .localDay(let day):
+            "on \(day) in the device's time zone" + (end.map { " (everywhere by \($0.rfc3339))" } ?? "")
+        case .age(let seconds): "\(seconds) s after the last visit"
         }
     }
 }

@@ -25,13 +25,13 @@ extension CanonicalPolicy {
         if unlisted != other.unlisted {
             tell("hosts without a rule", "\(other.unlisted.rawValue), expected \(unlisted.rawValue)")
         }
-        if Set(denied.map(\.bare)) != Set(other.denied.map(\.bare)) { tell("denied pins", "are others") }
+        if Set(denied.map(\.bare)) != Set(other.denied.map(\.bare)) { tell("denied pins", "differ") }
         let expected = byHost
         let found = other.byHost
         for host in Set(expected.keys).union(found.keys).sorted() {
             let title = host.title
             guard let wanted = expected[host] else {
-                tell(title, "is pinned, and has no rule in the policy")
+                tell(title, "is pinned, but has no rule in the policy")
                 continue
             }
             guard let there = found[host] else {
@@ -89,26 +89,26 @@ private struct RuleMeaning {
     func differences(from other: RuleMeaning) -> [String] {
         var messages: [String] = []
         func addresses(_ reports: Set<String>) -> String {
-            reports.isEmpty ? "nobody" : visibleText(reports.sorted().joined(separator: ", "))
+            reports.isEmpty ? "no address" : visibleText(reports.sorted().joined(separator: ", "))
         }
         func list(_ pins: Set<CanonicalPin>) -> String {
             pins.map { "\($0)\($0.role == .any ? "" : " (\($0.role.rawValue))")" }.sorted().joined(separator: ", ")
         }
         let missing = pins.subtracting(other.pins)
         let strange = other.pins.subtracting(pins)
-        if !missing.isEmpty { messages.append("misses \(list(missing))") }
-        if !strange.isEmpty { messages.append("has \(list(strange)), which the policy has not") }
+        if !missing.isEmpty { messages.append("lacks \(list(missing))") }
+        if !strange.isEmpty { messages.append("has \(list(strange)), which the policy doesn't have") }
         if requirement != other.requirement { messages.append("requires other roles") }
         if mode != other.mode { messages.append("is in mode \(other.mode.rawValue), expected \(mode.rawValue)") }
         if expiry != other.expiry {
-            messages.append("ends \(other.expiry?.title ?? "never"), expected \(expiry?.title ?? "never")")
+            messages.append("expires \(other.expiry?.title ?? "never"), expected \(expiry?.title ?? "never")")
         }
         if anchors != other.anchors { messages.append("trusts other roots") }
         if reports != other.reports {
             messages.append("reports to \(addresses(other.reports)), expected \(addresses(reports))")
         }
         if usesDefaultReport != other.usesDefaultReport {
-            messages.append("\(other.usesDefaultReport ? "reports" : "does not report") to its makers' own address too")
+            messages.append("\(other.usesDefaultReport ? "also reports" : "doesn't report") to its vendor's address")
         }
         return messages
     }
@@ -128,7 +128,7 @@ extension RuleExpiry {
     package var title: String {
         let text =
             switch moment {
-            case .instant(let seconds): CivilTime(secondsSince1970: seconds)?.description ?? "in no year"
+            case .instant(let seconds): CivilTime(secondsSince1970: seconds)?.description ?? "at an unknown time"
             case .localDay(let day): day
             case .age(let seconds): "after \(seconds) s"
             }

@@ -62,11 +62,11 @@ struct Conversion {
         }
         convertDenied(&policy)
         if policy.unlisted == .refuse, !traits.refusesUnlisted {
-            note(.unlistedLost, .weaker, "\(name) trusts hosts without a rule, which this policy refuses", nil)
+            note(.unlistedLost, .weaker, "\(name) accepts hosts without a rule, which this policy refuses", nil)
             policy.unlisted = .trust
         }
         if policy.rules.allSatisfy({ $0.mode == .off }) {
-            note(.splitLost, .impossible, "no rule is left that pins anything", nil)
+            note(.splitLost, .impossible, "no rule that pins anything is left: pin a key that \(name) supports", nil)
         }
         return policy
     }

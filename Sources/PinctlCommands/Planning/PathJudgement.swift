@@ -117,18 +117,19 @@ extension ReleaseRule {
             return .refused("no pin matches as \(roles)", isMismatch: true)
         }
         return .refused(
-            pins.isEmpty ? "a rule without pins refuses every chain" : "no pin is in the new chain",
+            pins.isEmpty ? "a rule without pins refuses every chain" : "no pin matches the new chain",
             isMismatch: !pins.isEmpty)
     }
 
-    private static let unlisted = PathJudgement.refused("it refuses hosts that no rule names", isMismatch: false)
+    private static let unlisted = PathJudgement.refused("it refuses hosts without a rule", isMismatch: false)
 
     private static func denied(_ title: String) -> PathJudgement {
-        .refused("\(title) is denied, and in the new chain", isMismatch: false)
+        .refused("\(title) is denied, and is in the new chain", isMismatch: false)
     }
 
     private static func ended(_ day: String?) -> PathJudgement {
-        .refused("its rule ended \(day ?? "before") and refuses everything since", isMismatch: false)
+        .refused(
+            "its rule expired \(day.map { "on \($0)" } ?? "before") and then refuses every server", isMismatch: false)
     }
 }
 
@@ -153,7 +154,7 @@ extension ReleaseRule {
             }
         }
         return canMeet && !authorities.isEmpty
-            ? .depends(authorities) : .refused("no pin is this key", isMismatch: true)
+            ? .depends(authorities) : .refused("no pin matches this key", isMismatch: true)
     }
 
     private func deniedPin(of key: SPKIFingerprint) -> String? {

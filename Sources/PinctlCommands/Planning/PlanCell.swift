@@ -201,7 +201,7 @@ extension PlanCell {
             if isPartial {
                 standing = .survivesOnly
                 let ends = store.paths.filter { $0.judgement.isAccepted }.map { names.title($0.path.anchor) }
-                finding = "survives only on the path to \(ends.joined(separator: ", ")), which its clients find"
+                finding = "survives only by the path to \(ends.joined(separator: ", ")), which its clients find"
             } else if matched.count == 1, let pin = matched.first {
                 standing = .survivesOnly
                 finding = "survives only by \(titles[0])" + (pin.isBackup ? ", a backup" : "")

@@ -90,7 +90,8 @@ struct ReleaseReader {
                 } catch {
                     if tag != nil, error.isNoSuchFile {
                         console.note(
-                            "note: \(place)\(exported.path) is exported and not at this tag, so it is not judged")
+                            "note: \(place)\(exported.path) is exported but doesn't exist at this tag, so it isn't judged"
+                        )
                         exports.bytes.append([])
                         continue
                     }
@@ -110,10 +111,10 @@ struct ReleaseReader {
     private mutating func readTags(_ source: String, _ console: inout Console) throws(UsageError) {
         let parts = source.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, !parts[1].isEmpty, !parts[2].isEmpty else {
-            throw .unusable(["\(source): write git:TAGGLOB:PATH, git:v5.*:pins/pins.jsonc for example"])
+            throw .unusable(["\(source): invalid source: write git:TAGGLOB:PATH, such as git:v5.*:pins/pins.jsonc"])
         }
         guard let path = PolicyFolder.resolvingDots(in: parts[2]) else {
-            throw .unusable(["\(source): \(parts[2]) leads out of the repository: give the path from its top"])
+            throw .unusable(["\(source): \(parts[2]) is outside the repository: give the path from its top directory"])
         }
         let files: TaggedFiles
         let tags: [TaggedFiles.Tag]
@@ -171,31 +172,31 @@ struct ReleaseReader {
             }
         }
         guard absent.count < tags.count else {
-            throw .unusable(["\(source): \(path) is at none of the \(tags.count) tags that match: check the path"])
+            throw .unusable(["\(source): \(path) exists at none of the \(tags.count) matching tags: check the path"])
         }
         if !absent.isEmpty {
             let shown = absent.prefix(5).joined(separator: ", ") + (absent.count > 5 ? ", …" : "")
             console.note(
-                "note: \(path) is not at \(absent.count) of \(tags.count) tags, which are passed over: \(shown)")
+                "note: \(path) doesn't exist at \(absent.count) of \(tags.count) tags, which are skipped: \(shown)")
         }
     }
 
     private mutating func readFolder(_ folder: String, _ console: inout Console) throws(UsageError) {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
-            throw .unusable(["\(folder): cannot be listed: check who may read it"])
+            throw .unusable(["\(folder): can't be listed: check its permissions"])
         }
         var count = 0
         for name in names.sorted() {
             let path = folder + (folder.hasSuffix("/") ? "" : "/") + name
             guard !Self.isFolder(path) else {
-                console.note("note: \(path) is a folder, and not looked into: name it")
+                console.note("note: \(path) is a directory, and directories in a directory are skipped: name it")
                 continue
             }
             let bytes = try DialectInput.contents(path)
             guard let dialect = PinDialect.recognized(in: bytes), dialect != .swift,
                 dialect != .policy || String(decoding: bytes, as: UTF8.self).contains("\"domains\"")
             else {
-                console.note("note: \(path) is in no dialect that is recognized, and passed over")
+                console.note("note: \(path) is skipped, because no dialect is recognized")
                 continue
             }
             count += 1
@@ -205,7 +206,9 @@ struct ReleaseReader {
                 for message in error.messages { complain(message, folder, &console) }
             }
         }
-        guard count > 0 else { throw .unusable(["\(folder): no file in it is in a dialect that is recognized"]) }
+        guard count > 0 else {
+            throw .unusable(["\(folder): none of its files is in a recognized dialect: name files with pins"])
+        }
     }
 
     /// Adds the releases at these indices again, from another source.
@@ -286,7 +289,8 @@ struct ReleaseReader {
         let sum = releases.share
         guard sum < 100.005 else {
             throw .invalidValue(
-                .share, reason: "the shares add up to over 100 %: give each release the part of all users that has it")
+                .share,
+                reason: "the shares add up to over 100 %: give each release the percentage of all users that have it")
         }
     }
 }

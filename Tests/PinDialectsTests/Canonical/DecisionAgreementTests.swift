@@ -127,7 +127,7 @@ struct DecisionAgreementTests {
             try #require(paths[name]?.count == 2)
         }
         var counts: [CanonicalDecision.Verdict: Int] = [:]
-        for seed in 0..<3_000 {
+        for seed in 0..<300 {
             var source = Source(seed: seed)
             let policy = try policy(&source)
             let canonical = CanonicalPolicy(policy)
@@ -153,7 +153,7 @@ struct DecisionAgreementTests {
             }
         }
         for verdict in CanonicalDecision.Verdict.allCases {
-            #expect(counts[verdict, default: 0] > 300, "\(verdict): \(counts[verdict, default: 0])")
+            #expect(counts[verdict, default: 0] > 20, "\(verdict): \(counts[verdict, default: 0])")
         }
     }
 }
