@@ -18,7 +18,7 @@ struct DialectInput {
         guard all.count == 1 else {
             let ways = all.map { "\(Flag.from.dashed) \($0.dialect.rawValue)" }.joined(separator: " or ")
             throw .unusable([
-                "\(Self.title(path)): holds \(all.count) policies, of which neither stands for the other, "
+                "\(Self.title(path)): has \(all.count) independent policies, "
                     + "\(all.map(\.title).joined(separator: " and ")): choose one with \(ways)"
             ])
         }
@@ -61,7 +61,7 @@ struct DialectInput {
 
     /// Returns a message with the dialect that was assumed for a file, in case the assumption is wrong.
     static func assumption(_ dialect: PinDialect, _ path: String) -> String {
-        "\(title(path)): was read as \(dialect.rawValue) (\(dialect.title)), by what is in it: name another dialect with "
+        "\(title(path)): was read as \(dialect.rawValue) (\(dialect.title)), judging by its contents: name another dialect with "
             + Flag.from.dashed
     }
 
@@ -154,12 +154,12 @@ extension Console {
         }
         if losses.contains(where: { $0.direction == .impossible }) {
             self.note(
-                "nothing is written: what is impossible can't be allowed, by \(Flag.lossy.dashed) neither: change the policy"
+                "nothing is written, because impossible changes can't be allowed, not even with \(Flag.lossy.dashed): change the policy"
             )
         } else if !losses.isEmpty {
             let changes = Set(losses.map(\.change.rawValue)).sorted()
             self.note(
-                "nothing is written: look whether you can live with that, then give "
+                "nothing is written: if these changes are acceptable, give "
                     + changes.map { "\(Flag.allow.dashed) \($0)" }.joined(separator: " ") + ", or \(Flag.lossy.dashed)")
         }
         return losses.isEmpty

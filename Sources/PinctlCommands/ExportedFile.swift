@@ -17,7 +17,7 @@ struct ExportedFile: Sendable {
     init(_ export: PolicyExport) throws(UsageError) {
         guard let dialect = PinDialect(rawValue: export.target) else {
             let known = alternatives(PinDialect.allCases.map(\.rawValue))
-            throw .unusable(["no dialect is called \(quoted(export.target)): write \(known)"])
+            throw .unusable(["there is no dialect \(quoted(export.target)): write \(known)"])
         }
         var accepted: Set<ConversionChange> = []
         for name in export.allowed ?? [] {
@@ -25,7 +25,7 @@ struct ExportedFile: Sendable {
                 let known = ConversionChange.allCases.filter { $0 != .quirk }.map(\.rawValue)
                 let advice = suggestion(for: name, among: known).map { "did you mean \(quoted($0))?" }
                 throw .unusable([
-                    "\"allow\" lists \(quoted(name)), which is no change of a conversion: "
+                    "\"allow\" lists \(quoted(name)), which isn't a change of a conversion: "
                         + (advice ?? "see pinctl help dialects")
                 ])
             }
@@ -54,12 +54,11 @@ struct ExportedFile: Sendable {
 /// The pins of an exported file, to be judged as its own system does.
 struct ExportedPins: Sendable {
     let path: String
-    let dialect: PinDialect
-    let policy: CanonicalPolicy
+    let pins: ShippedPolicy
 
     /// Reads every policy in an exported file, since an app enforces both policies of an Info.plist.
     static func all(
-        in bytes: [UInt8], of file: ExportedFile, for policy: PinningPolicy
+        in bytes: [UInt8], of file: ExportedFile, for policy: CanonicalPolicy
     ) throws(UsageError) -> [ExportedPins] {
         let others = PinDialect.allRecognized(in: bytes).filter { $0 != file.dialect }
         let dialects = [.apple, .trustkit].contains(file.dialect) ? [file.dialect] + others : [file.dialect]
@@ -70,22 +69,21 @@ struct ExportedPins: Sendable {
 
     /// Reads one policy. If the format names no host, the pins are for the only host of the policy.
     private init(
-        _ file: ExportedFile, _ bytes: [UInt8], as dialect: PinDialect, of policy: PinningPolicy
+        _ file: ExportedFile, _ bytes: [UInt8], as dialect: PinDialect, of policy: CanonicalPolicy
     ) throws(UsageError) {
-        let hosts = Set(policy.rules.map(\.host))
-        let host = hosts.count == 1 ? hosts.first?.description : nil
+        let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
+        let host = hosts.count == 1 ? hosts.first : nil
         var reading = try DialectInput(file.path, bytes, dialect, host: host).reading
         if let host { reading.policy.rename(host) }
         guard !reading.policy.rules.flatMap(\.patterns).contains(where: { $0.scope == .every }) else {
             throw .unusable([
-                "\(file.path): \(dialect.title) names no host, and the policy has \(hosts.count): export a policy of "
+                "\(file.path): \(dialect.title) names no host, but the policy has \(hosts.count): export a policy with "
                     + "one host"
             ])
         }
         if let obstacle = reading.obstacle { throw .unusable(["\(obstacle)"]) }
         path = file.path
-        self.dialect = dialect
-        self.policy = reading.policy
+        pins = ShippedPolicy(reading.policy, of: dialect)
     }
 }
 
@@ -108,10 +106,10 @@ struct ExportRefusal: Sendable {
 extension ExportedPins {
     /// Judges the paths of a trusted chain as the file's own system does. Returns `nil` if it accepts all of them.
     func refusal(of paths: [VerifiedPath], to name: ServerName, port: UInt16, at time: Date) -> ExportRefusal? {
-        let rules = dialect.rules(for: name.description, port: Int(port), in: policy)
+        let rules = pins.rules(for: name.description, port: Int(port))
         var refused: [(path: VerifiedPath, decision: CanonicalDecision)] = []
         for path in paths {
-            let decisions = policy.decisions(on: path.certificates, by: rules, at: time)
+            let decisions = pins.decisions(on: path.certificates, by: rules, at: time)
             if let decision = decisions.first(where: { !$0.isAccepted }) { refused.append((path, decision)) }
         }
         guard let first = refused.first else { return nil }
@@ -120,7 +118,7 @@ extension ExportedPins {
             anchors.append(path.anchor.subject.description)
         }
         return ExportRefusal(
-            path: path, dialect: dialect, reason: first.decision.refusal, anchors: anchors,
+            path: path, dialect: pins.dialect, reason: first.decision.refusal, anchors: anchors,
             isWhole: refused.count == paths.count)
     }
 }
@@ -131,8 +129,8 @@ extension CanonicalDecision {
         switch verdict {
         case .refused where unmetRoles == [.any]: "no pin matches"
         case .refused: "no pin matches as \(unmetRoles.map(\.rawValue).joined(separator: " and as "))"
-        case .denied: "it denies \(matches.first?.pin.title ?? "a key") of the chain"
-        case .ended: "its rule has expired and refuses every server"
+        case .denied: "it denies \(matches.first?.pin.title ?? "a key") in the chain"
+        case .ended: "its rule has expired, and then refuses every server"
         case .unlisted: "it refuses hosts without a rule"
         default: verdict.rawValue
         }

@@ -10,10 +10,9 @@ struct HostExplanation {
     let host: String
     /// The name of the policy in a file with several, or `nil` if there is only one.
     private let title: String?
-    let dialect: PinDialect
-    let policy: CanonicalPolicy
-    let notes: [ConversionNote]
-    private let port: Int?
+    private let pins: ShippedPolicy
+    private let notes: [ConversionNote]
+    private let rules: [CanonicalRule]
     private let time: Date
 
     /// Creates an explanation for a host, which may also be a target with a port or a URL.
@@ -23,17 +22,16 @@ struct HostExplanation {
         // A host alone is used as it is written, because systems differ in which spellings they treat as equal.
         let isAlone = !word.contains("/") && !word.contains(":") && !word.contains("@")
         host = isAlone ? word : target.name.description
-        port = isAlone ? nil : Int(target.port)
         self.time = time
-        self.dialect = dialect ?? input.dialect
-        if self.dialect == input.dialect {
-            policy = input.reading.policy
-            notes = input.reading.notes
-        } else {
-            let converted = input.reading.policy.converted(to: self.dialect, at: time)
-            policy = converted.policy
+        if let dialect, dialect != input.dialect {
+            let converted = input.reading.policy.converted(to: dialect, at: time)
+            pins = ShippedPolicy(converted.policy, of: dialect)
             notes = input.reading.notes + converted.notes
+        } else {
+            pins = ShippedPolicy(input.reading.policy, of: input.dialect)
+            notes = input.reading.notes
         }
+        rules = pins.rules(for: host, port: isAlone ? nil : Int(target.port))
     }
 
     /// Explains a host for each policy of one file, since an app enforces all of them.
@@ -46,49 +44,47 @@ struct HostExplanation {
         for explanation in explanations { explanation.tell(isPinned ? .good : .finding, &console) }
     }
 
-    private var rules: [CanonicalRule] { dialect.rules(for: host, port: port, in: policy) }
-
     private func tell(_ outcome: ExitCode, _ console: inout Console) {
-        let rules = rules
-        var lines = [(title.map { "\($0): " } ?? "") + headline(rules)]
+        var lines = [(title.map { "\($0): " } ?? "") + headline]
         for rule in rules {
             lines.append("  \(rule.title)\(rule.location.map { "  \($0)" } ?? "")  \(rule.conditions(at: time))")
             lines += rule.pins.map { pin in
                 "    \(pin)  \(pin.role.rawValue)\(pin.name.map { "  \($0)" } ?? "")\(pin.isBackup ? "  backup" : "")"
             }
             if rule.pins.isEmpty {
-                lines.append("    no pins: \(rule.mode == .off ? "none is needed" : "every server is refused")")
+                lines.append("    no pins: \(rule.mode == .off ? "none is required" : "every server is refused")")
             }
         }
         for note in notes { console.note(note.description) }
         console.result(
             lines,
             .object([
-                ("host", .string(host)), ("as", .string(dialect.rawValue)),
+                ("host", .string(host)), ("as", .string(pins.dialect.rawValue)),
                 ("rules", .array(rules.map(\.json))),
                 ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
             ]), outcome)
     }
 
-    private func headline(_ rules: [CanonicalRule]) -> String {
+    private var headline: String {
+        let (dialect, policy) = (pins.dialect, pins.policy)
         let count = rules.count
         let roles = rules.reduce(into: Set<PinRole>()) { $0.formUnion($1.requirement.roles) }
         let needed =
             roles.count > 1
             ? "a match as \(PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")) is required"
-            : "a pin of any is enough"
+            : "a pin of any of them is enough"
         return switch count {
         case 0 where policy.unlisted == .refuse:
-            "\(host): no rule reaches it, and \(dialect.title) refuses such hosts here"
+            "\(host): no rule covers it, and the policy refuses such hosts"
         case 0 where policy.denied.isEmpty && policy.rules.allSatisfy { $0.mode == .off }:
-            "\(host): no pins: the file pins no host, and \(dialect.title) verifies its chain and looks at no pin"
+            "\(host): no pins: the file pins no host, and \(dialect.title) only verifies the chain"
         case 0 where !policy.denied.isEmpty:
-            "\(host): no rule reaches it; \(dialect.title) verifies its chain and refuses denied keys alone"
-        case 0: "\(host): no rule reaches it; \(dialect.title) verifies its chain and looks at no pin"
-        case 1: "\(host): one rule holds, as \(dialect.title) matches hosts"
+            "\(host): no rule covers it: \(dialect.title) verifies the chain and refuses only denied keys"
+        case 0: "\(host): no rule covers it: \(dialect.title) only verifies the chain"
+        case 1: "\(host): one rule applies, as \(dialect.title) matches hosts"
         case _ where policy.combination != .union:
-            "\(host): \(count) rules hold, each at its ports, as \(dialect.title) matches hosts"
-        default: "\(host): \(count) rules hold together, as \(dialect.title) matches hosts; \(needed)"
+            "\(host): \(count) rules apply, each at its ports, as \(dialect.title) matches hosts"
+        default: "\(host): \(count) rules apply together, as \(dialect.title) matches hosts: \(needed)"
         }
     }
 }
@@ -108,7 +104,7 @@ extension CanonicalRule {
         if let expiry { words.append(expiry.phase(at: time)) }
         let bypasses = (anchors ?? []).filter(\.bypassesPins).map(\.source)
         if !bypasses.isEmpty {
-            words.append("no pin counts for chains that end at " + bypasses.joined(separator: ", "))
+            words.append("pins are ignored for chains that end at " + bypasses.joined(separator: ", "))
         }
         return words.joined(separator: ", ")
     }

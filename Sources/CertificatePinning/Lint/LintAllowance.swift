@@ -61,7 +61,7 @@ package struct LintAllowance: Sendable, Hashable {
         if let stranger = names.first(where: { LintRule(rawValue: $0) == nil }) {
             return LintFinding(
                 .unreasonedAllowance, at: location,
-                "\(quoted(stranger)) is no rule: write pinctl-allow, rules such as P011, a colon and the reason")
+                "\(quoted(stranger)) isn't a lint rule: write pinctl-allow, rules such as P011, a colon and the reason")
         }
         guard names.isEmpty || reason.isEmpty else { return nil }
         return LintFinding(

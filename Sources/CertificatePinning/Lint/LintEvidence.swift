@@ -35,7 +35,7 @@ package struct LintEvidence: Sendable {
         }
         self.file = file
         self.keys = keys
-        self.failure = keys.isEmpty ? failure ?? "holds no key: name a certificate, a request or a public key" : nil
+        self.failure = keys.isEmpty ? failure ?? "has no key: name a certificate, a request or a public key" : nil
     }
 }
 

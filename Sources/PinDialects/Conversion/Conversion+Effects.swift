@@ -11,7 +11,7 @@ extension Conversion {
         guard rule.mode == .off else {
             note(
                 .modeLost, .stricter,
-                "\(rule.title) is refused from now on where it was only reported: \(name) enforces",
+                "mismatches of \(rule.title) are refused, and were only reported: \(name) always enforces pins",
                 rule.location)
             rule.mode = .enforce
             return true
@@ -22,7 +22,7 @@ extension Conversion {
             if patterns.contains(where: { $0.scope != .exact }) {
                 note(
                     .exclusionForm, .stricter,
-                    "names below \(rule.title) are pinned by the rule above it: \(name) takes out one host",
+                    "names below \(rule.title) are pinned by the parent's rule: \(name) can exclude only the host itself",
                     rule.location)
                 rule.patterns = patterns.map { HostPattern($0.host, .exact) }
             }
@@ -30,7 +30,7 @@ extension Conversion {
         }
         if isCovered {
             note(
-                .exclusionForm, .stricter, "\(rule.title) is pinned by the rule above it: \(name) can take no host out",
+                .exclusionForm, .stricter, "\(rule.title) is pinned by the parent's rule: \(name) can't exclude a host",
                 rule.location)
         }
         return false
@@ -47,8 +47,8 @@ extension Conversion {
             // In mode report, a server is rejected only after an expiry with the effect `fail`.
             note(
                 .expiryLost, expiry.effect == .fail ? .weaker : .unchanged,
-                "failures of \(rule.title) are reported for ever: a header that only reports has no end"
-                    + (expiry.effect == .fail ? ", where the rule refuses every server from then on" : ""),
+                "failures of \(rule.title) are reported forever, because a header that only reports never expires"
+                    + (expiry.effect == .fail ? ", but the rule refuses every server once it has expired" : ""),
                 rule.location)
             rule.expiry = nil
             return
@@ -58,9 +58,9 @@ extension Conversion {
             note(
                 .expiryLost, isRefusal ? .weaker : .stricter,
                 isRefusal
-                    ? "servers with a pinned key of \(rule.title) are accepted for ever, where the rule refuses them "
-                        + "after its end: \(name) has no expiry"
-                    : "the pins of \(rule.title) hold for ever: \(name) has no expiry, ship new ones in time",
+                    ? "servers with a pinned key of \(rule.title) are accepted forever, but the rule refuses them once it "
+                        + "has expired: \(name) has no expiry"
+                    : "the pins of \(rule.title) never expire, because \(name) has no expiry: ship new ones in time",
                 rule.location)
             rule.expiry = nil
             return
@@ -68,7 +68,7 @@ extension Conversion {
         convertMoment(&expiry, rule)
         if !traits.effects.contains(expiry.effect) {
             note(
-                .expiryEffect, .weaker, "behind its end \(rule.title) is not pinned at all, without a word",
+                .expiryEffect, .weaker, "once the rule has expired, \(rule.title) isn't pinned, and nothing reports it",
                 rule.location)
             expiry.effect = .stopPinning
         }
@@ -86,18 +86,22 @@ extension Conversion {
         case .localDay(let day):
             if traits.expiry == .localDay { return }
             guard let seconds = CivilTime(day: day)?.secondsSince1970 else {
-                note(.expiryZone, .impossible, "\(visibleText(day)) is no day: write 2026-12-31", rule.location)
+                note(
+                    .expiryZone, .impossible, "\(visibleText(day)) isn't a day: write it like 2026-12-31", rule.location
+                )
                 return
             }
             note(
-                .expiryZone, .either, "the end of \(rule.title) is that day's midnight in UTC, not where the device is",
+                .expiryZone, .either,
+                "the rule for \(rule.title) expires at midnight in UTC, not in the device's time zone",
                 rule.location)
             instant = seconds
         case .age(let age):
             if traits.expiry == .age { return }
             note(
                 .expiryZone, .either,
-                "the end of \(rule.title) is reckoned from now, once: no visit to the server puts it off", rule.location
+                "the expiry of \(rule.title) is counted once from now: visits to the server no longer postpone it",
+                rule.location
             )
             instant = now.addingReportingOverflow(age).overflow ? Int64.max : now + age
         }
@@ -109,12 +113,15 @@ extension Conversion {
         case .utcDay:
             let start = CivilTime(secondsSince1970: instant)?.midnight ?? instant
             if start != instant {
-                note(.expiryZone, .weaker, "\(rule.title) ends up to a day earlier, at midnight in UTC", rule.location)
+                note(
+                    .expiryZone, .weaker, "the rule for \(rule.title) expires up to a day earlier, at midnight in UTC",
+                    rule.location)
             }
             expiry.moment = .instant(start)
         case .localDay:
             note(
-                .expiryZone, .either, "the end of \(rule.title) is a day's midnight where the device is", rule.location)
+                .expiryZone, .either, "the rule for \(rule.title) expires at midnight in the device's time zone",
+                rule.location)
             expiry.moment = .localDay(CivilTime(secondsSince1970: instant)?.dayText ?? "9999-12-31")
         }
     }
@@ -123,7 +130,7 @@ extension Conversion {
         if rule.usesDefaultReport, !traits.hasDefaultReport {
             note(
                 .reportsLost, .unchanged,
-                "failures of \(rule.title) are not reported to the makers of its dialect any more",
+                "failures of \(rule.title) are no longer reported to the vendor of its system",
                 rule.location)
             rule.usesDefaultReport = false
         }
@@ -133,17 +140,18 @@ extension Conversion {
         case .many: break
         case .one where count == 0 && rule.mode == .report:
             note(
-                .reportsLost, .impossible, "\(name) only reports \(rule.title), and to nobody: give the rule reports",
+                .reportsLost, .impossible,
+                "\(name) would only report mismatches of \(rule.title), and has no address for them: add \"reports\" to the rule",
                 rule.location)
         case .one where count <= 1: break
         case .one:
             note(
-                .reportsLost, .unchanged, "failures of \(rule.title) are reported to the first address alone",
+                .reportsLost, .unchanged, "failures of \(rule.title) are reported only to the first address",
                 rule.location)
             rule.reports = Array(rule.reports.prefix(1))
         case .none:
             if count > 0 {
-                note(.reportsLost, .unchanged, "failures of \(rule.title) are reported to nobody", rule.location)
+                note(.reportsLost, .unchanged, "failures of \(rule.title) are no longer reported", rule.location)
             }
             rule.reports = []
         }
@@ -155,7 +163,7 @@ extension Conversion {
         let bare = PinningRule(host: host, includesSubdomains: pattern.scope == .exactAndBelow, pins: [])
         rule.reports = rule.reports.filter { address in
             let problem =
-                URL(string: address).map { bare.problem(reportingTo: $0)?.description } ?? "it is no URL"
+                URL(string: address).map { bare.problem(reportingTo: $0)?.description } ?? "it isn't a URL"
             guard let problem else { return true }
             note(
                 .reportsLost, .unchanged, "reports to \(visibleText(address)) are left out: \(problem)", rule.location)
@@ -172,8 +180,8 @@ extension Conversion {
         if anchors.isEmpty, traits.anchors != .named {
             note(
                 .anchorsLost, .weaker,
-                "\(rule.title) trusts no root and refuses every server, and is verified against the system's roots "
-                    + "from now on", rule.location)
+                "\(rule.title) trusts no root, so every server is refused: from now on it is verified with the "
+                    + "system's roots", rule.location)
             rule.anchors = nil
             return
         }
@@ -186,7 +194,8 @@ extension Conversion {
         guard !isKept else { return }
         let names = anchors.map { visibleText($0.source) }.joined(separator: ", ")
         note(
-            .anchorsLost, .either, "\(rule.title) is verified against the system's roots, not \(names)", rule.location)
+            .anchorsLost, .either, "\(rule.title) is verified with the system's roots, not with \(names)", rule.location
+        )
         rule.anchors = nil
     }
 
@@ -197,7 +206,7 @@ extension Conversion {
         else { return }
         note(
             .anchorsLost, .stricter,
-            "the pins of \(rule.title) count for chains that end at the system's roots too, which overridePins exempted",
+            "the pins of \(rule.title) also apply to chains that end at the system's roots, which overridePins exempted",
             rule.location)
         rule.anchors = anchors.map { $0.source == "system" ? AnchorSet("system") : $0 }
     }

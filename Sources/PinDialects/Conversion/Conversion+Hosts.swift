@@ -7,7 +7,7 @@ extension Conversion {
     mutating func choose(_ host: String, _ policy: inout CanonicalPolicy) {
         let rules = PinDialect.policy.rules(for: host, in: policy)
         if rules.isEmpty {
-            note(.splitLost, .impossible, "no rule reaches \(visibleText(host)): name another host", nil)
+            note(.splitLost, .impossible, "no rule covers \(visibleText(host)): name another host", nil)
         }
         policy.rules = rules.map { rule in
             var rule = rule
@@ -19,7 +19,9 @@ extension Conversion {
     mutating func checkHosts(_ policy: CanonicalPolicy) {
         let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
         if traits.isForOneHost, policy.rules.count > 1 || hosts.count > 1 {
-            note(.splitLost, .impossible, "\(name) is for one host: choose one of \(hosts.count) with --host", nil)
+            note(
+                .splitLost, .impossible, "\(name) supports only one host: choose one of \(hosts.count) with --host", nil
+            )
         }
         let isNamed = !policy.rules.flatMap(\.patterns).contains { $0.scope == .every }
         if !traits.scopes.contains(.every), !isNamed {
@@ -36,7 +38,7 @@ extension Conversion {
         if text.hasSuffix(".") {
             text.removeLast()
             note(
-                .scopeWidened, .stricter, "\(rule.title) is pinned as \(visibleText(text)), without the dot at its end",
+                .scopeWidened, .stricter, "\(rule.title) is pinned as \(visibleText(text)), without its trailing dot",
                 rule.location)
         }
         let host: ServerName
@@ -48,7 +50,9 @@ extension Conversion {
         }
         var scope = pattern.scope
         if host.isIPAddress, scope != .exact {
-            note(.scopeNarrowed, .unchanged, "nothing is below \(rule.title), which is an address", rule.location)
+            note(
+                .scopeNarrowed, .unchanged, "names below \(rule.title) are left out, because it is an IP address",
+                rule.location)
             scope = .exact
         }
         rule.patterns = [HostPattern(host.description, scope)]
@@ -77,7 +81,7 @@ extension Conversion {
         func widen(_ scope: HostPattern.Scope, _ message: String) -> [HostPattern] {
             note(
                 .scopeWidened, isBelowOther ? .weaker : .stricter,
-                message + (isBelowOther ? ": they leave the rule above" : ""), location)
+                message + (isBelowOther ? ", and the parent's rule no longer applies to them" : ""), location)
             return become(scope)
         }
         switch pattern.scope {
@@ -86,18 +90,18 @@ extension Conversion {
         case .exactAndOneLabelBelow where has(.oneLabelBelow):
             return become(.exact) + become(.oneLabelBelow)
         case .oneLabelBelow where has(.exactAndOneLabelBelow):
-            return widen(.exactAndOneLabelBelow, "\(host) itself is pinned too, not only the names below it")
+            return widen(.exactAndOneLabelBelow, "\(host) itself is also pinned, not only the names below it")
         case .oneLabelBelow where has(.exactAndBelow):
-            return widen(.exactAndBelow, "\(host) itself and names of any depth below it are pinned too")
+            return widen(.exactAndBelow, "\(host) itself and all names below it are also pinned")
         case .exactAndOneLabelBelow where has(.exactAndBelow):
-            return widen(.exactAndBelow, "names of any depth below \(host) are pinned, not only one label")
+            return widen(.exactAndBelow, "all names below \(host) are pinned, not only those one label below")
         case .exactAndBelow where has(.exactAndOneLabelBelow):
-            note(.scopeNarrowed, .weaker, "names two labels below \(host) and more are not pinned", location)
+            note(.scopeNarrowed, .weaker, "names two or more labels below \(host) aren't pinned", location)
             return become(.exactAndOneLabelBelow)
         case .exact: return become(.exact)
         case .every: return [pattern]
         default:
-            note(.scopeNarrowed, .weaker, "names below \(host) are not pinned: give each a rule", location)
+            note(.scopeNarrowed, .weaker, "names below \(host) aren't pinned: add a rule for each", location)
             return become(.exact)
         }
     }
@@ -120,7 +124,7 @@ extension Conversion {
                     guard more.patterns[0].host != pattern.host else { continue }
                     note(
                         .combinationChanged, .weaker,
-                        "names below \(rule.title) accept the pins of the rule above it too", rule.location)
+                        "names below \(rule.title) also accept the pins of the parent's rule", rule.location)
                 }
                 policy.rules[index].pins += more.pins.filter { !policy.rules[index].pins.contains($0) }
                 policy.rules[index].requirement.join(more.requirement)
@@ -152,14 +156,14 @@ extension Conversion {
         case (_, .union):
             note(
                 .combinationChanged, .weaker,
-                "\(rule.title) accepts the pins of other rules that reach it too: \(name) counts the pins of all of them",
+                "\(rule.title) also accepts the pins of the other rules that cover it: \(name) combines the pins of all of them",
                 rule.location)
         case (.carveOut, _) where rule.patterns[0].scope == .exact:
             note(
                 .combinationChanged, .stricter,
-                "names below \(rule.title) are pinned by the rule above it, and were not", rule.location)
+                "names below \(rule.title) are pinned by the parent's rule, and weren't before", rule.location)
         case (_, .carveOut) where rule.patterns[0].scope == .exact:
-            note(.combinationChanged, .weaker, "names below \(rule.title) are not pinned any more", rule.location)
+            note(.combinationChanged, .weaker, "names below \(rule.title) are no longer pinned", rule.location)
         default: break
         }
     }
@@ -179,7 +183,7 @@ extension Conversion {
             if Set(merged[twin].pins) != Set(rule.pins) || merged[twin].requirement != rule.requirement {
                 note(
                     .combinationChanged, .weaker,
-                    "the rules for \(rule.title) become one, and a pin of either is enough for all of their hosts",
+                    "the rules for \(rule.title) are merged, so a pin of either is enough for all of their hosts",
                     rule.location)
                 merged[twin].pins += rule.pins.filter { !merged[twin].pins.contains($0) }
                 if merged[twin].requirement != rule.requirement { merged[twin].requirement = .any }
@@ -189,8 +193,8 @@ extension Conversion {
             {
                 note(
                     .splitLost, .impossible,
-                    "the rules for \(rule.title) differ in mode, end or roots, and \(name) has one for a host: "
-                        + "make them alike", rule.location)
+                    "the rules for \(rule.title) differ in mode, expiry or roots, and \(name) allows one rule for each host: "
+                        + "give them the same settings", rule.location)
             }
             if merged[twin].patterns[0].scope == .exact { merged[twin].patterns = rule.patterns }
             if let ports = merged[twin].ports { merged[twin].ports = rule.ports.map(ports.union) }
@@ -206,16 +210,16 @@ extension Conversion {
         if traits.scopes == [.every] {
             note(
                 .portsLost, .unchanged,
-                "\(name) compares the pins with whatever server it is run for: give it URLs of \(rule.title) at port "
-                    + "\(list) alone", rule.location)
+                "\(name) applies the pins to every server it connects to: use it only with URLs of \(rule.title) at port "
+                    + "\(list)", rule.location)
         } else if rules.covering(pattern).contains(where: { $0.mode != .off }) {
             note(
                 .portsLost, .weaker,
-                "the rule for \(rule.title) holds at every port in \(name), also where the one above it did",
+                "in \(name) the rule for \(rule.title) applies to every port, including those of the parent's rule",
                 rule.location)
         } else {
             note(
-                .portsLost, .stricter, "\(name) pins \(rule.title) at every port, not at port \(list) alone",
+                .portsLost, .stricter, "\(name) pins \(rule.title) at every port, not only at port \(list)",
                 rule.location)
         }
     }
@@ -235,46 +239,6 @@ extension PinRequirement {
         case (_, .any): break
         case (.any, _): self = other
         case (.eachOf(let roles), .eachOf(let others)): self = .eachOf(roles.union(others))
-        }
-    }
-}
-
-extension CanonicalPolicy {
-    /// Returns the rules without those that exclude hosts that no other rule pins, which have no effect.
-    ///
-    /// `where` selects which of these are removed.
-    func rulesInEffect(where goes: (CanonicalRule) -> Bool = { _ in true }) -> [CanonicalRule] {
-        guard unlisted == .trust, rules.contains(where: { $0.mode == .off }) else { return rules }
-        let pinning = RulesByName(rules.filter { $0.mode != .off })
-        return rules.filter { rule in
-            rule.mode != .off || !goes(rule) || rule.patterns.contains { !pinning.covering($0).isEmpty }
-        }
-    }
-}
-
-extension HostPattern {
-    /// Returns whether the pattern includes every host that another pattern includes.
-    func holdsWhole(_ other: HostPattern) -> Bool {
-        switch scope {
-        case _ where self == other: true
-        case .exactAndBelow, .every: other.host == host || other.host.hasSuffix("." + host)
-        case .exactAndOneLabelBelow: other.host == host ? other.scope != .exactAndBelow : other.scope == .exact
-        case .oneLabelBelow: other.host != host && other.scope == .exact
-        case .exact: false
-        }
-    }
-
-    /// Returns whether the pattern includes the host of another pattern, or names below it.
-    func covers(_ other: HostPattern) -> Bool {
-        if scope == .every { return true }
-        guard other.host != host || other.scope != scope else { return false }
-        guard other.host.hasSuffix("." + host) || other.host == host else { return false }
-        let depth = other.host == host ? 0 : other.host.dropLast(host.count + 1).split(separator: ".").count
-        return switch scope {
-        case .exact: depth == 0 && other.scope != .oneLabelBelow
-        case .oneLabelBelow: depth == 1 || depth == 0 && other.scope != .exact
-        case .exactAndOneLabelBelow: depth <= 1
-        case .exactAndBelow, .every: true
         }
     }
 }

@@ -16,16 +16,19 @@ extension Conversion {
             return
         }
         if rule.pins.isEmpty, hadPins || rule.mode == .off {
-            note(.splitLost, .impossible, "no pin of \(rule.title) is left that \(name) can hold", rule.location)
+            note(
+                .splitLost, .impossible, "\(name) supports none of the pins of \(rule.title): add one that it supports",
+                rule.location)
         } else if !hadPins, traits.matching != .everyPlace {
             note(
                 .exclusionForm, .impossible,
-                "\(rule.title) has no pins and refuses every server, which \(name) cannot say: give it pins, or mode off",
+                "\(rule.title) has no pins and refuses every server, which \(name) can't express: add pins, or set the mode to off",
                 rule.location)
         } else if rule.mode == .enforce, rule.pins.count < traits.minimumPins, hadPins {
             note(
                 .backupMissing, .impossible,
-                "\(name) wants \(traits.minimumPins) pins for \(rule.title): add the pin of a backup key", rule.location
+                "\(name) requires \(traits.minimumPins) pins for \(rule.title): add the pin of a backup key",
+                rule.location
             )
         } else if traits.matching != .asRequired {
             noteBackups(of: rule)
@@ -39,9 +42,9 @@ extension Conversion {
             let what = role == .any ? "" : " as \(role.rawValue)"
             note(
                 .backupsOnly, .impossible,
-                "\(name) requires a match\(what) for \(rule.title), and \(backups.joined(separator: ", ")) would be all "
-                    + "there is for it, a backup that no server has: every server would be refused; pin a key that is "
-                    + "served\(what) too" + (role == .any ? "" : ", or remove the backup pins of that role"),
+                "\(name) requires a match\(what) for \(rule.title), but only backups could match "
+                    + "(\(backups.joined(separator: ", "))), so every server would be refused: also pin a key that is "
+                    + "served\(what)" + (role == .any ? "" : ", or remove the backup pins of that role"),
                 rule.location)
         }
     }
@@ -50,7 +53,7 @@ extension Conversion {
         let kept = policy.denied.filter { traits.denies && traits.canSay($0) }
         let count = policy.denied.count - kept.count
         if count > 0 {
-            note(.denyLost, .weaker, "\(name) cannot deny \(count) of the denied keys: they would be accepted", nil)
+            note(.denyLost, .weaker, "\(name) can't deny \(count) of the denied keys, so they are accepted", nil)
         }
         policy.denied = kept
     }
@@ -69,26 +72,26 @@ extension Conversion {
         guard traits.contents.contains(pin.content) else {
             note(
                 .certificatePin, .stricter,
-                "\(pin) pins a certificate and is left out, since \(name) pins keys: pin the key in it", rule.location)
+                "\(pin) pins a certificate and is left out, because \(name) pins only keys: pin its key", rule.location)
             return false
         }
         guard traits.digests.contains(pin.digest) else {
             note(
                 .digestLost, .stricter,
-                "\(pin) is left out, since \(name) has no \(pin.digest.rawValue): make the pin from the certificate",
+                "\(pin) is left out, because \(name) doesn't support \(pin.digest.rawValue): create the pin from the certificate",
                 rule.location)
             return false
         }
         if let length = pin.digest.length, pin.value.count != length {
             note(
                 .digestLost, .unchanged,
-                "\(pin) holds \(pin.value.count) bytes, matches no key, and is left out: hash the key again",
+                "\(pin) has \(pin.value.count) bytes, so it matches no key and is left out: hash the key again",
                 rule.location)
             return false
         }
         guard pin.trust == .chain || traits.holdsPinsAlone else {
             note(
-                .roleLost, .stricter, "\(pin) counted without a trusted chain, and needs one from now on", rule.location
+                .roleLost, .stricter, "\(pin) counted without a trusted chain, and now requires one", rule.location
             )
             return true
         }
@@ -106,7 +109,8 @@ extension Conversion {
         case .anyPin:
             guard rule.requirement != .any else { return }
             note(
-                .requirementLost, .weaker, "one match is enough for \(rule.title), where several roles were required",
+                .requirementLost, .weaker,
+                "one match is enough for \(rule.title), which required a match in several roles",
                 rule.location)
             rule.requirement = .any
         case .everyPlace:
@@ -114,11 +118,12 @@ extension Conversion {
             if rule.requirement == .any, places.count > 1 {
                 note(
                     .requirementAdded, .stricter,
-                    "\(name) wants a match as leaf and another as ca for \(rule.title), where one was enough: "
-                        + "leave one of the two kinds out", rule.location)
+                    "\(name) requires a match as leaf and another as ca for \(rule.title), where one was enough: "
+                        + "remove one of the two kinds", rule.location)
             } else if case .eachOf(let roles) = rule.requirement, roles.contains(.root), roles.contains(.intermediate) {
                 note(
-                    .requirementLost, .weaker, "\(name) does not tell a root from an intermediate: one is enough",
+                    .requirementLost, .weaker,
+                    "\(name) doesn't distinguish roots from intermediates: one match is enough",
                     rule.location)
             }
             if case .eachOf(let roles) = rule.requirement,
@@ -133,7 +138,7 @@ extension Conversion {
     private mutating func noteUnmet(_ role: PinRole, of rule: CanonicalRule) {
         note(
             .requirementLost, .impossible,
-            "\(rule.title) requires a match as \(role.rawValue), and \(name) can hold none of its pins for that",
+            "\(rule.title) requires a match as \(role.rawValue), and \(name) supports none of its pins for that role: add one that it supports",
             rule.location)
     }
 
@@ -168,22 +173,22 @@ extension Conversion {
             case [.any]:
                 note(
                     .roleLost, .weaker,
-                    "\(title) counted as \(role.rawValue) alone, and from now on anywhere on the path", rule.location)
+                    "\(title) counted only as \(role.rawValue), and will count anywhere in the path", rule.location)
             case [.ca]:
                 note(
-                    .roleLost, .weaker, "\(title) counted as \(role.rawValue) alone, and from now on as any issuer",
+                    .roleLost, .weaker, "\(title) counted only as \(role.rawValue), and will count as any issuer",
                     rule.location)
             case [.leaf]:
-                note(.roleLost, .stricter, "\(title) counted anywhere, and from now on as leaf alone", rule.location)
+                note(.roleLost, .stricter, "\(title) counted anywhere, and will count only as leaf", rule.location)
             case [] where role == .any:
                 note(
                     .roleLost, .impossible,
-                    "\(title) counted anywhere, and \(name) must know whose key it is: give it the role leaf or ca",
+                    "\(title) counted anywhere, and \(name) requires its role: set it to leaf or ca",
                     rule.location)
             case []:
                 note(
                     .roleLost, .stricter,
-                    "\(title) counted as \(role.rawValue), where \(name) does not look, and is left out",
+                    "\(title) counted as \(role.rawValue), which \(name) doesn't check, and is left out",
                     rule.location)
             default: break
             }

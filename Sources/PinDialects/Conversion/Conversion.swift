@@ -1,5 +1,5 @@
 import Basics
-import CertificatePinning
+public import CertificatePinning
 import CertificateTrust
 public import FoundationEssentials
 
@@ -63,11 +63,11 @@ struct Conversion {
         }
         convertDenied(&policy)
         if policy.unlisted == .refuse, !traits.refusesUnlisted {
-            note(.unlistedLost, .weaker, "\(name) trusts hosts without a rule, which this policy refuses", nil)
+            note(.unlistedLost, .weaker, "\(name) accepts hosts without a rule, which this policy refuses", nil)
             policy.unlisted = .trust
         }
         if policy.rules.allSatisfy({ $0.mode == .off }) {
-            note(.splitLost, .impossible, "no rule is left that pins anything", nil)
+            note(.splitLost, .impossible, "no rule that pins anything is left: pin a key that \(name) supports", nil)
         }
         return policy
     }
@@ -88,7 +88,7 @@ extension CanonicalRule {
 
 extension PinDialect {
     /// The name of the dialect in messages.
-    public var title: String {
+    package var title: String {
         switch self {
         case .policy: "the policy file"
         case .android: "Android's network security config"

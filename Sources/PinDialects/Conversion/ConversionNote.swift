@@ -14,7 +14,7 @@ public struct ConversionNote: Sendable, Hashable {
     public var rule: LintRule?
 
     /// Creates a note.
-    public init(
+    package init(
         _ change: ConversionChange, _ direction: SecurityDirection, _ message: String, at location: PolicyLocation?,
         rule: LintRule? = nil
     ) {
@@ -33,11 +33,11 @@ public enum ConversionChange: String, Sendable, Hashable, CaseIterable {
     case scopeWidened = "scope-widened"
     /// Fewer hosts are pinned.
     case scopeNarrowed = "scope-narrowed"
-    /// Overlapping rules combine differently.
+    /// Overlapping rules combine differently, or are merged.
     case combinationChanged = "combine-changed"
     /// A pin counts at other positions in the chain, now needs a trusted chain, or is left out because of its role.
     case roleLost = "role-lost"
-    /// One match is enough where several were required.
+    /// One match is enough where several were required, or a required role has no pin left.
     case requirementLost = "roles-and-lost"
     /// A match for each of several roles is required where one match was enough.
     case requirementAdded = "roles-and-added"
@@ -49,13 +49,13 @@ public enum ConversionChange: String, Sendable, Hashable, CaseIterable {
     case expiryEffect = "expiry-effect"
     /// A rule that only reported mismatches rejects them.
     case modeLost = "mode-lost"
-    /// The target requires a backup pin.
+    /// The target requires more pins, such as a backup.
     case backupMissing = "backup-missing"
     /// A match that the target requires could only come from backup pins, whose keys no server uses.
     case backupsOnly = "backups-only"
     /// Failures are no longer reported, or are reported to fewer addresses.
     case reportsLost = "reports-lost"
-    /// A rule's own roots are replaced by the system's, or no longer bypass the pins.
+    /// A rule's own roots are replaced by the system's, or the system's no longer bypass the pins.
     case anchorsLost = "anchors-lost"
     /// A rule applies to all ports.
     case portsLost = "ports-lost"
@@ -69,7 +69,7 @@ public enum ConversionChange: String, Sendable, Hashable, CaseIterable {
     case certificatePin = "cert-pin"
     /// A rule that excludes a host or rejects every server can't be expressed that way.
     case exclusionForm = "exclusion-form"
-    /// The hosts or rules can't be expressed, for example because the target allows only one host.
+    /// Hosts, rules or pins can't be expressed, for example because the target allows only one host.
     case splitLost = "hosts-lost"
     /// A setting is ignored by its own system, or read differently from how it looks.
     case quirk

@@ -17,7 +17,8 @@ extension PinDialect {
             throw PolicyFileError(problems: [
                 PolicyProblem(
                     location: PolicyLocation(path: path),
-                    message: "what else stands in the file changes what the pins mean: \(difference), mend that first")
+                    message:
+                        "other settings of the file change the meaning of the pins (\(difference)): fix those first")
             ])
         } catch {
             throw DialectWriteError(error)

@@ -20,7 +20,7 @@ extension PinDialect {
             throw PolicyFileError(problems: [
                 PolicyProblem(
                     location: PolicyLocation(path: path),
-                    message: "Swift is only written here: read the policy that it was made from")
+                    message: "Swift can only be written: read the policy that it was generated from")
             ])
         }
     }
@@ -54,7 +54,7 @@ extension PinDialect {
         case .apple: try ApplePinnedDomains.replacing(bytes, path: path, with: policy)
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
         case .policy, .okhttp, .hpkp, .curl, .tlsa, .swift:
-            throw DialectWriteError("\(title) is no part of a bigger file: write it with --output")
+            throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }
     }
 }

@@ -20,17 +20,3 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     /// Swift source with this project's types. It can only be written.
     case swift
 }
-
-/// The result of reading a file.
-public struct DialectReading: Sendable {
-    /// The policy that the file contains.
-    public var policy: CanonicalPolicy
-    /// Notes on settings that the dialect's own system ignores, or reads differently from how they look.
-    public var notes: [ConversionNote]
-
-    /// Creates a reading.
-    public init(_ policy: CanonicalPolicy, notes: [ConversionNote] = []) {
-        self.policy = policy
-        self.notes = notes
-    }
-}

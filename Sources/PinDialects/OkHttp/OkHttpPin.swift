@@ -1,3 +1,4 @@
+import CertificatePinning
 import CertificateTrust
 
 /// A parser of patterns and pins with the same checks as OkHttp's CertificatePinner when it is built.
@@ -66,18 +67,6 @@ enum OkHttpPin {
         case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
         case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
         default: nil
-        }
-    }
-}
-
-extension CanonicalPin.Digest {
-    /// The length of the digest in bytes, or `nil` for the content itself.
-    var length: Int? {
-        switch self {
-        case .sha1: 20
-        case .sha256: 32
-        case .sha512: 64
-        case .full: nil
         }
     }
 }

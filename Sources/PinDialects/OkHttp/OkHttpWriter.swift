@@ -1,4 +1,5 @@
 import Basics
+import CertificatePinning
 import CertificateTrust
 
 /// A writer of policies as Kotlin code that builds OkHttp's CertificatePinner.

@@ -1,23 +1,25 @@
+package import CertificatePinning
+
 /// The text of the exception that OkHttp throws on a mismatch, with the keys that were served and those that are
 /// pinned.
-public struct PinningFailureText: Sendable, Hashable {
+package struct PinningFailureText: Sendable, Hashable {
     /// A certificate of the server's chain.
-    public struct Served: Sendable, Hashable {
+    package struct Served: Sendable, Hashable {
         /// The pin of the certificate's key.
-        public let pin: CanonicalPin
+        package let pin: CanonicalPin
         /// The subject of the certificate, as written in the text.
-        public let subject: String
+        package let subject: String
     }
 
     /// The host that was connected to.
-    public let host: String
+    package let host: String
     /// The server's chain, leaf first.
-    public let served: [Served]
+    package let served: [Served]
     /// The pins of every pattern that matches the host.
-    public let pinned: [CanonicalPin]
+    package let pinned: [CanonicalPin]
 
     /// Parses the first such text in a log. Returns `nil` if there is none or it is incomplete.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let lines = text.split(whereSeparator: \.isNewline)
         guard let start = lines.firstIndex(where: { $0.contains("Certificate pinning failure!") }) else { return nil }
         let heading = "Pinned certificates for "

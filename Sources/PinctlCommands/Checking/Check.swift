@@ -55,7 +55,7 @@ struct Check: Sendable {
         for export in try ExportedFile.all(of: file) where export.dialect != .swift {
             do throws(UsageError) {
                 exports += try ExportedPins.all(
-                    in: try DialectInput.contents(export.path), of: export, for: file.policy)
+                    in: try DialectInput.contents(export.path), of: export, for: CanonicalPolicy(file))
             } catch {
                 throw .unusable(
                     error.messages.map {

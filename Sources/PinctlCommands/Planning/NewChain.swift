@@ -78,14 +78,14 @@ extension NewChain {
         if let leaf = certificates.first {
             guard certificates.count > 1 || !leaf.isCertificateAuthority else {
                 throw .unusable([
-                    "\(title): its certificate is an authority's: give the chain that servers are to show, leaf first"
+                    "\(title): its first certificate is a CA certificate: give the chain that servers will send, leaf first"
                 ])
             }
             let chain = PresentedChain(leaf: leaf, intermediates: Array(certificates.dropFirst()))
             return [NewChain(title: title, content: .chain(chain), names: leaf.subjectAlternativeNames)]
         }
         guard !keys.isEmpty else {
-            throw .unusable(["\(title): holds no certificate, request or key: give what servers are to show"])
+            throw .unusable(["\(title): has no certificate, request or key: give what servers will send"])
         }
         return keys
     }

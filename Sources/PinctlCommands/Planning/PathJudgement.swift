@@ -4,16 +4,10 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 
-/// A pin and the position of the certificate that it matches, where 0 is the leaf.
-struct PlannedMatch: Hashable, Sendable {
-    let pin: CanonicalPin
-    let index: Int
-}
-
 /// The decision of a release on a verified path or on a key alone.
 enum PathJudgement: Hashable, Sendable {
     /// Accepted because of these pins.
-    case matched([PlannedMatch])
+    case matched([CanonicalMatch])
     /// Accepted although no pins match, for this reason.
     case tolerated(String)
     /// Accepted because pinning is off, since a day or always.
@@ -35,47 +29,24 @@ enum PathJudgement: Hashable, Sendable {
 
 extension ReleaseRule {
     /// Judges a path that ends at a root of `store` the way the release's clients do. `store` is `nil` for the default
-    /// one.
+    /// one. The roots of a named store are those of other clients, on which they aren't added locally.
     func judge(_ path: VerifiedPath, under store: String? = nil, at time: Date) -> PathJudgement {
-        switch system {
-        case .policy(let policy, let port, _):
-            do throws(PinningError) {
-                switch try policy.decide(path, port: port, at: time) {
-                case .matched(let matches, _):
-                    return .matched(matches.map { PlannedMatch(pin: CanonicalPin($0.pin), index: $0.index) })
-                case .unpinned(nil): return .unpinned
-                case .unpinned: return .off(since: nil)
-                case .forgiven: return .tolerated("the mismatch is only reported")
-                case .bypassed(let mismatch):
-                    // A named store is that of other clients, for which its roots aren't locally added.
-                    guard store == nil || anchors != nil else { return mismatched(mismatch.unmetRoles) }
-                    return .tolerated("\(bypass ?? "pins are bypassed"), and this one does")
-                case .stopped(let rule): return .off(since: rule.expiry?.end.day)
-                }
-            } catch {
-                switch error {
-                case .mismatch(let mismatch): return mismatched(mismatch.unmetRoles)
-                case .denied(let match, _, _): return Self.denied(match.pin.name ?? "\(match.pin.fingerprint)")
-                case .expired(let rule, _, _): return Self.ended(rule.expiry?.end.day)
-                case .unlisted: return Self.unlisted
-                case .untrusted(let finding): return .refused(finding.description, isMismatch: false)
-                }
-            }
-        case .dialect(_, let policy):
-            return inEveryZone(at: time) { judgement(of: policy.decide(path.certificates, by: rules, under: $0)) }
-        }
+        judgement(
+            of: release.decisions(
+                on: path.certificates, by: rules, at: time, hasLocalAnchors: store == nil || anchors != nil))
     }
 
-    /// Judges in the time zones where a day begins first and last.
+    /// Combines the decisions of devices in the time zones where a day begins first and last.
     ///
     /// On a device where the rule still applies, the release breaks although others don't pin anymore.
-    private func inEveryZone(at time: Date, _ judge: (DecisionCircumstances) -> PathJudgement) -> PathJudgement {
-        let zones = rules.circumstances(at: time).map(judge)
-        guard zones[0] != zones[1], let day = endDay else { return zones[1] }
-        switch zones[1] {
+    private func judgement(of decisions: [CanonicalDecision]) -> PathJudgement {
+        let zones = decisions.map { judgement(of: $0) }
+        let last = zones[zones.count - 1]
+        guard zones[0] != last, let day = endDay else { return last }
+        switch last {
         case .refused(let reason, let isMismatch):
             return .refused("\(reason), where \(day) hasn't begun", isMismatch: isMismatch)
-        case .depends: return zones[1]
+        case .depends: return last
         default: return .off(since: "\(day), where it has begun")
         }
     }
@@ -83,31 +54,26 @@ extension ReleaseRule {
     /// Judges a chain by the pins that need no trusted chain, which are those of DANE (RFC 7671, section 5). Returns
     /// `nil` if there are none.
     func judgeUntrusted(_ chain: PresentedChain, at time: Date) -> PathJudgement? {
-        guard case .dialect(_, let policy) = system else { return nil }
         let alone = rules.map { rule in
             var rule = rule
             rule.pins.removeAll { $0.trust == .chain }
             return rule
         }
         guard alone.contains(where: { !$0.pins.isEmpty }) else { return nil }
-        let decision = policy.decide([chain.leaf], by: alone, under: DecisionCircumstances(at: time))
-        return decision.verdict == .matched ? judgement(of: decision) : nil
-    }
-
-    /// Returns the most severe judgement of devices in several time zones.
-    private func judgement(of decisions: [CanonicalDecision]) -> PathJudgement {
-        let judgements = decisions.map { judgement(of: $0) }
-        let refusal = judgements.first { !$0.isAccepted }
-        let off = judgements.first { if case .off = $0 { true } else { false } }
-        return refusal ?? off ?? judgements[0]
+        let decisions = release.decisions(on: [chain.leaf], by: alone, at: time)
+        return decisions.allSatisfy { $0.verdict == .matched } ? judgement(of: decisions) : nil
     }
 
     private func judgement(of decision: CanonicalDecision) -> PathJudgement {
         switch decision.verdict {
         case .matched:
-            return .matched(decision.matches.map { PlannedMatch(pin: $0.pin, index: $0.index) })
-        case .unpinned: return rules.isEmpty ? .unpinned : .off(since: endDay)
-        case .bypassed: return .tolerated(bypass ?? "the path ends at a root that needs no pin")
+            return .matched(decision.matches)
+        case .unpinned where rules.isEmpty: return .unpinned
+        case .unpinned: return .off(since: isPinned ? endDay : nil)
+        case .bypassed:
+            let isLocal = !decision.unmetRoles.isEmpty
+            return .tolerated(
+                (bypass ?? "the path ends at a root that needs no pin") + (isLocal ? ", and this one does" : ""))
         case .forgiven: return .tolerated("the mismatch is only reported")
         case .refused: return mismatched(decision.unmetRoles)
         case .denied: return Self.denied(decision.matches.first?.pin.title ?? "a key")
@@ -152,18 +118,19 @@ extension ReleaseRule {
             return .refused("no pin matches as \(roles)", isMismatch: true)
         }
         return .refused(
-            pins.isEmpty ? "a rule without pins refuses every chain" : "no pin is in the new chain",
+            pins.isEmpty ? "a rule without pins refuses every chain" : "no pin matches the new chain",
             isMismatch: !pins.isEmpty)
     }
 
-    private static let unlisted = PathJudgement.refused("it refuses hosts that no rule names", isMismatch: false)
+    private static let unlisted = PathJudgement.refused("it refuses hosts without a rule", isMismatch: false)
 
     private static func denied(_ title: String) -> PathJudgement {
-        .refused("\(title) is denied, and in the new chain", isMismatch: false)
+        .refused("\(title) is denied, and is in the new chain", isMismatch: false)
     }
 
     private static func ended(_ day: String?) -> PathJudgement {
-        .refused("its rule ended \(day ?? "before") and refuses everything since", isMismatch: false)
+        .refused(
+            "its rule expired \(day.map { "on \($0)" } ?? "before") and then refuses every server", isMismatch: false)
     }
 }
 
@@ -173,13 +140,12 @@ extension ReleaseRule {
         if let denied = deniedPin(of: key) { return Self.denied(denied) }
         guard !rules.isEmpty else { return isPinned ? Self.unlisted : .unpinned }
         // No pin matches without certificates, so the result shows the decisions that don't depend on pins.
-        let (policy, rules) = withoutDenied
-        let bare = inEveryZone(at: time) { judgement(of: policy.decide([], by: rules, under: $0)) }
+        let bare = judgement(of: release.decisions(on: [X509Certificate](), by: rules, at: time))
         guard case .refused(_, isMismatch: true) = bare else { return bare }
         let roles = requiredRoles
         let leaf = pins.filter { $0.role.covers(index: 0, of: 3) && $0.content == .publicKey && $0.pins(key) }
         let unmet = leaf.isEmpty ? roles : roles.filter { !$0.covers(index: 0, of: 3) }
-        if unmet.isEmpty, let pin = leaf.first { return .matched([PlannedMatch(pin: pin, index: 0)]) }
+        if unmet.isEmpty, let pin = leaf.first { return .matched([CanonicalMatch(pin: pin, index: 0)]) }
         // A pin for any position that isn't of this key may be of a CA key.
         let authorities = pins.filter { $0.role.covers(index: 1, of: 3) || $0.role.covers(index: 2, of: 3) }
             .filter { !$0.pins(key) }
@@ -189,23 +155,11 @@ extension ReleaseRule {
             }
         }
         return canMeet && !authorities.isEmpty
-            ? .depends(authorities) : .refused("no pin is this key", isMismatch: true)
-    }
-
-    private var withoutDenied: (CanonicalPolicy, [CanonicalRule]) {
-        switch system {
-        case .policy: (CanonicalPolicy(rules: rules, combination: .closest), rules)
-        case .dialect(_, let policy): (policy, rules)
-        }
+            ? .depends(authorities) : .refused("no pin matches this key", isMismatch: true)
     }
 
     private func deniedPin(of key: SPKIFingerprint) -> String? {
-        let denied: [CanonicalPin] =
-            switch system {
-            case .policy(let policy, _, _): policy.deny.map { CanonicalPin($0) }
-            case .dialect(_, let policy): policy.denied
-            }
-        return denied.first { $0.role.covers(index: 0, of: 3) && $0.pins(key) }?.title
+        release.policy.denied.first { $0.role.covers(index: 0, of: 3) && $0.pins(key) }?.title
     }
 }
 

@@ -136,7 +136,7 @@ struct Plan {
                         judged.append(
                             StoreJudgement(
                                 candidate: candidate, store: name,
-                                untrusted: alive.isEmpty ? "its path ends" : nil,
+                                untrusted: alive.isEmpty ? "its path has expired" : nil,
                                 paths: alive.map { ($0, rule.judge($0, under: name, at: time)) }, direct: direct))
                     }
                 }
@@ -169,14 +169,14 @@ struct Plan {
         of cell: PlanCell, _ rule: ReleaseRule, _ shown: [Int], _ judged: [StoreJudgement], _ host: PlannedHost,
         before limit: Date
     ) -> (date: Date, why: String)? {
-        var moments: [(date: Date, why: String)] = rule.ends.map { ($0, "its rule ends") }
+        var moments: [(date: Date, why: String)] = rule.ends.map { ($0, "its rule expires") }
         for path in judged.flatMap(\.paths).map(\.path) {
             for (index, certificate) in path.certificates.enumerated() where index > 0 || !cell.standsWithoutLeaf {
                 let issuer = certificate.isSelfIssued ? "" : ", issued by \(names.issuer(of: certificate)),"
                 let why =
                     index == 0
-                    ? "the leaf ends, and only its key is pinned: renew it with the same key"
-                    : "\(names.title(certificate))\(issuer) ends"
+                    ? "the leaf expires, and only its key is pinned: renew it with the same key"
+                    : "\(names.title(certificate))\(issuer) expires"
                 moments.append((certificate.notAfter + 1, why))
             }
         }

@@ -169,7 +169,7 @@ extension PlanCell {
             }
             let judgements = store.judgements
             let accepted = judgements.filter(\.isAccepted)
-            let matches = accepted.compactMap { judgement -> [PlannedMatch]? in
+            let matches = accepted.compactMap { judgement -> [CanonicalMatch]? in
                 if case .matched(let matches) = judgement { matches } else { nil }
             }
             var seen: Set<CanonicalPin> = []
@@ -202,7 +202,7 @@ extension PlanCell {
             if isPartial {
                 standing = .survivesOnly
                 let ends = store.paths.filter { $0.judgement.isAccepted }.map { names.title($0.path.anchor) }
-                finding = "survives only on the path to \(ends.joined(separator: ", ")), which its clients find"
+                finding = "survives only by the path to \(ends.joined(separator: ", ")), which its clients find"
             } else if matched.count == 1, let pin = matched.first {
                 standing = .survivesOnly
                 finding = "survives only by \(titles[0])" + (pin.isBackup ? ", a backup" : "")
@@ -212,7 +212,7 @@ extension PlanCell {
         }
 
         /// Returns whether these matches are enough on a path with this number of certificates.
-        private static func holds(_ matches: [PlannedMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
+        private static func holds(_ matches: [CanonicalMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
             rule.requiredRoles.allSatisfy { role in
                 matches.contains { role.covers(index: $0.index, of: length) }
             }
@@ -235,7 +235,7 @@ extension PlanCell {
         }
     }
 
-    private static func place(_ match: PlannedMatch, in store: StoreJudgement) -> String {
+    private static func place(_ match: CanonicalMatch, in store: StoreJudgement) -> String {
         let path = store.paths.first { path in
             path.path.certificates.indices.contains(match.index)
                 && match.pin.matches(path.path.certificates[match.index])

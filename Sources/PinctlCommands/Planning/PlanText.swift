@@ -28,7 +28,7 @@ struct PlanText {
         let told = cells.filter { isVerbose || cells.count <= Self.listLimit || $0.needsReason }
         let omitted = cells.count - told.count
         return told.sorted { ($1.standing, $0.release, $0.host) < ($0.standing, $1.release, $1.host) }.map(line)
-            + (omitted > 0 ? ["\(omitted) more survive, or have no pins: \(Flag.verbose.dashed) lists them"] : [])
+            + (omitted > 0 ? ["\(omitted) more survive or have no pins: list them with \(Flag.verbose.dashed)"] : [])
     }
 
     private var matrix: [String] {
@@ -139,7 +139,7 @@ struct PlanRemedy {
         var lines = ways.isEmpty ? [] : ["safe from: " + ways.joined(separator: ", or ")]
         for release in Set(broken.map(\.release)).sorted() where releases[release].isCurrent {
             lines.append(
-                "\(releases[release].name) has not shipped: pin \(leaf.map(\.description).joined(separator: " and "))"
+                "\(releases[release].name) hasn't shipped: pin \(leaf.map(\.description).joined(separator: " and "))"
                     + " in it, or the root above, before it does")
         }
         return lines

@@ -106,16 +106,16 @@ struct PlanTimeline {
 
     /// Returns a line that says when the key of a pin can be removed.
     func moment(_ entry: Entry) -> String {
-        guard untrusted.isEmpty else { return "not known: the new chain is not trusted" }
+        guard untrusted.isEmpty else { return "unknown: the new chain isn't trusted" }
         guard entry.wayBack.isEmpty else {
             let others = entry.releases.filter { !entry.wayBack.contains($0) }
-            let needs = others.isEmpty ? "" : "; \(names(others)) \(others.count == 1 ? "needs" : "need") it too"
-            return "keep: the way back for \(names(entry.wayBack))\(needs)"
+            let needs = others.isEmpty ? "" : "; \(names(others)) also \(others.count == 1 ? "needs" : "need") it"
+            return "keep: it can restore \(names(entry.wayBack))\(needs)"
         }
         let shipped = entry.releases.filter { !releases[$0].isCurrent }
         guard !shipped.isEmpty else { return momentInFile(entry) }
         let retired = "when \(names(shipped)) \(shipped.count == 1 ? "is" : "are") retired"
-        let end = entry.hasNoEnd ? nil : entry.end.map { ", or after \($0.day): their rules end" }
+        let end = entry.hasNoEnd ? nil : entry.end.map { ", or after \($0.day), when their rules have expired" }
         let purpose = entry.isMatched ? "" : entry.pin.isBackup ? "a backup for " : "a spare for "
         return "\(retired)\(end ?? "") (\(purpose)\(hosts(entry)))\(leave(entry))"
     }
@@ -124,21 +124,21 @@ struct PlanTimeline {
     ///
     /// This doesn't apply while the pin is a way to recover, since the next release needs it too.
     private func leave(_ entry: Entry) -> String {
-        entry.place == .unneeded ? "; out of the file that ships next \(momentInFile(entry))" : ""
+        entry.place == .unneeded ? "; remove it from the next file to ship \(momentInFile(entry))" : ""
     }
 
     /// Returns when the pin can be removed from the working tree's file, which no app has yet. Its key may be needed
     /// for longer.
     private func momentInFile(_ entry: Entry) -> String {
         switch entry.place {
-        case .needed: return "not yet: \(hosts(entry)) needs it in the file that ships next"
-        case .backup: return "not yet: a backup in the file that ships next"
+        case .needed: return "not yet: \(hosts(entry)) needs it in the next file to ship"
+        case .backup: return "not yet: it is a backup in the next file to ship"
         case .unneeded, nil: break
         }
         // Without the current chain, it isn't known whether that chain needs the pin.
         let isFree = knowsToday && !entry.isNeededToday
         let when = isFree ? "now" : "when the new chain is served everywhere"
-        if entry.isShared { return "\(when), while another pin that matches stays" }
+        if entry.isShared { return "\(when), if another matching pin stays" }
         return isFree && entry.releases.isEmpty ? "now: nothing needs it" : when
     }
 
@@ -157,10 +157,12 @@ struct PlanTimeline {
     var lines: [String] {
         guard !entries.isEmpty else { return [] }
         guard untrusted.isEmpty else {
-            return ["keep every key: with a chain that is not trusted (\(hosts(untrusted))) nobody knows what can go"]
+            return [
+                "keep every key: a chain isn't trusted (\(hosts(untrusted))), so it is unknown which keys can be removed"
+            ]
         }
         let width = entries.map { visibleText($0.title).count }.max() ?? 0
-        return ["as far as these hosts go, when the key of each pin can go:"]
+        return ["for these hosts, the key of each pin can be removed:"]
             + entries.map { "  \(padded(visibleText($0.title), width))  \(moment($0))" }
     }
 

@@ -51,7 +51,8 @@ struct ReleaseReader {
 
     /// Adds the policy of the working tree.
     mutating func append(current file: PolicyFile, _ console: inout Console) {
-        var release = Release(name: untaken(file.path), pins: .policy(file.policy), isCurrent: true)
+        var release = Release(
+            name: untaken(file.path), pins: ShippedPolicy(CanonicalPolicy(file), of: .policy), isCurrent: true)
         release.exports = exports(of: file, readFile, nil, &console).releases
         releases.append(release)
     }
@@ -90,14 +91,15 @@ struct ReleaseReader {
                 } catch {
                     if tag != nil, error.isNoSuchFile {
                         console.note(
-                            "note: \(place)\(exported.path) is exported and not at this tag, so it is not judged")
+                            "note: \(place)\(exported.path) is exported but doesn't exist at this tag, so it isn't judged"
+                        )
                         exports.bytes.append([])
                         continue
                     }
                     throw .unusable(["\(exported.path): \(error)"])
                 }
-                for pins in try ExportedPins.all(in: bytes, of: exported, for: file.policy) {
-                    exports.releases.append(Release(name: pins.path, pins: .dialect(pins.dialect, pins.policy)))
+                for shipped in try ExportedPins.all(in: bytes, of: exported, for: CanonicalPolicy(file)) {
+                    exports.releases.append(Release(name: shipped.path, pins: shipped.pins))
                 }
                 exports.bytes.append(bytes)
             } catch {
@@ -110,10 +112,10 @@ struct ReleaseReader {
     private mutating func readTags(_ source: String, _ console: inout Console) throws(UsageError) {
         let parts = source.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, !parts[1].isEmpty, !parts[2].isEmpty else {
-            throw .unusable(["\(source): write git:TAGGLOB:PATH, git:v5.*:pins/pins.jsonc for example"])
+            throw .unusable(["\(source): invalid source: write git:TAGGLOB:PATH, such as git:v5.*:pins/pins.jsonc"])
         }
         guard let path = PolicyFolder.resolvingDots(in: parts[2]) else {
-            throw .unusable(["\(source): \(parts[2]) leads out of the repository: give the path from its top"])
+            throw .unusable(["\(source): \(parts[2]) is outside the repository: give the path from its top directory"])
         }
         let files: TaggedFiles
         let tags: [TaggedFiles.Tag]
@@ -171,31 +173,31 @@ struct ReleaseReader {
             }
         }
         guard absent.count < tags.count else {
-            throw .unusable(["\(source): \(path) is at none of the \(tags.count) tags that match: check the path"])
+            throw .unusable(["\(source): \(path) exists at none of the \(tags.count) matching tags: check the path"])
         }
         if !absent.isEmpty {
             let shown = absent.prefix(5).joined(separator: ", ") + (absent.count > 5 ? ", …" : "")
             console.note(
-                "note: \(path) is not at \(absent.count) of \(tags.count) tags, which are passed over: \(shown)")
+                "note: \(path) doesn't exist at \(absent.count) of \(tags.count) tags, which are skipped: \(shown)")
         }
     }
 
     private mutating func readFolder(_ folder: String, _ console: inout Console) throws(UsageError) {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
-            throw .unusable(["\(folder): cannot be listed: check who may read it"])
+            throw .unusable(["\(folder): can't be listed: check its permissions"])
         }
         var count = 0
         for name in names.sorted() {
             let path = folder + (folder.hasSuffix("/") ? "" : "/") + name
             guard !Self.isFolder(path) else {
-                console.note("note: \(path) is a folder, and not looked into: name it")
+                console.note("note: \(path) is a directory, and directories in a directory are skipped: name it")
                 continue
             }
             let bytes = try DialectInput.contents(path)
             guard let dialect = PinDialect.recognized(in: bytes), dialect != .swift,
                 dialect != .policy || String(decoding: bytes, as: UTF8.self).contains("\"domains\"")
             else {
-                console.note("note: \(path) is in no dialect that is recognized, and passed over")
+                console.note("note: \(path) is skipped, because no dialect is recognized")
                 continue
             }
             count += 1
@@ -205,7 +207,9 @@ struct ReleaseReader {
                 for message in error.messages { complain(message, folder, &console) }
             }
         }
-        guard count > 0 else { throw .unusable(["\(folder): no file in it is in a dialect that is recognized"]) }
+        guard count > 0 else {
+            throw .unusable(["\(folder): none of its files is in a recognized dialect: name files with pins"])
+        }
     }
 
     /// Adds the releases at these indices again, from another source.
@@ -246,7 +250,7 @@ struct ReleaseReader {
                 // Combining the alternatives of a program into one rule would accept keys that each of them rejects.
                 if let obstacle = reading.obstacle { throw .unusable(["\(obstacle)"]) }
                 let title = dialect.title(ofPolicyIn: name, among: dialects)
-                read.append(Release(name: title, of: name, pins: .dialect(dialect, reading.policy)))
+                read.append(Release(name: title, of: name, pins: ShippedPolicy(reading.policy, of: dialect)))
             }
             releases += read
             return []
@@ -259,7 +263,7 @@ struct ReleaseReader {
                     try PolicyFile(bytes: bytes, path: path)
                 }
             let exports = exports(of: file, read, tag, &console)
-            var release = Release(name: name, pins: .policy(file.policy))
+            var release = Release(name: name, pins: ShippedPolicy(CanonicalPolicy(file), of: .policy))
             release.exports = exports.releases
             releases.append(release)
             return exports.bytes
@@ -286,7 +290,8 @@ struct ReleaseReader {
         let sum = releases.share
         guard sum < 100.005 else {
             throw .invalidValue(
-                .share, reason: "the shares add up to over 100 %: give each release the part of all users that has it")
+                .share,
+                reason: "the shares add up to over 100 %: give each release the percentage of all users that have it")
         }
     }
 }

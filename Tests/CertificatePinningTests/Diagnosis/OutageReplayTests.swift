@@ -56,7 +56,7 @@ struct OutageReplayTests {
         let key = try TestKey()
         let pinned = try policy([pin(old.intermediate, "intermediate")])
         #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
-        #expect(errors(pinned)[0].message.hasSuffix("or the key of a backup that you keep"))
+        #expect(errors(pinned)[0].message.hasSuffix("or a backup key of your own"))
         #expect(causes(pinned, try new.trust) == ["intermediate-changed"])
         // The key outlives the CA, because any CA can issue a certificate for it.
         let reissued = try TestServer.trust(
@@ -71,7 +71,7 @@ struct OutageReplayTests {
         let served = try TestServer.trust(sent: [next.leaf(TestServer.name), next], anchors: [amazon.root])
         let pinned = try policy([pin(amazon.intermediate, "intermediate")])
         #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
-        #expect(errors(pinned)[0].message.contains("pin their roots besides"))
+        #expect(errors(pinned)[0].message.contains("also pin their roots"))
         #expect(causes(pinned, served) == ["intermediate-changed"])
         holds(try policy([pin(amazon.intermediate, "intermediate"), pin(amazon.root, "root")]), served)
     }
@@ -104,7 +104,7 @@ struct OutageReplayTests {
         let pinned = try policy([pin(dst, "root")])
         #expect(pinned.policy.verdict(served, at: before) == "accepted: matched")
         #expect(errors(pinned).map(\.rule) == [.certificateExpiry])
-        #expect(errors(pinned)[0].message.contains("ends on 2027-02-14: pin the authority that takes its place now"))
+        #expect(errors(pinned)[0].message.contains("expires on 2027-02-14: pin the CA that replaces it now"))
         #expect(causes(pinned, served) == ["off-path"])
         let mended = try policy([pin(isrg.root, "root"), #""\#(try dst.key.pin)""#])
         #expect(mended.policy.verdict(served, at: before) == "accepted: matched")
@@ -147,7 +147,7 @@ struct OutageReplayTests {
         #expect(pinned.policy.verdict(try trust(first), at: before) == "accepted: matched")
         #expect(errors(pinned).map(\.rule) == [.shortLivedLeaf])
         #expect(
-            errors(pinned)[0].message.contains("renew with the same key (certbot --reuse-key), or pin the root besides")
+            errors(pinned)[0].message.contains("renew with the same key (certbot --reuse-key), or also pin the root")
         )
         let renewed = try leaf(from: after - 86_400)
         #expect(causes(pinned, try trust(renewed)) == ["leaf-rekeyed"])
@@ -163,7 +163,7 @@ struct OutageReplayTests {
         let slot = #""x-backup-slot": "openssl genpkey …","#
         let pinned = try policy([pin(server.leaf, "leaf")], rule: slot)
         #expect(errors(pinned).map(\.rule) == [.emptyBackupSlot])
-        #expect(errors(pinned)[0].message.contains("make a backup key as it says, add its pin"))
+        #expect(errors(pinned)[0].message.contains("create a backup key as it describes, add its pin"))
         let key = try TestKey()
         let replaced = try TestServer.trust(
             sent: [server.intermediate.leaf(TestServer.name, key: key), server.intermediate], anchors: [server.root])
@@ -198,7 +198,7 @@ struct OutageReplayTests {
         }
         let findings = try lint("2027-02-01")
         #expect(findings.map { "\($0.rule.rawValue) \($0.severity.rawValue)" } == ["P006 error", "P007 warning"])
-        #expect(findings[0].message.contains("its pins refuse nobody then: ship a later end"))
+        #expect(findings[0].message.contains("its pins are ignored from then on: ship a later expiry"))
         #expect(try lint("2028-02-01").map(\.rule) == [.silentExpiry])
 
         // The same rule in this project's policy format: it accepts any trusted chain on the day of the outage.

@@ -116,7 +116,7 @@ struct PolicyDraftTests {
         let file = try PolicyFileTests.read(draft.text)
         #expect(
             file.lint(at: TestServer.time).map(\.description) == [
-                "pins.jsonc:17:7: error[P020] the backup slot is not filled: make a backup key as it says, "
+                "pins.jsonc:17:7: error[P020] the backup slot isn't filled: create a backup key as it describes, "
                     + "add its pin to \"pins\", and remove the slot"
             ])
 
@@ -138,31 +138,31 @@ struct PolicyDraftTests {
     @Test(
         "A rule without a backup is a warning, and an empty backup slot anywhere is an error",
         arguments: [
-            (#""pins": ["one"]"#, ["pins.jsonc:2:1: warning[P003] a.test has one pin"]),
+            (#""pins": ["one"]"#, ["pins.jsonc:2:1: warning[P003] a.test has only one pin"]),
             (
                 #""pins": ["one", "two"]"#,
                 [
                     "pins.jsonc:1:96: warning[P022] two pins a whole certificate",
-                    "pins.jsonc:2:1: warning[P003] a.test has no pin marked as backup",
+                    "pins.jsonc:2:1: warning[P003] a.test has no pin marked as a backup",
                 ]
             ),
-            (#""pins": ["spare"]"#, ["pins.jsonc:2:1: warning[P003] a.test has one pin"]),
+            (#""pins": ["spare"]"#, ["pins.jsonc:2:1: warning[P003] a.test has only one pin"]),
             (#""pins": ["one", "spare"]"#, []),
             (#""pins": ["one"], "mode": "off""#, ["pins.jsonc:2:1: error[P024] the mode of every rule is off"]),
             (
                 #""pins": ["one"], "mode": "report""#,
                 [
-                    "pins.jsonc:2:1: warning[P003] a.test has one pin",
-                    "pins.jsonc:2:1: warning[P019] a.test only reports, since nobody knows when",
+                    "pins.jsonc:2:1: warning[P003] a.test has only one pin",
+                    "pins.jsonc:2:1: warning[P019] a.test has been in report mode for an unknown time",
                 ]
             ),
             (
                 #""pins": ["one"], "x-backup-slot": "…""#,
-                ["pins.jsonc:2:38: error[P020] the backup slot is not filled"]
+                ["pins.jsonc:2:38: error[P020] the backup slot isn't filled"]
             ),
             (
                 #""pins": ["one", "spare"], "x-a": [{ "x-backup-slot": 1 }]"#,
-                ["pins.jsonc:2:57: error[P020] the backup slot is not filled"]
+                ["pins.jsonc:2:57: error[P020] the backup slot isn't filled"]
             ),
         ])
     func lint(members: String, expected: [String]) throws {

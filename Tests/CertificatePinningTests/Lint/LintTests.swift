@@ -96,7 +96,8 @@ struct LintTests {
         let findings = try lint(pin(server.leaf), rule: #""expires": "\#(day)", "onExpiry": "\#(action)","#)
         #expect(findings.map(\.rule.rawValue) == rules)
         #expect(
-            findings.first { $0.rule == .expiry }?.message.contains(day < "2027" ? " ended on " : " ends on ") != false)
+            findings.first { $0.rule == .expiry }?.message.contains(day < "2027" ? " expired on " : " expires on ")
+                != false)
     }
 
     @Test("P009: a rule that excludes a host from an enforced rule, or repeats that rule, is reported")
@@ -122,7 +123,7 @@ struct LintTests {
         #expect(findings[0].severity == .error)
         #expect(
             findings[0].message.contains(
-                "lives 60 days: renew with the same key (certbot --reuse-key), or pin the root"))
+                "valid for 60 days: renew with the same key (certbot --reuse-key), or also pin the root"))
         #expect(try lint(pin(leaf, #""from": "leaf.pem""#), pin(server.root, #""from": "root.pem""#)) == [])
         let longer = try certificate("longer.pem", days: 365)
         #expect(try lint(pin(longer, #""from": "longer.pem""#)) == [])
@@ -151,7 +152,8 @@ struct LintTests {
         #expect(missing[0].message.contains("no such file"))
         let stranger = try lint(pin(server.root, #""from": "chain.pem""#))
         #expect(stranger.map(\.rule) == [.otherKey])
-        #expect(stranger[0].message.contains("which is \(try server.leaf.key.pin), \(try server.intermediate.key.pin)"))
+        #expect(
+            stranger[0].message.contains("which has \(try server.leaf.key.pin), \(try server.intermediate.key.pin)"))
         let bytes: [([UInt8], String)] = [
             (server.leaf.derBytes, "SHA-256 of the whole certificate"),
             (try server.leaf.key.publicKeyDER.suffix(65), "SHA-256 of the raw key"),
@@ -307,6 +309,17 @@ struct LintTests {
                 Array("<!-- pinctl-allow P009: meant so -->".utf8), path: "x", at: TestServer.time)
             #expect(allowed == [])
         }
+    }
+
+    @Test("P007: a finding about a local day gives the day and the time by which it has begun everywhere")
+    func localDay() {
+        let rule = CanonicalRule(
+            patterns: [HostPattern("a.test", .oneLabelBelow)],
+            pins: [CanonicalPin(.publicKey, .sha256, Array(1...32)), CanonicalPin(.publicKey, .sha256, Array(2...33))],
+            expiry: RuleExpiry(.localDay("2027-01-31"), .stopPinning))
+        let findings = CanonicalPolicy(rules: [rule], combination: .closest).lint([], path: "x", at: TestServer.time)
+        let end = "on 2027-01-31 in the device's time zone (everywhere by 2027-01-31T12:00:00Z)"
+        #expect(findings.contains { $0.message.hasPrefix("*.a.test silently stops pinning \(end): ") })
     }
 
     @Test("Lint finishes on large policies, whatever they repeat")

@@ -146,8 +146,8 @@ struct ReplacingTests {
         func config(_ body: String) -> String { "<network-security-config>\(body)</network-security-config>" }
         #expect(
             problem(.android, config("<domain-config><domain>x.a.test</domain></domain-config>"), Self.android)
-                == "f: what else stands in the file changes what the pins mean: x.a.test: is pinned, "
-                + "and has no rule in the policy, mend that first")
+                == "f: other settings of the file change the meaning of the pins (x.a.test: is pinned, "
+                + "but has no rule in the policy): fix those first")
         #expect(
             problem(.android, config("<domain-config><domain>a.test</domain></domain-config>"), Self.android)
                 .contains("is already listed at 1:41"))
@@ -223,8 +223,8 @@ struct ReplacingTests {
         #expect(
             problem(
                 .apple, "<plist><dict><key>SecTrustPinningRequired</key><true/></dict></plist>", Self.apple)
-                == "f: what else stands in the file changes what the pins mean: "
-                + "hosts without a rule: refuse, expected trust, mend that first")
+                == "f: other settings of the file change the meaning of the pins ("
+                + "hosts without a rule: refuse, expected trust): fix those first")
         #expect(
             problem(.apple, "<plist><dict><key>NSAppTransportSecurity</key><true/></dict></plist>", Self.apple)
                 == "f:1:47: expected a dictionary, found a Boolean: make it a dictionary")

@@ -1,3 +1,4 @@
+import CertificatePinning
 import Testing
 
 @testable import PinDialects

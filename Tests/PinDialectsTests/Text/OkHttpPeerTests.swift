@@ -1,4 +1,5 @@
 import Basics
+import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import TestPKI

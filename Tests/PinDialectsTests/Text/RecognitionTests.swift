@@ -1,3 +1,4 @@
+import CertificatePinning
 import PinDialects
 import Testing
 

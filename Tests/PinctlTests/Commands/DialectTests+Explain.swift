@@ -13,9 +13,9 @@ extension DialectTests {
             ] }
             """, name: "ports.jsonc")
         let pinned = await pinctl("explain", "api.test", "--policy", file)
-        #expect(pinned.lines[0] == "api.test: 2 rules hold, each at its ports, as the policy file matches hosts")
+        #expect(pinned.lines[0] == "api.test: 2 rules apply, each at its ports, as the policy file matches hosts")
         let other = await pinctl("explain", "other.test", "--policy", file)
-        #expect(other.lines[0].hasSuffix("verifies its chain and refuses denied keys alone"))
+        #expect(other.lines[0].hasSuffix("verifies the chain and refuses only denied keys"))
     }
 
     @Test("explain matches hosts as the file's own system does")
@@ -23,19 +23,19 @@ extension DialectTests {
         let file = try site.folder.add(
             "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\").build()", name: "Deep.kt")
         let apex = await pinctl("explain", "api.test", "--policy", file)
-        #expect(apex.lines == ["api.test: no rule reaches it; OkHttp verifies its chain and looks at no pin"])
+        #expect(apex.lines == ["api.test: no rule covers it: OkHttp only verifies the chain"])
         let below = await pinctl("explain", "www.api.test", "--policy", file)
-        #expect(below.lines[0] == "www.api.test: one rule holds, as OkHttp matches hosts")
+        #expect(below.lines[0] == "www.api.test: one rule applies, as OkHttp matches hosts")
         #expect(below.lines[2].contains(strangePin))
         #expect(apex.status == 1)
         let target = await pinctl("explain", "https://www.api.test:8443/path", "--policy", file)
-        #expect(target.lines[0] == "www.api.test: one rule holds, as OkHttp matches hosts")
+        #expect(target.lines[0] == "www.api.test: one rule applies, as OkHttp matches hosts")
         #expect(target.status == 0)
         let pasted = await pinctl("explain", file)
         #expect(pasted.errors.contains("is a file: give it as pinctl explain - < "))
         #expect(pasted.status == 2)
         let other = await pinctl("explain", "api.test", "--policy", file, "--as", "android")
-        #expect(other.lines[0].hasPrefix("api.test: one rule holds, as Android"))
+        #expect(other.lines[0].hasPrefix("api.test: one rule applies, as Android"))
         #expect(other.errors.contains("scope-widened"))
     }
 
@@ -113,7 +113,7 @@ extension DialectTests {
         let swift = await pinctl("export", "--to", "swift", file)
         #expect(swift.status == 0)
         let lint = await pinctl("lint", try site.folder.add(swift.output))
-        #expect(lint.errors.contains("Swift is only written here"))
+        #expect(lint.errors.contains("Swift can only be written"))
         #expect(lint.status == 2)
     }
 

@@ -49,7 +49,7 @@ struct DialectTests {
         #expect(linted.lines[0].contains(":3:3: error[P024] pins are ignored for chains that end at \"system\""))
         #expect(linted.status == 1 && linted.errors == "")
         let explained = await pinctl("explain", "api.test", "--policy", file)
-        #expect(explained.lines[1].hasSuffix("enforce, no pin counts for chains that end at system"))
+        #expect(explained.lines[1].hasSuffix("enforce, pins are ignored for chains that end at system"))
     }
 
     @Test("import reports a host that a policy can't express")
@@ -116,7 +116,7 @@ struct DialectTests {
             let run = await pinctl(words + [file])
             #expect(
                 run.errors.contains(
-                    "pins.txt: was read as curl (curl), by what is in it: name another dialect with --from"),
+                    "pins.txt: was read as curl (curl), judging by its contents: name another dialect with --from"),
                 "\(words) \(run.errors)")
         }
         let named = await pinctl("import", "--from", "curl", file)

@@ -42,7 +42,7 @@ struct InitTests {
 
             let lint = await pinctl("lint", file)
             #expect(lint.lines[0].hasPrefix("\(file):"))
-            #expect(lint.lines[0].contains(" error[P020] the backup slot is not filled"))
+            #expect(lint.lines[0].contains(" error[P020] the backup slot isn't filled"))
             #expect(lint.lines.last == "1 linted: errors 1, warnings 0")
             #expect(lint.status == 1)
 
@@ -121,7 +121,7 @@ struct InitTests {
         #expect(await pinctl("lint", file).status == 1)
 
         let warned = await pinctl("lint", try site.policy("\"\(strangePin)\""))
-        #expect(warned.lines[0].contains(" warning[P003] api.test has one pin"))
+        #expect(warned.lines[0].contains(" warning[P003] api.test has only one pin"))
         #expect(warned.status == 0)
     }
 }

@@ -35,14 +35,14 @@ struct TwoPoliciesTests {
     func lint() async throws {
         let run = await pinctl("lint", file)
         try #require(run.lines.count == 2, "\(run.output)")
-        #expect(run.lines[0].hasPrefix("\(file):5:1: warning[P003] NSPinnedDomains: api.test has one pin"))
+        #expect(run.lines[0].hasPrefix("\(file):5:1: warning[P003] NSPinnedDomains: api.test has only one pin"))
         let trustKit = try site.folder.add(
             Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [strangePin, site.leaf.key.pin])
                 .replacing(
                     "TSKPublicKeyHashes</key>", with: "TSKEnforcePinning</key><false/><key>TSKPublicKeyHashes</key>"),
             name: "Other.plist")
         let other = await pinctl("lint", trustKit)
-        #expect(other.lines[0].hasPrefix("\(trustKit):3:1: warning[P019] TrustKit: api.test only reports"))
+        #expect(other.lines[0].hasPrefix("\(trustKit):3:1: warning[P019] TrustKit: api.test has been in report mode"))
         let one = await pinctl("lint", file, "--from", "trustkit")
         #expect(one.lines == ["1 linted: errors 0, warnings 0"])
         let report = await pinctl("lint", file, "--report", "junit=-")
@@ -60,25 +60,26 @@ struct TwoPoliciesTests {
                 "<plist version=\"1.0\">\(content)</plist>", name: content == domains ? "Bare.plist" : "TrustKit.plist")
             #expect(await pinctl("lint", file).lines == ["1 linted: errors 0, warnings 0"])
             let rules = await pinctl("explain", "api.test", "--policy", file)
-            #expect(rules.status == 0 && rules.lines[0].hasPrefix("api.test: one rule holds, as TrustKit"), "\(rules)")
+            #expect(
+                rules.status == 0 && rules.lines[0].hasPrefix("api.test: one rule applies, as TrustKit"), "\(rules)")
         }
     }
 
     @Test("explain reports the rules of both policies, or of the one selected with --from")
     func explain() async throws {
         let run = await pinctl("explain", "api.test", "--policy", file)
-        #expect(run.lines.contains("\(file) (TrustKit): api.test: one rule holds, as TrustKit matches hosts"))
-        #expect(run.lines.contains { $0.hasPrefix("\(file) (NSPinnedDomains): api.test: one rule holds, as ") })
+        #expect(run.lines.contains("\(file) (TrustKit): api.test: one rule applies, as TrustKit matches hosts"))
+        #expect(run.lines.contains { $0.hasPrefix("\(file) (NSPinnedDomains): api.test: one rule applies, as ") })
         #expect(run.status == 0)
         let one = await pinctl("explain", "api.test", "--policy", file, "--from", "apple")
-        #expect(one.lines[0].hasPrefix("api.test: one rule holds") && !one.output.contains(strangePin))
+        #expect(one.lines[0].hasPrefix("api.test: one rule applies") && !one.output.contains(strangePin))
         for pin in [strangePin, try site.leaf.key.pin] {
             #expect(await pinctl("explain", pin, "--policy", file).lines[1].hasPrefix("  pinned: "))
         }
         let other = await pinctl("explain", strangePin, "--policy", file, "--from", "apple")
         #expect(!other.output.contains("pinned: ") && other.status == 1)
         let none = await pinctl("explain", "b.test", "--policy", file)
-        #expect(none.lines.count { $0.contains("b.test: no rule reaches it") } == 2 && none.status == 1)
+        #expect(none.lines.count { $0.contains("b.test: no rule covers it") } == 2 && none.status == 1)
     }
 
     @Test("import and export require a choice of one policy, since neither replaces the other")
@@ -86,7 +87,7 @@ struct TwoPoliciesTests {
         for command in [["import"], ["export", "--to", "okhttp"]] {
             let run = await pinctl(command + [file])
             #expect(
-                run.errors == "pinctl: \(file): holds 2 policies, of which neither stands for the other, "
+                run.errors == "pinctl: \(file): has 2 independent policies, "
                     + "\(file) (TrustKit) and \(file) (NSPinnedDomains): "
                     + "choose one with --from trustkit or --from apple\n")
             #expect(run.output == "" && run.status == 2)

@@ -53,7 +53,7 @@ struct PlanAdviceTests {
         let run = await pinctl(words)
         #expect(run.status == 1)
         #expect(run.output.contains("if the leaf uses key mine or spare"))
-        for name in ["mine", "spare"] { #expect(moment(name, run) == "keep: the way back for \(file)") }
+        for name in ["mine", "spare"] { #expect(moment(name, run) == "keep: it can restore \(file)") }
         struct Document: Decodable {
             struct Entry: Decodable {
                 let neededBy: [String]
@@ -75,10 +75,10 @@ struct PlanAdviceTests {
         let alone = try site.folder.add(TestCertificate.root("X").leaf("api.test").pemText)
         let run = await plan("--new", alone, "--current", site.chain, "--against", try policy())
         #expect(run.status == 4)
-        #expect(run.lines.last?.hasPrefix("keep every key: with a chain that is not trusted (api.test) ") == true)
+        #expect(run.lines.last?.hasPrefix("keep every key: a chain isn't trusted (api.test)") == true)
         #expect(moment("mine", run) == nil)
         let json = await plan("--new", alone, "--against", try policy(), "--json")
-        #expect(json.output.contains("\"removable\":\"not known: the new chain is not trusted\""), "\(json.output)")
+        #expect(json.output.contains("\"removable\":\"unknown: the new chain isn't trusted\""), "\(json.output)")
     }
 
     @Test("A pin is removed from the next file to ship before its key is removed")
@@ -90,8 +90,8 @@ struct PlanAdviceTests {
         let old = "\(site.folder.path)/old"
         #expect(
             moment(strangePin, run)
-                == "when \(old) is retired (a spare for api.test); out of the file that ships next now",
+                == "when \(old) is retired (a spare for api.test); remove it from the next file to ship now",
             "\(run.output)")
-        #expect(moment("spare", run) == "not yet: a backup in the file that ships next")
+        #expect(moment("spare", run) == "not yet: it is a backup in the next file to ship")
     }
 }

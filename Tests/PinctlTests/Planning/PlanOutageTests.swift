@@ -52,7 +52,7 @@ struct PlanOutageTests {
         let reissued = try issuer.leaf("api.test", key: key)
         try await holds(
             chain(reissued, issuer), [new], red: release(pin(old.key, "intermediate")),
-            green: release(pin(old.key, "intermediate"), pin(key, "leaf")), reason: "no pin is in the new chain")
+            green: release(pin(old.key, "intermediate"), pin(key, "leaf")), reason: "no pin matches the new chain")
     }
 
     @Test("An intermediate is replaced under the same root: CloudFront, Amazon M01 to M04, 2026-07")
@@ -61,7 +61,7 @@ struct PlanOutageTests {
         let (old, new) = (try root.intermediate("M01"), try root.intermediate("M04"))
         try await holds(
             chain(new.leaf("api.test"), new), [root], red: release(pin(old.key, "intermediate")),
-            green: release(pin(old.key, "intermediate"), pin(root.key, "root")), reason: "no pin is in the new chain")
+            green: release(pin(old.key, "intermediate"), pin(root.key, "root")), reason: "no pin matches the new chain")
     }
 
     @Test("A CA issues from several intermediates at random: Let's Encrypt, since 2024")
@@ -78,7 +78,7 @@ struct PlanOutageTests {
             try await holds(
                 chain(issuer.leaf("api.test", key: key), issuer), [root], red: pinned,
                 green: release(pin(all[0].key, "intermediate"), pin(root.key, "root")),
-                reason: "no pin is in the new chain")
+                reason: "no pin matches the new chain")
         }
     }
 
@@ -105,7 +105,7 @@ struct PlanOutageTests {
             chain(issuer.leaf("api.test"), issuer, crossSigned), [addTrust, userTrust],
             red: release(pin(userTrust.key, "intermediate"), pin(addTrust.key, "root")),
             green: release(pin(userTrust.key, "ca"), pin(addTrust.key, "ca")), ["--fail-within", "100d"],
-            reason: "USERTrust, issued by AddTrust, ends")
+            reason: "USERTrust, issued by AddTrust, expires")
     }
 
     @Test("A leaf is renewed every 45 days, each time with a new key")
@@ -121,7 +121,7 @@ struct PlanOutageTests {
         // With the renewed certificate available.
         try await holds(
             chain(issuer.leaf("api.test"), issuer), [root], red: release(pin(leaf.key, "leaf")),
-            green: release(pin(leaf.key, "leaf"), pin(root.key, "root")), reason: "no pin is in the new chain")
+            green: release(pin(leaf.key, "leaf"), pin(root.key, "root")), reason: "no pin matches the new chain")
     }
 
     @Test("The only key is lost, and there was never a backup key")
@@ -132,7 +132,7 @@ struct PlanOutageTests {
         let new = try folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
         try await holds(
             new, [root], red: release(pin(lost, "leaf")), green: release(pin(lost, "leaf"), pin(key, "leaf")),
-            reason: "no pin is this key")
+            reason: "no pin matches this key")
     }
 
     @Test("A network security config's pin-set expires, which silently turns pinning off")

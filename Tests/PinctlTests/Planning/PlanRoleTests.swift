@@ -180,7 +180,7 @@ struct PlanRoleTests {
         for require in [["leaf", "root"], ["leaf"]] {
             let run = await plan(chain, try release(pins, require: require), "--fail-within", "100d")
             #expect(run.status == 1)
-            #expect(run.output.contains("the leaf ends, and only its key is pinned"), "\(run.output)")
+            #expect(run.output.contains("the leaf expires, and only its key is pinned"), "\(run.output)")
         }
     }
 }

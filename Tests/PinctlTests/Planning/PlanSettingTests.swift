@@ -66,7 +66,7 @@ struct PlanSettingTests {
         let remark = "; no pin is needed for chains to user roots (overridePins)"
         let broken = await plan("--against", try config(strangePin, roots: roots))
         #expect(broken.status == 1)
-        #expect(broken.output.contains("no pin is in the new chain" + remark), "\(broken.output)")
+        #expect(broken.output.contains("no pin matches the new chain" + remark), "\(broken.output)")
         let kept = await plan("--against", try config(site.root.key.pin, roots: roots), "--json")
         #expect(kept.status == 0 && kept.output.contains("(root)" + remark), "\(kept.output)")
         // An inherited setting counts as well.
@@ -102,7 +102,7 @@ struct PlanSettingTests {
             "plan", "--store", "clients=\(site.anchors)", "--new", site.chain, "--against", try policy(strangePin, true)
         )
         #expect(store.status == 1)
-        #expect(store.output.contains("no pin is in the new chain; \(remark)"), "\(store.output)")
+        #expect(store.output.contains("no pin matches the new chain; \(remark)"), "\(store.output)")
         let matched = await plan("--against", try policy(site.root.key.pin, true))
         #expect(matched.status == 0 && matched.output.contains("(root); \(remark)"), "\(matched.output)")
         // The issuer of a bare key's certificate isn't known.
@@ -114,13 +114,13 @@ struct PlanSettingTests {
     @Test(
         "An Android pin-set's expiration day begins and ends up to twelve hours from UTC, and both ends count",
         arguments: [
-            ("2027-01-30T12:00:00Z", 1, "no pin is in the new chain", "survives only by CN=Test Root"),
+            ("2027-01-30T12:00:00Z", 1, "no pin matches the new chain", "survives only by CN=Test Root"),
             (
-                "2027-01-30T12:00:01Z", 1, "no pin is in the new chain, where 2027-01-31 hasn't begun",
+                "2027-01-30T12:00:01Z", 1, "no pin matches the new chain, where 2027-01-31 hasn't begun",
                 "pinning off since 2027-01-31, where it has begun"
             ),
             (
-                "2027-01-31T12:00:00Z", 1, "no pin is in the new chain, where 2027-01-31 hasn't begun",
+                "2027-01-31T12:00:00Z", 1, "no pin matches the new chain, where 2027-01-31 hasn't begun",
                 "pinning off since 2027-01-31, where it has begun"
             ),
             ("2027-01-31T12:00:01Z", 0, "pinning off since 2027-01-31", "pinning off since 2027-01-31"),
@@ -149,8 +149,9 @@ struct PlanSettingTests {
         #expect(await within("10d").status == 0)
         let run = await within("11d")
         #expect(run.status == 1)
-        #expect(run.output.contains("until 2027-01-30T12:00:01Z: its rule ends, and its pins are off then"), "\(run)")
-        #expect(run.output.contains("is retired, or after 2027-01-31: their rules end"), "\(run.output)")
+        #expect(
+            run.output.contains("until 2027-01-30T12:00:01Z: its rule expires, and its pins are off then"), "\(run)")
+        #expect(run.output.contains("is retired, or after 2027-01-31, when their rules have expired"), "\(run.output)")
     }
 
     @Test(

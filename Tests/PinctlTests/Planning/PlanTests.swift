@@ -49,7 +49,7 @@ struct PlanTests {
         let width = old.count
         #expect(run.lines[0].hasPrefix(String(repeating: " ", count: width) + "  api.test"))
         #expect(run.lines.contains { $0.hasPrefix(old + "  BREAKS") && $0.hasSuffix("only CN=Test Root") })
-        #expect(run.lines.contains("BREAKS       \(old)  api.test  no pin is in the new chain"))
+        #expect(run.lines.contains("BREAKS       \(old)  api.test  no pin matches the new chain"))
         #expect(run.lines.contains { $0.contains("\(new)  api.test  survives only by CN=Test Root (root)") })
         #expect(run.lines.contains("1 of 4 combinations breaks"))
         #expect(run.lines.contains { $0.hasPrefix("safe from: when \(old) is retired, or if the leaf uses key ") })
@@ -109,7 +109,7 @@ struct PlanTests {
         #expect(run.errors == "")
         #expect(run.status == 1)
         #expect(run.output.contains("depends      \(file)  pay.test  survives only if issued under CN=Test Root"))
-        #expect(run.output.contains("BREAKS       \(leafOnly)  pay.test  no pin is this key"))
+        #expect(run.output.contains("BREAKS       \(leafOnly)  pay.test  no pin matches this key"))
         let alone = await plan("--new", request, "--against", file, "--json")
         #expect(try verdicts(alone) == ["\(file) api.test survives_only", "\(file) pay.test depends"])
         #expect(alone.status == 0)
@@ -134,7 +134,7 @@ struct PlanTests {
         #expect(one.status == 0)
         let both = await plan("--new", site.chain, "--new", chain, "--against", file)
         #expect(both.status == 1)
-        #expect(both.output.contains("no pin is in the new chain with \(chain); the others survive"))
+        #expect(both.output.contains("no pin matches the new chain with \(chain); the others survive"))
     }
 
     @Test("Every store and every path is checked, because clients of each build their own")
@@ -146,16 +146,16 @@ struct PlanTests {
         let words = ["plan", "--new", chain, "--against", file]
         let both = await pinctl(words + ["--store", "new=\(site.anchors)", "--store", "old=\(other)"])
         #expect(both.status == 1)
-        #expect(both.output.contains("no pin is in the new chain under new with \(chain); the others survive"))
+        #expect(both.output.contains("no pin matches the new chain under new with \(chain); the others survive"))
         // One store with both roots: this project's clients find the path that matches, other systems may not.
         let mixed = ["--store", "all=\(site.anchors)", "--store", "all=\(other)"]
         let own = await pinctl(words + mixed)
         #expect(own.status == 0)
-        #expect(own.output.contains("survives only on the path to Other Root, which its clients find"))
+        #expect(own.output.contains("survives only by the path to Other Root, which its clients find"))
         let config = try site.folder.add(androidText([try stranger.key.pin, strangePin]))
         let android = await pinctl(["plan", "--new", chain, "--against", config] + mixed)
         #expect(android.status == 1)
-        #expect(android.output.contains("no pin is in the new chain on the path to Test Root"))
+        #expect(android.output.contains("no pin matches the new chain on the path to Test Root"))
         // Trusted under no store: exit code 4, and the pins aren't checked.
         let untrusted = await pinctl(
             words + ["--store", "x=\(try site.folder.add(TestCertificate.root("X").pemText))"])
@@ -180,12 +180,12 @@ struct PlanTests {
         let soon = await plan("--new", site.chain, "--against", file, "--fail-within", "12w")
         #expect(soon.status == 1)
         #expect(soon.output.contains("until 2027-02-01"))
-        #expect(soon.output.contains("its rule ends"))
+        #expect(soon.output.contains("its rule expires"))
         #expect(await plan("--new", site.chain, "--against", file, "--fail-within", "70d").status == 0)
         let config = try site.folder.add(androidText([try site.root.key.pin, strangePin], expiration: "2027-01-31"))
         let off = await plan("--new", site.chain, "--against", config, "--fail-within", "100d")
         #expect(off.status == 1)
-        #expect(off.output.contains("its rule ends, and its pins are off then"))
+        #expect(off.output.contains("its rule expires, and its pins are off then"))
         let later = await plan("--new", site.chain, "--against", config, "--at", "2027-03-01")
         #expect(later.status == 0)
         #expect(later.output.contains("pinning off since 2027-01-31"))
@@ -221,7 +221,7 @@ struct PlanTests {
             try verdicts(run) == ["\(site.folder.path)/old.jsonc api.test breaks", "\(policy) api.test survives_only"])
         let broken = await plan("--new", renewed, "--policy", try release("own.jsonc", [("api.test", [pin(stranger)])]))
         #expect(broken.status == 1)
-        #expect(broken.output.contains("own.jsonc has not shipped: pin sha256/"))
+        #expect(broken.output.contains("own.jsonc hasn't shipped: pin sha256/"))
         #expect(broken.errors.contains("lists no \"releases\", so only the policy itself is checked"))
     }
 
@@ -241,7 +241,7 @@ struct PlanTests {
         _ = try site.folder.add(
             (try site.leaf.key.pin).replacing("sha256/", with: "sha256//"), name: "releases/curl")
         let run = await plan("--new", site.chain, "--against", folder, "--json")
-        #expect(run.errors.contains("README is in no dialect that is recognized, and passed over"))
+        #expect(run.errors.contains("README is skipped, because no dialect is recognized"))
         let found = try verdicts(run)
         #expect(found.count == 7)
         #expect(found.allSatisfy { $0.hasSuffix(" survives_only") || $0.hasSuffix(" survives") }, "\(found)")
@@ -298,7 +298,7 @@ struct PlanTests {
             (["--against", "a"], "--new is required"),
             (["--new", "CHAIN", "--against", "/no/such/file"], "no such file"),
             (["--new", "CHAIN", "--against", "git:v*"], "write git:TAGGLOB:PATH"),
-            (["--new", "ROOT", "--against", "POLICY"], "its certificate is an authority's"),
+            (["--new", "ROOT", "--against", "POLICY"], "its first certificate is a CA certificate"),
             (["--new", "CHAIN", "--against", "OTHER"], "no release has a rule for a hostname of"),
             (["--new", "CHAIN", "--against", "ROOT"], "no dialect is recognized"),
         ])
@@ -323,7 +323,7 @@ struct PlanTests {
             "plan", "--ca-file", both, "--new", new, "--current",
             try site.folder.add(site.leaf.pemText + site.intermediate.pemText), "--against", file)
         #expect(run.status == 0)
-        #expect(run.output.contains("when the key of each pin can go:"))
+        #expect(run.output.contains("the key of each pin can be removed:"))
         #expect(
             run.lines.contains { $0.contains("CN=Other Root") && $0.contains("when \(file) is retired (api.test)") })
         // It isn't in use any more, but released apps still rely on it.
@@ -339,7 +339,7 @@ struct PlanTests {
         func moments(_ words: String...) async -> [String] {
             await pinctl(["plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", file] + words).lines
         }
-        let shared = ", while another pin that matches stays"
+        let shared = ", if another matching pin stays"
         let unknown = await moments()
         #expect(
             unknown.contains {

@@ -4,94 +4,119 @@ import FoundationEssentials
 
 // Findings about a single pin.
 
-extension LintedPolicy.Pin {
-    /// The key in the pin's file that the pin matches, or nil without a file or a match.
-    var holder: KeyHolder? {
-        evidence?.keys.first { holder in
-            let bytes = isOfCertificate ? holder.certificate?.derBytes : holder.key.derBytes
-            return bytes.map { algorithm?.hash($0) ?? $0 } == value
+extension CanonicalPin {
+    /// The pin's name, or the pin itself.
+    var lintTitle: String { name ?? (digest == .full ? "a pin" : description) }
+
+    /// The digest algorithm, or `nil` if the bytes themselves are pinned.
+    var algorithm: DigestText.Algorithm? {
+        switch digest {
+        case .sha1: .sha1
+        case .sha256: .sha256
+        case .sha512: .sha512
+        case .full: nil
+        }
+    }
+}
+
+extension PolicyLinter {
+    /// Returns the keys in the file that a pin claims to come from, or `nil` if it names none.
+    func evidence(of pin: CanonicalPin) -> LintEvidence? { pin.from.flatMap { evidence[$0] } }
+
+    /// Returns the key in the pin's file that the pin matches, or `nil` without a file or a match.
+    func holder(of pin: CanonicalPin) -> KeyHolder? {
+        evidence(of: pin)?.keys.first { holder in
+            let bytes = pin.content == .certificate ? holder.certificate?.derBytes : holder.key.derBytes
+            return bytes.map { pin.algorithm?.hash($0) ?? $0 } == pin.value
         }
     }
 
-    /// The pin's role, or the one that its certificate has, or nil if neither is known.
-    var knownRole: PinRole? {
-        guard role == .any else { return role }
-        guard let certificate = holder?.certificate else { return nil }
+    /// Returns the pin's role, or the one that its certificate has, or `nil` if neither is known.
+    func knownRole(of pin: CanonicalPin) -> PinRole? {
+        guard pin.role == .any else { return pin.role }
+        guard let certificate = holder(of: pin)?.certificate else { return nil }
         guard certificate.isCertificateAuthority else { return .leaf }
         return certificate.isSelfIssued ? .root : .intermediate
     }
 }
 
-extension LintedPolicy {
+extension PolicyLinter {
     /// The notice for CA certificates, in days: the time that an app's next version needs to reach its users.
     private static let authorityNotice = 180.0
     private static let leafNotice = 30.0
 
-    func pinFindings(_ pin: Pin, at time: Date) -> [LintFinding] {
+    func pinFindings(_ pin: CanonicalPin, at location: PolicyLocation) -> [LintFinding] {
         var findings: [LintFinding] = []
         func add(_ rule: LintRule, _ message: String) {
-            findings.append(LintFinding(rule, at: pin.location, "\(pin.title) \(message)"))
+            findings.append(LintFinding(rule, at: location, "\(pin.lintTitle) \(message)"))
         }
         if let algorithm = pin.algorithm, DigestText.Algorithm(byteCount: pin.value.count) != algorithm {
-            add(.malformedPin, "holds \(pin.value.count) bytes, which is no \(algorithm.rawValue): hash the key again")
+            add(
+                .malformedPin,
+                "has \(pin.value.count) bytes, which isn't the length of \(algorithm.rawValue): hash the key again")
             return findings
         }
         if let reason = Self.placeholder(pin) {
             add(.placeholderPin, "is \(reason): put the pin of a key there")
             return findings
         }
-        if pin.algorithm == .sha1 { add(.sha1, "is a SHA-1 pin, which no system takes any more: pin the SHA-256") }
-        if pin.isOfCertificate {
-            add(.certificatePin, "pins a whole certificate and ends with it: pin its key, sha256/")
+        if pin.algorithm == .sha1 {
+            add(.sha1, "is a SHA-1 pin, which systems no longer accept: pin the SHA-256 digest")
         }
-        guard let evidence = pin.evidence else { return findings }
+        if pin.content == .certificate {
+            add(.certificatePin, "pins a whole certificate, so it doesn't match a renewed one: pin its key, sha256/")
+        }
+        guard let evidence = evidence(of: pin) else { return findings }
         let file = quoted(evidence.file)
         if let failure = evidence.failure {
-            add(.otherKey, "cannot be held against \(file), which \(failure)")
-        } else if let holder = pin.holder {
+            add(.otherKey, "can't be compared with \(file), which \(failure)")
+        } else if let holder = holder(of: pin) {
             if let impossible = Self.impossibleRole(pin, evidence) {
                 add(.impossibleRole, "counts as \(pin.role.rawValue), but its certificate in \(file) \(impossible)")
             }
             if let certificate = holder.certificate {
-                findings += validity(of: certificate, pin, file, at: time)
+                findings += validity(of: certificate, pin, file, at: location)
             }
             if let weakness = holder.key.keyKind.weakness {
-                add(.weakKey, "is a weak key, \(weakness): make another one, RSA 2048 or EC P-256 at least")
+                add(.weakKey, "is a weak key, \(weakness): create another one, at least RSA 2048 or EC P-256")
             }
         } else {
-            findings += [Self.mistake(pin, evidence, file)]
+            findings += [Self.mistake(pin, evidence, file, at: location)]
         }
         return findings
     }
 
-    private static func placeholder(_ pin: Pin) -> String? {
+    private static func placeholder(_ pin: CanonicalPin) -> String? {
         guard let algorithm = pin.algorithm else { return nil }
         if let input = DigestInput(placeholder: pin.value) { return input.description }
         return DigestInput.constants.first { algorithm.hash($0.bytes) == pin.value }
-            .map { "the digest of \($0.input), the command that made it failed" }
+            .map { "the digest of \($0.input), so the command that made it failed" }
     }
 
     /// Returns a finding about a pin that matches no key in its file.
-    private static func mistake(_ pin: Pin, _ evidence: LintEvidence, _ file: String) -> LintFinding {
-        let right: DigestInput = pin.isOfCertificate ? .certificate : .publicKey
+    private static func mistake(
+        _ pin: CanonicalPin, _ evidence: LintEvidence, _ file: String, at location: PolicyLocation
+    ) -> LintFinding {
+        let right: DigestInput = pin.content == .certificate ? .certificate : .publicKey
         let found = DigestText(bytes: pin.value)
             .map { DigestExplanation.all(of: $0, among: evidence.keys) }?.first { $0.input != right }
         if let found, let index = found.index {
             return LintFinding(
-                .wrongBytes, at: pin.location,
-                "\(pin.title) is the \(found) in \(file), and no key: write \(evidence.keys[index].key.fingerprint)")
+                .wrongBytes, at: location,
+                "\(pin.lintTitle) is the \(found) in \(file), and not of its key: write \(evidence.keys[index].key.fingerprint)"
+            )
         }
         let keys = evidence.keys.prefix(3).map(\.key.fingerprint.description).joined(separator: ", ")
         return LintFinding(
-            .otherKey, at: pin.location,
-            "\(pin.title) is not what \(file) holds, which is \(keys): correct one of them")
+            .otherKey, at: location,
+            "\(pin.lintTitle) doesn't match \(file), which has \(keys): correct one of them")
     }
 
     /// Returns the reason why no certificate with the pinned key can have the pin's role. Returns nil if one can, or if
     /// no certificate is known.
-    private static func impossibleRole(_ pin: Pin, _ evidence: LintEvidence) -> String? {
+    private static func impossibleRole(_ pin: CanonicalPin, _ evidence: LintEvidence) -> String? {
         let certificates = evidence.keys.compactMap(\.certificate).filter { certificate in
-            let bytes = pin.isOfCertificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
+            let bytes = pin.content == .certificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
             return (pin.algorithm?.hash(bytes) ?? bytes) == pin.value
         }
         guard !certificates.isEmpty else { return nil }
@@ -107,12 +132,12 @@ extension LintedPolicy {
             guard certificates.allSatisfy({ !$0.isCertificateAuthority && !($0.isSelfIssued && $0.version < 3) }) else {
                 return nil
             }
-            return "is no CA certificate: give the pin the role leaf"
+            return "isn't a CA certificate: give the pin the role leaf"
         }
     }
 
     private func validity(
-        of certificate: X509Certificate, _ pin: Pin, _ file: String, at time: Date
+        of certificate: X509Certificate, _ pin: CanonicalPin, _ file: String, at location: PolicyLocation
     ) -> [LintFinding] {
         let isAuthority = certificate.isCertificateAuthority
         let notice = isAuthority ? Self.authorityNotice : Self.leafNotice
@@ -121,12 +146,12 @@ extension LintedPolicy {
         let isPast = certificate.notAfter < time
         let advice =
             isAuthority
-            ? "pin the authority that takes its place now, clients in the field need months to learn of it"
-            : "renew it with the same key, or pin the next key now, and put the new certificate there"
+            ? "pin the CA that replaces it now, because released apps take months to be updated"
+            : "renew it with the same key, or pin the next key now, and put the new certificate in that file"
         return [
             LintFinding(
-                .certificateExpiry, isAuthority || isPast ? .error : .warning, at: pin.location,
-                "\(pin.title): the certificate in \(file) \(isPast ? "ended" : "ends") on \(end): \(advice)")
+                .certificateExpiry, isAuthority || isPast ? .error : .warning, at: location,
+                "\(pin.lintTitle): the certificate in \(file) \(isPast ? "expired" : "expires") on \(end): \(advice)")
         ]
     }
 }

@@ -1,19 +1,19 @@
-public import CertificatePinning
+package import CertificateTrust
 
 /// A pinning policy that doesn't depend on any system. It can represent everything that a dialect can express, so that
 /// reading a file loses nothing.
 public struct CanonicalPolicy: Sendable, Hashable {
     /// The rules, in the order of the file.
-    public var rules: [CanonicalRule]
+    package var rules: [CanonicalRule]
     /// The way in which several rules that reach a host combine.
-    public var combination: RuleCombination
+    package var combination: RuleCombination
     /// The denied pins. A path that contains one is rejected before anything else is checked.
-    public var denied: [CanonicalPin]
+    package var denied: [CanonicalPin]
     /// The treatment of a host that no rule reaches.
-    public var unlisted: UnlistedHosts
+    package var unlisted: UnlistedHosts
 
     /// Creates a policy without checking it.
-    public init(
+    package init(
         rules: [CanonicalRule], combination: RuleCombination, denied: [CanonicalPin] = [],
         unlisted: UnlistedHosts = .trust
     ) {
@@ -25,8 +25,7 @@ public struct CanonicalPolicy: Sendable, Hashable {
 }
 
 /// The way in which several rules that reach a host combine.
-@nonexhaustive
-public enum RuleCombination: String, Sendable, Hashable, CaseIterable {
+package enum RuleCombination: String, Sendable, Hashable, CaseIterable {
     /// The rule of the exact host applies, or else that of the longest parent that includes subdomains. Used by this
     /// project, Android and TrustKit.
     case closest
@@ -37,35 +36,37 @@ public enum RuleCombination: String, Sendable, Hashable, CaseIterable {
 }
 
 /// A rule that maps hosts to the pins they must match.
-public struct CanonicalRule: Sendable, Hashable {
+package struct CanonicalRule: Sendable, Hashable {
     /// The hosts, at least one.
-    public var patterns: [HostPattern]
+    package var patterns: [HostPattern]
     /// The ports that the rule covers, or `nil` for all.
-    public var ports: Set<Int>?
+    package var ports: Set<Int>?
     /// The pins. An enforced rule without pins rejects every server.
-    public var pins: [CanonicalPin]
+    package var pins: [CanonicalPin]
     /// The matches that are required.
-    public var requirement: PinRequirement
+    package var requirement: PinRequirement
     /// The treatment of a mismatch.
-    public var mode: PinningMode
+    package var mode: PinningMode
     /// The expiry of the rule, or `nil` if it never expires.
-    public var expiry: RuleExpiry?
+    package var expiry: RuleExpiry?
     /// The roots that chains may end at, or `nil` for the system's default.
-    public var anchors: [AnchorSet]?
+    package var anchors: [AnchorSet]?
     /// The absolute URLs that failures are reported to.
-    public var reports: [String]
+    package var reports: [String]
     /// Whether failures are also reported to the default address of the system's vendor.
-    public var usesDefaultReport: Bool
+    package var usesDefaultReport: Bool
     /// A remark for people.
-    public var note: String?
+    package var note: String?
     /// Whether the policy's author owns the private public suffix among the hosts. Only policies of this project can
     /// state this.
     package var ownsPublicSuffix = false
+    /// The trust stores of the rule. Only policies of this project have any.
+    package var stores = RuleStores()
     /// The position of the rule in its file.
-    public var location: PolicyLocation?
+    package var location: PolicyLocation?
 
     /// Creates a rule without checking it.
-    public init(
+    package init(
         patterns: [HostPattern], ports: Set<Int>? = nil, pins: [CanonicalPin], requirement: PinRequirement = .any,
         mode: PinningMode = .enforce, expiry: RuleExpiry? = nil, anchors: [AnchorSet]? = nil, reports: [String] = [],
         usesDefaultReport: Bool = false, note: String? = nil, location: PolicyLocation? = nil
@@ -101,17 +102,26 @@ extension CanonicalRule {
     }
 }
 
+extension CanonicalRule {
+    /// The groups of pins that each need a match: all pins together, or those of each required role.
+    var groups: [(role: PinRole?, pins: [CanonicalPin])] {
+        guard case .eachOf(let roles) = requirement else { return [(nil, pins)] }
+        return PinRole.allCases.filter(roles.contains).map { role in
+            (role, pins.filter { $0.role.overlaps(role) })
+        }
+    }
+}
+
 /// A set of hosts given by a hostname and a scope.
-public struct HostPattern: Sendable, Hashable {
+package struct HostPattern: Sendable, Hashable {
     /// The hostname as written in the file, without the part that `scope` represents. Empty if the scope is
     /// ``Scope-swift.enum/every``.
-    public var host: String
+    package var host: String
     /// The names at and below the host that the pattern includes.
-    public var scope: Scope
+    package var scope: Scope
 
     /// The set of names that a pattern includes.
-    @nonexhaustive
-    public enum Scope: String, Sendable, Hashable, CaseIterable {
+    package enum Scope: String, Sendable, Hashable, CaseIterable {
         /// Only the host.
         case exact
         /// Only the names one label below the host: OkHttp's `*.`.
@@ -125,7 +135,7 @@ public struct HostPattern: Sendable, Hashable {
     }
 
     /// Creates a pattern.
-    public init(_ host: String, _ scope: Scope) {
+    package init(_ host: String, _ scope: Scope) {
         self.host = host
         self.scope = scope
     }
@@ -143,15 +153,14 @@ public struct HostPattern: Sendable, Hashable {
 }
 
 /// The expiry of a rule and its effect.
-public struct RuleExpiry: Sendable, Hashable {
+package struct RuleExpiry: Sendable, Hashable {
     /// The moment at which the rule expires.
-    public var moment: Moment
+    package var moment: Moment
     /// The effect of the expiry.
-    public var effect: PinningExpiry.Action
+    package var effect: PinningExpiry.Action
 
     /// A moment as dialects express it.
-    @nonexhaustive
-    public enum Moment: Sendable, Hashable {
+    package enum Moment: Sendable, Hashable {
         /// The number of seconds since 1970-01-01T00:00:00Z.
         case instant(Int64)
         /// The beginning of a day, such as `2026-12-01`, in the device's time zone. Used by Android.
@@ -161,22 +170,43 @@ public struct RuleExpiry: Sendable, Hashable {
     }
 
     /// Creates an expiry.
-    public init(_ moment: Moment, _ effect: PinningExpiry.Action) {
+    package init(_ moment: Moment, _ effect: PinningExpiry.Action) {
         self.moment = moment
         self.effect = effect
     }
 }
 
 /// A set of roots that a rule names.
-public struct AnchorSet: Sendable, Hashable {
+package struct AnchorSet: Sendable, Hashable {
     /// The source: `system`, `user`, or the dialect's name for a file, which is a path or `@raw/name`.
-    public var source: String
+    package var source: String
     /// Whether a chain that ends at one of the roots needs no pin.
-    public var bypassesPins: Bool
+    package var bypassesPins: Bool
 
     /// Creates a set of roots.
-    public init(_ source: String, bypassesPins: Bool = false) {
+    package init(_ source: String, bypassesPins: Bool = false) {
         self.source = source
         self.bypassesPins = bypassesPins
+    }
+}
+
+/// The trust stores that a rule of this project refers to.
+package struct RuleStores: Sendable, Hashable {
+    /// The trust anchors for the rule's hosts, or `nil` for those of the evaluator.
+    package var anchors: TrustStore?
+    /// The anchors under which the pins apply. A path that ends at any other anchor needs no match. `nil` means that
+    /// the pins always apply.
+    package var pinsApplyOnlyUnder: TrustStore?
+
+    /// Compares the certificates of the stores.
+    package static func == (left: RuleStores, right: RuleStores) -> Bool {
+        left.anchors?.digest == right.anchors?.digest
+            && left.pinsApplyOnlyUnder?.digest == right.pinsApplyOnlyUnder?.digest
+    }
+
+    /// Hashes which stores there are, since hashing their certificates is expensive.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(anchors == nil)
+        hasher.combine(pinsApplyOnlyUnder == nil)
     }
 }

@@ -1,5 +1,4 @@
 import Basics
-public import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 
@@ -12,11 +11,16 @@ extension CanonicalPolicy {
             unlisted: policy.unlisted)
     }
 
-    /// Creates a canonical policy from a policy file, including the names of its root files.
-    init(_ file: PolicyFile) {
+    /// Creates a canonical policy from a policy file, with the names of its root files and the positions of its pins.
+    package init(_ file: PolicyFile) {
         self.init(file.policy)
         // The file had no problems, so there is a rule for each element.
         for (index, value) in (file.root["domains"]?.elements ?? []).enumerated() where rules.indices.contains(index) {
+            for (pin, element) in (value["pins"]?.elements ?? []).enumerated()
+            where rules[index].pins.indices.contains(pin) {
+                let definition = element.string.flatMap { name in file.root["pins"]?[name] } ?? element
+                rules[index].pins[pin].location = PolicyLocation(path: file.path, definition.position)
+            }
             guard let anchors = value["anchors"] else { continue }
             let bypasses = value["localAnchorsBypassPins"]?.bool ?? false
             let files = (anchors["files"]?.elements ?? []).compactMap(\.string)
@@ -37,12 +41,13 @@ extension CanonicalRule {
             anchors: rule.anchors.map { _ in [AnchorSet("in code")] }, reports: rule.reports.map(\.absoluteString),
             note: rule.note, location: rule.location)
         ownsPublicSuffix = rule.ownsPublicSuffix
+        stores = RuleStores(anchors: rule.anchors, pinsApplyOnlyUnder: rule.pinsApplyOnlyUnder)
     }
 }
 
 extension CanonicalPin {
     /// Creates a canonical pin from a pin of this project.
-    public init(_ pin: Pin) {
+    package init(_ pin: Pin) {
         switch pin.fingerprint {
         case .publicKey(let fingerprint): self.init(.publicKey, .sha256, Array(copying: fingerprint.bytes.span))
         case .certificate(let fingerprint): self.init(.certificate, .sha256, Array(copying: fingerprint.bytes.span))
@@ -50,5 +55,6 @@ extension CanonicalPin {
         role = pin.role
         isBackup = pin.isBackup
         name = pin.name
+        from = pin.from
     }
 }

@@ -1,13 +1,11 @@
 import Basics
-public import CertificatePinning
-public import CertificateTrust
-public import FoundationEssentials
+package import CertificateTrust
+package import FoundationEssentials
 
 /// The decision on a verified path, made by the rules for its host the way their own system does.
-public struct CanonicalDecision: Sendable, Hashable {
+package struct CanonicalDecision: Sendable, Hashable {
     /// A verdict that says whether the server is accepted, and why.
-    @nonexhaustive
-    public enum Verdict: String, Sendable, Hashable, CaseIterable {
+    package enum Verdict: String, Sendable, Hashable, CaseIterable {
         /// Accepted: the pins match.
         case matched
         /// Accepted: no pins apply, because no rule reaches the host, or its rules are off or have expired.
@@ -27,11 +25,11 @@ public struct CanonicalDecision: Sendable, Hashable {
     }
 
     /// The verdict.
-    public let verdict: Verdict
+    package let verdict: Verdict
     /// The pins that match, in the order of the path. For ``Verdict-swift.enum/denied``, the denied pins.
-    public let matches: [CanonicalMatch]
+    package let matches: [CanonicalMatch]
     /// The required roles without a match, or only `any` if no pin matches at all.
-    public let unmetRoles: [PinRole]
+    package let unmetRoles: [PinRole]
 
     init(_ verdict: Verdict, _ matches: [CanonicalMatch] = [], unmet: [PinRole] = []) {
         self.verdict = verdict
@@ -40,7 +38,7 @@ public struct CanonicalDecision: Sendable, Hashable {
     }
 
     /// Whether requests may be sent to the server.
-    public var isAccepted: Bool {
+    package var isAccepted: Bool {
         switch verdict {
         case .matched, .unpinned, .bypassed, .forgiven: true
         case .refused, .denied, .ended, .unlisted: false
@@ -49,31 +47,41 @@ public struct CanonicalDecision: Sendable, Hashable {
 }
 
 /// A pin and the certificate that it matches.
-public struct CanonicalMatch: Sendable, Hashable {
+package struct CanonicalMatch: Sendable, Hashable {
     /// The pin that matches.
-    public let pin: CanonicalPin
+    package let pin: CanonicalPin
     /// The position of the certificate in the path, where 0 is the leaf.
-    public let index: Int
+    package let index: Int
+
+    package init(pin: CanonicalPin, index: Int) {
+        self.pin = pin
+        self.index = index
+    }
 }
 
 /// The inputs of a decision in addition to the rules and the path.
-public struct DecisionCircumstances: Sendable, Hashable {
+package struct DecisionCircumstances: Sendable, Hashable {
     /// The current time.
-    public var time: Date
+    package var time: Date
     /// The offset of the device's local time from UTC, in seconds.
-    public var offset: Int
+    package var offset: Int
     /// The time at which the client last saw the policy, or `nil` for just now.
-    public var noted: Date?
+    package var noted: Date?
     /// The dialect's name for the set of roots that the path's root belongs to, such as `system` or `user`, or `nil` if
     /// unknown.
-    public var anchorSource: String?
+    package var anchorSource: String?
+    /// Whether roots outside the stores under which pins apply were added on the client, so that they bypass the pins.
+    package var hasLocalAnchors: Bool
 
     /// Creates the circumstances of a decision.
-    public init(at time: Date, offset: Int = 0, noted: Date? = nil, anchorSource: String? = nil) {
+    package init(
+        at time: Date, offset: Int = 0, noted: Date? = nil, anchorSource: String? = nil, hasLocalAnchors: Bool = true
+    ) {
         self.time = time
         self.offset = offset
         self.noted = noted
         self.anchorSource = anchorSource
+        self.hasLocalAnchors = hasLocalAnchors
     }
 }
 
@@ -81,10 +89,25 @@ extension CanonicalPolicy {
     /// Decides on a verified path, leaf first, to a host for which these rules of the policy were found.
     ///
     /// The pins of several rules count together. The function is pure and total.
-    public func decide(
+    package func decide(
         _ path: [X509Certificate], by rules: [CanonicalRule], under circumstances: DecisionCircumstances
     ) -> CanonicalDecision {
-        let deniedMatches = matches(of: denied, on: path)
+        var objects: [PinnedObject: [UInt8]] = [:]
+        return decide(by: rules, under: circumstances, pathLength: path.count, anchor: path.last) { pin, index in
+            let object = PinnedObject(index: index, content: pin.content, digest: pin.digest)
+            let value = objects[object] ?? pin.value(of: path[index])
+            objects[object] = value
+            return value == pin.value
+        }
+    }
+
+    /// Decides on a path of which only the pins of its certificates may be known. `isMatch` returns whether a pin is
+    /// that of the certificate at an index, and `anchor` is the last certificate, if it is known.
+    package func decide(
+        by rules: [CanonicalRule], under circumstances: DecisionCircumstances, pathLength: Int,
+        anchor: X509Certificate? = nil, isMatch: (CanonicalPin, Int) -> Bool
+    ) -> CanonicalDecision {
+        let deniedMatches = matches(of: denied, pathLength, isMatch)
         guard deniedMatches.isEmpty else { return CanonicalDecision(.denied, deniedMatches) }
         guard !rules.isEmpty else { return CanonicalDecision(unlisted == .trust ? .unpinned : .unlisted) }
         var modes: [(rule: CanonicalRule, mode: PinningMode)] = []
@@ -104,14 +127,20 @@ extension CanonicalPolicy {
         let judged = enforced.isEmpty ? modes.map(\.rule) : enforced
         guard !judged.isEmpty else { return CanonicalDecision(.unpinned) }
         let bypasses = judged.contains { rule in
-            rule.anchors?.contains { $0.bypassesPins && $0.source == circumstances.anchorSource } ?? false
+            rule.anchors?.contains { anchors in
+                anchors.bypassesPins && anchors.source == circumstances.anchorSource
+                    && rule.stores.pinsApplyOnlyUnder == nil
+            } ?? false
         }
         guard !bypasses else { return CanonicalDecision(.bypassed) }
-        let found = matches(of: judged.flatMap(\.pins), on: path)
+        let found = matches(of: judged.flatMap(\.pins), pathLength, isMatch)
         let unmet = requiredRoles(of: judged).filter { role in
-            !found.contains { role.covers(index: $0.index, of: path.count) }
+            !found.contains { role.covers(index: $0.index, of: pathLength) }
         }
         guard !unmet.isEmpty else { return CanonicalDecision(.matched, found) }
+        if circumstances.hasLocalAnchors, let anchor, judged.contains(where: { $0.isBypassed(by: anchor) }) {
+            return CanonicalDecision(.bypassed, found, unmet: unmet)
+        }
         return CanonicalDecision(enforced.isEmpty ? .forgiven : .refused, found, unmet: unmet)
     }
 
@@ -122,26 +151,44 @@ extension CanonicalPolicy {
         return named.isEmpty ? [.any] : PinRole.allCases.filter { named.contains($0) }
     }
 
-    private func matches(of pins: [CanonicalPin], on path: [X509Certificate]) -> [CanonicalMatch] {
-        var pins = pins
+    private func matches(
+        of pins: [CanonicalPin], _ pathLength: Int, _ isMatch: (CanonicalPin, Int) -> Bool
+    ) -> [CanonicalMatch] {
         var seen: Set<CanonicalPin> = []
-        pins = pins.filter { seen.insert($0).inserted }
-        return path.enumerated().flatMap { index, certificate in
-            pins.filter { $0.role.covers(index: index, of: path.count) && $0.matches(certificate) }
+        let pins = pins.filter { seen.insert($0).inserted }
+        return (0..<pathLength).flatMap { index in
+            pins.filter { $0.role.covers(index: index, of: pathLength) && isMatch($0, index) }
                 .map { CanonicalMatch(pin: $0, index: index) }
         }
     }
 }
 
+/// A part of a path that pins can identify, whose digest is computed once for all of them.
+private struct PinnedObject: Hashable {
+    let index: Int
+    let content: CanonicalPin.Content
+    let digest: CanonicalPin.Digest
+}
+
+extension CanonicalRule {
+    /// Returns whether a path that ends at this anchor needs no pin.
+    fileprivate func isBypassed(by anchor: X509Certificate) -> Bool {
+        stores.pinsApplyOnlyUnder.map { !$0.contains(anchor) } ?? false
+    }
+}
+
 extension CanonicalPin {
     /// Returns whether the pin is that of the certificate or its key. The position of the certificate isn't considered.
-    public func matches(_ certificate: X509Certificate) -> Bool {
+    package func matches(_ certificate: X509Certificate) -> Bool { value(of: certificate) == value }
+
+    /// Returns the value of a pin of this kind for a certificate.
+    fileprivate func value(of certificate: X509Certificate) -> [UInt8]? {
         let bytes = content == .certificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
         return switch digest {
-        case .full: value == bytes
-        case .sha256: value == sha256Digest(bytes.span)
-        case .sha1: value == CertificateTrust.digest("SHA1", of: bytes)
-        case .sha512: value == CertificateTrust.digest("SHA2-512", of: bytes)
+        case .full: bytes
+        case .sha256: sha256Digest(bytes.span)
+        case .sha1: CertificateTrust.digest("SHA1", of: bytes)
+        case .sha512: CertificateTrust.digest("SHA2-512", of: bytes)
         }
     }
 }

@@ -1,13 +1,13 @@
 import Basics
-import CertificatePinning
+public import CertificatePinning
 import CertificateTrust
 
 /// A difference between two policies for one host.
 public struct CanonicalDifference: Sendable, Hashable {
     /// The host pattern, as one of the two policies writes it.
-    public var host: String
+    public let host: String
     /// A one-line description of the difference: the expected value and the actual one.
-    public var message: String
+    public let message: String
 }
 
 extension CanonicalDifference: CustomStringConvertible {
@@ -26,13 +26,13 @@ extension CanonicalPolicy {
         if unlisted != other.unlisted {
             tell("hosts without a rule", "\(other.unlisted.rawValue), expected \(unlisted.rawValue)")
         }
-        if Set(denied.map(\.bare)) != Set(other.denied.map(\.bare)) { tell("denied pins", "are others") }
+        if Set(denied.map(\.bare)) != Set(other.denied.map(\.bare)) { tell("denied pins", "differ") }
         let expected = byHost
         let found = other.byHost
         for host in Set(expected.keys).union(found.keys).sorted() {
             let title = host.title
             guard let wanted = expected[host] else {
-                tell(title, "is pinned, and has no rule in the policy")
+                tell(title, "is pinned, but has no rule in the policy")
                 continue
             }
             guard let there = found[host] else {
@@ -90,26 +90,26 @@ private struct RuleMeaning {
     func differences(from other: RuleMeaning) -> [String] {
         var messages: [String] = []
         func addresses(_ reports: Set<String>) -> String {
-            reports.isEmpty ? "nobody" : visibleText(reports.sorted().joined(separator: ", "))
+            reports.isEmpty ? "no address" : visibleText(reports.sorted().joined(separator: ", "))
         }
         func list(_ pins: Set<CanonicalPin>) -> String {
             pins.map { "\($0)\($0.role == .any ? "" : " (\($0.role.rawValue))")" }.sorted().joined(separator: ", ")
         }
         let missing = pins.subtracting(other.pins)
         let strange = other.pins.subtracting(pins)
-        if !missing.isEmpty { messages.append("misses \(list(missing))") }
-        if !strange.isEmpty { messages.append("has \(list(strange)), which the policy has not") }
+        if !missing.isEmpty { messages.append("lacks \(list(missing))") }
+        if !strange.isEmpty { messages.append("has \(list(strange)), which the policy doesn't have") }
         if requirement != other.requirement { messages.append("requires other roles") }
         if mode != other.mode { messages.append("is in mode \(other.mode.rawValue), expected \(mode.rawValue)") }
         if expiry != other.expiry {
-            messages.append("ends \(other.expiry?.title ?? "never"), expected \(expiry?.title ?? "never")")
+            messages.append("expires \(other.expiry?.title ?? "never"), expected \(expiry?.title ?? "never")")
         }
         if anchors != other.anchors { messages.append("trusts other roots") }
         if reports != other.reports {
             messages.append("reports to \(addresses(other.reports)), expected \(addresses(reports))")
         }
         if usesDefaultReport != other.usesDefaultReport {
-            messages.append("\(other.usesDefaultReport ? "reports" : "does not report") to its makers' own address too")
+            messages.append("\(other.usesDefaultReport ? "also reports" : "doesn't report") to its vendor's address")
         }
         return messages
     }
@@ -129,7 +129,7 @@ extension RuleExpiry {
     package var title: String {
         let text =
             switch moment {
-            case .instant(let seconds): CivilTime(secondsSince1970: seconds)?.description ?? "in no year"
+            case .instant(let seconds): CivilTime(secondsSince1970: seconds)?.description ?? "at an unknown time"
             case .localDay(let day): day
             case .age(let seconds): "after \(seconds) s"
             }
@@ -139,7 +139,7 @@ extension RuleExpiry {
 
 extension CanonicalPolicy {
     /// The same policy with one pattern in each rule.
-    public var split: CanonicalPolicy {
+    package var split: CanonicalPolicy {
         var policy = self
         policy.rules = rules.flatMap { rule in
             rule.patterns.map { pattern in

@@ -1,0 +1,174 @@
+import Basics
+import CertificateTrust
+import FoundationEssentials
+
+// Findings about a rule's pins as a whole, its hosts and its expiry.
+
+extension PolicyLinter {
+    private static let shortLife = 100.0
+    private static let endNotice = 30.0
+    private static let longReport = 90.0
+
+    func setFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        guard rule.mode != .off, !rule.pins.isEmpty else { return [] }
+        var findings = backupFindings(rule) + roleFindings(rule)
+        let reportsSince = facts(of: rule).reportsSince
+        if rule.mode == .report, reportsSince.map({ $0.adding(days: Self.longReport) < time }) ?? true {
+            let since = reportsSince.map { "since \($0.day)" } ?? "for an unknown time"
+            let note = marksBackups ? ", or write \"x-report-since\": \"\(time.day)\" for now" : ""
+            findings.append(
+                LintFinding(
+                    .oldReportMode, at: location(of: rule),
+                    "\(rule.lintTitle) has been in report mode \(since), so mismatches are allowed: enforce it\(note)"))
+        }
+        return findings
+    }
+
+    private func backupFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        var findings = facts(of: rule).hasBackupSlot ? [] : missingBackups(rule)
+        let primaries = rule.pins.filter { !$0.isBackup }
+        let primaryValues = Set(primaries.map(\.value))
+        let files = filesByPin(primaries)
+        var seen: Set<SeenPin> = []
+        for pin in rule.pins {
+            if !seen.insert(SeenPin(value: pin.value, role: pin.role, isBackup: pin.isBackup)).inserted {
+                findings.append(
+                    LintFinding(
+                        .duplicate, at: location(of: pin, in: rule),
+                        "\(pin.lintTitle) is listed twice in the rule for \(rule.lintTitle): remove one")
+                )
+            }
+            let place =
+                primaryValues.contains(pin.value)
+                ? "that of another pin of the rule for \(rule.lintTitle)" : files[pin.value].map { "in \(quoted($0))" }
+            guard pin.isBackup, let place else { continue }
+            findings.append(
+                LintFinding(
+                    .servedBackup, at: location(of: pin, in: rule),
+                    "\(pin.lintTitle) isn't a backup, because its key is also \(place): pin a key that no server uses yet "
+                        + "(RFC 7469, section 4.3)"))
+        }
+        return findings
+    }
+
+    /// Returns a finding for each group of pins without a backup. A group is all pins of a rule, or those of one
+    /// required role.
+    private func missingBackups(_ rule: CanonicalRule) -> [LintFinding] {
+        let groups = rule.groups
+        let unitedPins = unitedPins(of: rule)
+        return groups.compactMap { group in
+            let united = unitedPins.filter { group.role?.overlaps($0.role) ?? true }
+            let values = Set((group.pins + united).map(\.value))
+            guard values.count == 1 || marksBackups && !group.pins.contains(where: \.isBackup) else { return nil }
+            let found = values.count == 1 ? "only one pin" : "no pin marked as a backup"
+            let role = groups.count > 1 ? group.role.map { " for the required role \($0.rawValue)" } ?? "" : ""
+            let mark = marksBackups ? ", with \"backup\": true" : ""
+            return LintFinding(
+                .noBackup, at: location(of: rule),
+                "\(rule.lintTitle) has \(found)\(role), and if that key is lost, every client is locked out: "
+                    + "add the pin of a key that is kept offline\(mark)")
+        }
+    }
+
+    private struct SeenPin: Hashable {
+        let value: [UInt8]
+        let role: PinRole
+        let isBackup: Bool
+    }
+
+    /// Returns the file of each key in the files of these pins.
+    private func filesByPin(_ pins: [CanonicalPin]) -> [[UInt8]: String] {
+        var files: [[UInt8]: String] = [:]
+        var seen: Set<String> = []
+        for evidence in pins.compactMap(evidence(of:)) where seen.insert(evidence.file).inserted {
+            for holder in evidence.keys { files[sha256Digest(holder.key.derBytes.span)] = evidence.file }
+        }
+        return files
+    }
+
+    private func roleFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        let primary = rule.pins.filter { !$0.isBackup }
+        let roles = primary.map(knownRole(of:))
+        guard !primary.isEmpty, case .any = rule.requirement else { return [] }
+        if roles.allSatisfy({ $0 == .intermediate }), primary.count == rule.pins.count {
+            return [
+                LintFinding(
+                    .onlyIntermediates, at: location(of: rule),
+                    "\(rule.lintTitle) pins only intermediates, which CAs change without notice: "
+                        + "also pin their roots, or a backup key of your own")
+            ]
+        }
+        if roles.allSatisfy({ $0 == .root }) {
+            return [
+                LintFinding(
+                    .onlyRoots, at: location(of: rule),
+                    "\(rule.lintTitle) pins only roots, so any certificate that they issue for the host matches, even by mistake "
+                        + "or fraud: also pin a key of your own, and require both")
+            ]
+        }
+        // Both ends are part of the validity period (RFC 5280, section 4.1.2.5).
+        let shortest = primary.compactMap { holder(of: $0)?.certificate }
+            .map { Double($0.validity.upperBound - $0.validity.lowerBound + 1) / 86_400 }.min()
+        if roles.allSatisfy({ $0 == .leaf }), let shortest, shortest < Self.shortLife {
+            return [
+                LintFinding(
+                    .shortLivedLeaf, at: location(of: rule),
+                    "\(rule.lintTitle) pins only end-entity keys, and its certificate is valid for \(Int(shortest)) days: renew with "
+                        + "the same key (certbot --reuse-key), or also pin the root")
+            ]
+        }
+        return []
+    }
+
+    func endFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        guard rule.mode != .off, !rule.pins.isEmpty, let expiry = rule.expiry else { return [] }
+        var findings: [LintFinding] = []
+        if let end = expiry.end, end <= time.adding(days: Self.endNotice) {
+            let verb = end <= time ? "expired" : "expires"
+            let effect =
+                switch expiry.effect {
+                case .stopPinning: "its pins are ignored from then on"
+                case .report: "mismatches are only reported from then on"
+                case .fail: "every server is refused from then on"
+                }
+            findings.append(
+                LintFinding(
+                    .expiry, at: location(of: rule),
+                    "\(rule.lintTitle) \(verb) \(expiry.endText), and \(effect): ship a later expiry"))
+        }
+        if expiry.effect == .stopPinning {
+            findings.append(
+                LintFinding(
+                    .silentExpiry, at: location(of: rule),
+                    "\(rule.lintTitle) silently stops pinning \(expiry.endText): let it fail or report then, "
+                        + "or ship a later expiry in time"))
+        }
+        return findings
+    }
+
+    func hostFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        rule.patterns.compactMap { host in
+            guard !host.host.isEmpty else { return nil }
+            if let problem = Self.problem(ofHost: host.host) {
+                return LintFinding(.malformedHost, at: location(of: rule), "host \(quoted(host.host)) \(problem)")
+            }
+            guard host.includesSubdomains, let name = try? ServerName(host.host),
+                let section = publicSuffixes.section(of: name), section == .icann || !rule.ownsPublicSuffix
+            else { return nil }
+            return LintFinding(
+                .publicSuffix, at: location(of: rule), PolicyError.subdomainsOfPublicSuffix(host: name).description)
+        }
+    }
+
+    private static func problem(ofHost text: String) -> String? {
+        if text.contains("://") || text.contains("/") { return "is a URL: write only the hostname" }
+        if text.contains("*") { return "has a * in the wrong position: write the host without it" }
+        if !text.utf8.allSatisfy({ $0 < 0x80 }) { return "isn't in ASCII: write the A-label, which starts with xn--" }
+        if text.hasSuffix(".") { return "ends with a dot, which some systems don't match: remove it" }
+        if text.contains(where: \.isUppercase) {
+            return "has capitals, which some systems don't match: write it in lower case"
+        }
+        guard (try? ServerName(text)) == nil else { return nil }
+        return text.contains(":") ? "has a port: remove it" : "isn't a hostname: correct it"
+    }
+}

@@ -1,0 +1,35 @@
+public import CertificatePinning
+public import CertificateTrust
+public import FoundationEssentials
+
+/// The result of reading a file.
+public struct DialectReading: Sendable {
+    /// The policy that the file contains.
+    public var policy: CanonicalPolicy
+    /// Notes on settings that the dialect's own system ignores, or reads differently from how they look.
+    public var notes: [ConversionNote]
+
+    /// Creates a reading.
+    package init(_ policy: CanonicalPolicy, notes: [ConversionNote] = []) {
+        self.policy = policy
+        self.notes = notes
+    }
+}
+
+extension DialectReading {
+    /// Returns all lint findings as of `time` for the file that was read, in the order of the file. They include the
+    /// notes that have a rule.
+    ///
+    /// `bytes` are the contents of the file, whose comments can allow findings. Properties that only this project's own
+    /// files can express, such as backups and where pins come from, aren't checked.
+    public func lint(
+        _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
+        publicSuffixes: PublicSuffixes = .system
+    ) -> [LintFinding] {
+        let findings = notes.compactMap { note in
+            note.rule.map { LintFinding($0, at: note.location ?? PolicyLocation(path: path), note.message) }
+        }
+        return policy.lint(
+            bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, besides: findings)
+    }
+}
