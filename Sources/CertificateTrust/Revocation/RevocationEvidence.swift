@@ -1,6 +1,6 @@
 /// The available evidence about revocation. Nothing is fetched, and nothing here is trusted until its signature is
 /// verified.
-public struct RevocationEvidence: Sendable {
+public struct RevocationEvidence: Sendable, Hashable {
     /// The certificate revocation lists, both complete lists and delta CRLs.
     public let lists: [CertificateRevocationList]
     /// Certificates that may have signed a list, besides those that the peer presents.

@@ -103,6 +103,20 @@ public final class URLSession: Sendable {
         set { currentTrust.withLock { $0.store = newValue } }
     }
 
+    /// The profile by which chains are verified for all further requests. The initial value is the configuration's.
+    public var trustPolicy: TrustPolicy {
+        get { trust.policy }
+        set { currentTrust.withLock { $0.policy = newValue } }
+    }
+
+    /// The revocation lists for all further requests. The initial value is the configuration's.
+    ///
+    /// A connection that was accepted with other lists isn't reused.
+    public var revocationEvidence: RevocationEvidence {
+        get { trust.revocation }
+        set { currentTrust.withLock { $0.revocation = newValue } }
+    }
+
     var trust: SessionTrust { currentTrust.withLock { $0 } }
 
     /// Drops connections and TLS sessions, so that further requests create new ones. Requests in progress continue.

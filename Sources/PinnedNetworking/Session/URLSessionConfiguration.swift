@@ -40,6 +40,22 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.trust.store] = newValue }
     }
 
+    /// The profile by which chains are verified, and whether revocation is checked. The default is
+    /// `TrustPolicy.default`, which ignores revocation.
+    public var trustPolicy: TrustPolicy {
+        get { self[\.trust.policy] }
+        set { self[\.trust.policy] = newValue }
+    }
+
+    /// The revocation lists for `trustPolicy.revocation`. The default is none.
+    ///
+    /// Nothing is fetched, and the client doesn't request stapled OCSP responses. A certificate that requires one (RFC
+    /// 7633) is rejected unless revocation is ignored.
+    public var revocationEvidence: RevocationEvidence {
+        get { self[\.trust.revocation] }
+        set { self[\.trust.revocation] = newValue }
+    }
+
     /// A closure that is called for every decision about a server, both acceptances and refusals, with the reason.
     /// `nil` means none.
     ///
@@ -159,6 +175,8 @@ struct SessionSettings: Sendable {
 struct SessionTrust: Sendable {
     var pinning: PinningPolicy?
     var store: TrustStore?
+    var policy = TrustPolicy.default
+    var revocation = RevocationEvidence.none
 }
 
 extension URLSessionConfiguration: CustomReflectable {

@@ -16,6 +16,8 @@ struct ServerEvaluator: Sendable {
     private let policy: PinningPolicy?
     private let store: TrustStore
     private let roots: [UInt8]
+    private let trustPolicy: TrustPolicy
+    private let revocation: RevocationEvidence
 
     /// Creates the evaluation. Throws ``SystemTrustStore/Unread`` if the system's trust store is required and hasn't
     /// been read yet.
@@ -33,6 +35,8 @@ struct ServerEvaluator: Sendable {
         let anchors = policy?.rule(for: name, port: Int(port))?.anchors
         store = try anchors ?? trust.store ?? SystemTrustStore.read()
         roots = store.digest
+        trustPolicy = trust.policy
+        revocation = trust.revocation
     }
 
     // MARK: Connections of earlier requests
@@ -41,7 +45,9 @@ struct ServerEvaluator: Sendable {
     func matches(_ server: EvaluatedServer) -> Bool { matches(server.approval) }
 
     func matches(_ approval: Approval) -> Bool {
-        guard approval.policy == policy?.digest ?? [], approval.roots == roots else { return false }
+        guard approval.policy == policy?.digest ?? [], approval.roots == roots, approval.trustPolicy == trustPolicy,
+            approval.revocation == revocation
+        else { return false }
         switch approval.acceptance {
         case .verified, .session: break
         case .task(let identifier): guard identifier == task.taskIdentifier else { return false }
@@ -134,7 +140,9 @@ struct ServerEvaluator: Sendable {
             case .accepted: .verified
             case .acceptedByDelegate, .refused: isForSession ? .session : .task(task.taskIdentifier)
             }
-        return Approval(policy: policy?.digest ?? [], roots: roots, acceptance: acceptance)
+        return Approval(
+            policy: policy?.digest ?? [], roots: roots, trustPolicy: trustPolicy, revocation: revocation,
+            acceptance: acceptance)
     }
 
     /// Calls the observer, which is the program's own code.
@@ -173,7 +181,8 @@ struct ServerEvaluator: Sendable {
     ) async throws -> Connection {
         var evaluated: EvaluatedServer
         do {
-            let trust = ServerTrust(presented: pending.presented, name: name, store: store)
+            let trust = ServerTrust(
+                presented: pending.presented, name: name, store: store, policy: trustPolicy, revocation: revocation)
             evaluated = try await evaluate(trust, on: pending.isResumed ? .resumed : .new)
         } catch {
             await pending.refuse()

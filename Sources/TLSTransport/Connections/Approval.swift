@@ -1,5 +1,7 @@
-/// The grounds on which a connection was approved: the policy, the trust roots, the acceptance of the server, and the
-/// identity that the client presented.
+package import CertificateTrust
+
+/// The grounds on which a connection was approved: the policies, the trust roots, the evidence about revocation, the
+/// acceptance of the server, and the identity that the client presented.
 ///
 /// A request may only use a connection whose approval is valid for it. The code that keeps connections for reuse
 /// compares the two.
@@ -30,12 +32,21 @@ package struct Approval: Sendable, Hashable {
     package var policy: [UInt8]
     /// The digest of the trust store that the chain was verified against, 32 bytes.
     package var roots: [UInt8]
+    /// The profile and settings by which the chain was verified.
+    package var trustPolicy: TrustPolicy
+    /// The evidence about revocation that was used.
+    package var revocation: RevocationEvidence
     package var acceptance: Acceptance
     package var identity: Identity
 
-    package init(policy: [UInt8], roots: [UInt8], acceptance: Acceptance, identity: Identity = .none) {
+    package init(
+        policy: [UInt8], roots: [UInt8], trustPolicy: TrustPolicy, revocation: RevocationEvidence,
+        acceptance: Acceptance, identity: Identity = .none
+    ) {
         self.policy = policy
         self.roots = roots
+        self.trustPolicy = trustPolicy
+        self.revocation = revocation
         self.acceptance = acceptance
         self.identity = identity
     }

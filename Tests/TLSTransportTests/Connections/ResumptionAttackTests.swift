@@ -105,7 +105,10 @@ import Testing
         let site = try Site()
         let approvals = [
             Approval.Identity.stored(digest: nil), .session(digest: [1]), .task(1, digest: [1]),
-        ].map { Approval(policy: [7], roots: [7], acceptance: .verified, identity: $0) }
+        ].map {
+            Approval(
+                policy: [7], roots: [7], trustPolicy: .default, revocation: .none, acceptance: .verified, identity: $0)
+        }
         try await LoopbackServer(chain: site.chain, Self.hello).run { server in
             for approval in approvals {
                 let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
