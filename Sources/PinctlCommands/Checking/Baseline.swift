@@ -94,7 +94,7 @@ struct Baseline: Sendable {
         else { throw BaselineProblem("line \(line) is no result of this version: \(Self.origin)") }
         let place = Place(target, key: result["key"]?.string)
         if let earlier = known[place], earlier.run < runs { known[place] = nil }
-        guard word.status != .good else { return }
+        guard word.severity != .ok else { return }
         guard let failure = result["failure"]?.string else {
             throw BaselineProblem("line \(line) does not say what failed: \(Self.origin)")
         }
@@ -109,12 +109,12 @@ struct Baseline: Sendable {
     func knows(_ result: CheckResult) -> Bool {
         guard let text = result.failure else { return false }
         let failure = Failure(text: text, key: result.failingKey)
-        return known[Place(result.text.subject, key: result.key?.rawValue)]?.failures.contains(failure) == true
+        return known[Place(result.subject, key: result.key?.rawValue)]?.failures.contains(failure) == true
     }
 
     /// Returns whether the same subject failed in the earlier run and doesn't fail now.
     func isMended(_ result: CheckResult) -> Bool {
-        result.failure == nil && known[Place(result.text.subject, key: result.key?.rawValue)] != nil
+        result.failure == nil && known[Place(result.subject, key: result.key?.rawValue)] != nil
     }
 }
 

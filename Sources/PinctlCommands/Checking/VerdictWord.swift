@@ -20,12 +20,11 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case chainExpired = "chain_expired"
     case unreachable
 
-    /// The exit code that the verdict leads to.
-    var status: ExitCode {
+    var severity: Severity {
         switch self {
-        case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .good
+        case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .ok
         case .pinMismatch, .keyMismatch, .exportMismatch, .bypassed, .denied, .expired, .notCovered, .noCertificate:
-            .finding
+            .failed
         case .untrusted, .nameMismatch, .chainExpired: .notTrusted
         case .unreachable: .couldNotCheck
         }
@@ -87,7 +86,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     /// Returns the lines of `pinctl help verdicts`.
     static func lines(columns: Int) -> [String] {
         allCases.flatMap { word in
-            ["\(padded(word.rawValue, 15))  \(padded(String(word.status.rawValue), 2))  \(word.meaning)"]
+            ["\(padded(word.rawValue, 15))  \(padded(String(word.severity.exitCode.rawValue), 2))  \(word.meaning)"]
                 + (word.remedy.map { folded("do: \($0)", columns: columns - 21) } ?? [])
                 .map { padded("", 21) + $0 }
         }

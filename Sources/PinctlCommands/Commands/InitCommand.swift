@@ -35,14 +35,14 @@ extension CommandDefinition {
             switch source {
             case .targets(let targets):
                 await inOrder(targets) { target in
-                    (target, judge.verdict(on: await probe.probes(of: target)[0], expecting: .trust))
-                } each: { target, judged in
-                    if let path = judged.verdict.path {
+                    (target, judge.result(of: await probe.probes(of: target)[0], expecting: .trust))
+                } each: { target, result in
+                    if let path = result.verdict.path {
                         draft.add(
                             path, port: Int(target.endpoint.port), anchors: anchors, target: target.detour)
                     } else {
                         console.problem(
-                            "\(target): \(judged.finding)", judged.verdict.status,
+                            "\(target): \(result.verdict.finding)", result.severity.exitCode,
                             members: [("target", .string(target.description))])
                     }
                 }

@@ -155,7 +155,7 @@ private struct PlanTally {
 extension PlanCell {
     /// Returns the report entry of the combination.
     fileprivate func entry(_ releases: [Release], _ hosts: [PlannedHost]) -> ReportEntry {
-        let outcome: ReportEntry.Outcome =
+        let outcome: Severity =
             switch standing {
             case .breaks: .failed
             case .notTrusted: .notTrusted

@@ -44,19 +44,19 @@ extension CommandDefinition {
             for (name, store) in stores {
                 let trust = ServerTrust(
                     presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence)
-                let text = VerdictText(
+                let result = CheckResult(
                     verdict: Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time),
                     subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: "file",
                     presented: presented.certificates, now: time,
                     causes: expectation.causes(of: trust, port: endpoint.port, at: time))
                 let trace = arguments.has(.verbose) ? TraceText(of: trust, at: time) : nil
                 console.result(
-                    [text.headline] + text.details + (trace?.lines ?? []),
-                    text.json(
+                    [result.headline] + result.details + (trace?.lines ?? []),
+                    result.json(
                         [("input", .string(arguments.operands[0])), ("host", .string(endpoint.name.description))]
                             + (name.map { [("store", .string($0))] } ?? []) + (trace.map { [("tried", $0.json)] } ?? [])
                     ),
-                    text.verdict.status)
+                    result.severity.exitCode)
             }
         })
 

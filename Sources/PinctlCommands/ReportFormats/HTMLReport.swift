@@ -132,7 +132,7 @@ enum HTMLReport {
     }
 
     /// Returns a different shape for each outcome, so that none depends on color alone. The word is next to it.
-    static func mark(_ outcome: ReportEntry.Outcome) -> String {
+    static func mark(_ outcome: Severity) -> String {
         let shape =
             switch outcome {
             case .ok: "✓"
@@ -146,12 +146,12 @@ enum HTMLReport {
         return "<span class=\"mark\" aria-hidden=\"true\">\(shape)</span>"
     }
 
-    static func badge(_ outcome: ReportEntry.Outcome) -> String {
+    static func badge(_ outcome: Severity) -> String {
         "<span class=\"badge \(tint(outcome))\">\(mark(outcome)) \(outcome.words)</span>"
     }
 
     /// Returns the class that sets the color.
-    static func tint(_ outcome: ReportEntry.Outcome) -> String {
+    static func tint(_ outcome: Severity) -> String {
         switch outcome {
         case .ok: "good"
         case .warning: "warn"

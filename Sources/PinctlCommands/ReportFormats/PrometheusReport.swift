@@ -20,7 +20,7 @@ enum PrometheusReport {
 
     private static func families(of report: Report) -> [Family] {
         var entries = Family("pinctl_entries", "What a run looked at, by outcome.")
-        for outcome in ReportEntry.Outcome.allCases {
+        for outcome in Severity.allCases {
             entries.add([("command", report.command), ("outcome", outcome.rawValue)], 0)
         }
         for (outcome, count) in report.counts {

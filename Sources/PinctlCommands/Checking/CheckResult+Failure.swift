@@ -1,20 +1,31 @@
 import CertificatePinning
 import CertificateTrust
 
-/// A text that identifies the cause of a failure and is the same for all hosts that fail for that cause.
-///
-/// It consists of the verdict, its causes, and the CAs and pins involved. A leaf belongs to a single host, so it is
-/// left out unless it matters.
-struct FailureKey: Hashable, Sendable {
-    let text: String
-}
-
-extension VerdictText {
-    /// The key of the failure, or `nil` for a good verdict.
-    var failureKey: FailureKey? {
-        guard verdict.status != .good else { return nil }
+extension CheckResult {
+    /// The text that identifies the cause of a failure and is the same for all hosts that fail for that cause, or `nil`
+    /// for a good verdict.
+    ///
+    /// It consists of the verdict, its causes, and the CAs and pins involved. A leaf belongs to a single host, so it is
+    /// left out unless it matters.
+    var failureKey: String? {
+        guard !verdict.isGood else { return nil }
         let parts = [verdict.word.rawValue] + verdict.operands + causes.map { $0.key }
-        return FailureKey(text: parts.joined(separator: " "))
+        return parts.joined(separator: " ")
+    }
+
+    /// The cause of a failure in the form that baselines compare. All unreachable targets have the same one, since the
+    /// reason often changes.
+    var failure: String? {
+        if case .unreachable = verdict { verdict.word.rawValue } else { failureKey }
+    }
+
+    /// The key that failed, which baselines compare too, or `nil` if none was seen.
+    ///
+    /// A different key that fails in the same way is a new failure, because the connection may be intercepted.
+    var failingKey: String? {
+        guard failure != nil else { return nil }
+        if case .keyStrange(let key, _) = verdict { return key.description }
+        return presented.first?.spkiFingerprint.description
     }
 
     /// A one-line description of the failure that fits all hosts with the same cause.
