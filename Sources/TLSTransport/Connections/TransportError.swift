@@ -50,7 +50,7 @@ package enum TransportError: Error, Sendable, Hashable {
         case resolve = "name resolution"
         case connect = "the connection"
         case handshake = "the TLS handshake"
-        case startTLS = "what comes before TLS"
+        case startTLS = "STARTTLS"
         case tunnel = "the proxy's answer to CONNECT"
         case relay = "the SOCKS proxy's answer"
         case total = "name resolution, connection and TLS handshake"
