@@ -73,7 +73,7 @@ struct ChainJudge: Sendable {
             verdict.word == .ok ? [] : expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
         return CheckResult(
             verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time,
-            causes: causes.map(\.namingFormerSubjects),
+            causes: verdict.causes(among: causes).map(\.namingFormerSubjects),
             warnings: warnings(
                 beside: verdict, of: trust, port: port, expecting: expectation,
                 refusals: refusals.filter { !$0.isWhole }),

@@ -108,7 +108,7 @@ struct ArgumentsTests {
         Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" is no time limit"),
         Refused(words: ["check", "a", "--timeout", "1e9"], message: "--timeout: \"1e9\" is no time limit"),
         Refused(words: ["check", "a"], message: "/no/such/pins.jsonc: error: no such file"),
-        Refused(words: ["check", "gopher://a"], message: "gopher://a: scheme \"gopher\" is not supported"),
+        Refused(words: ["check", "gopher://a"], message: "gopher://a: unsupported scheme \"gopher\""),
         Refused(
             words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" is no time"),
     ]

@@ -139,6 +139,23 @@ struct RemedyTests {
                 == "  if they are not: the connection may be intercepted; pin nothing that is served here")
     }
 
+    @Test("If another key matches or clients bypass the pins, no advice is about a change at the server")
+    func unchanged() {
+        let changes = ["authority-changed", "intermediate-changed", "leaf-rekeyed"]
+        for cause in causes where changes.contains(cause.identifier) {
+            let result = CheckResult(
+                verdict: .mismatch(mismatch), subject: "api.test:443", source: "served", presented: [], now: testTime,
+                causes: [cause])
+            #expect(result.explanation.contains { $0.contains("pinned key again now") })
+            for verdict in [Verdict.keyMismatch(mismatch), .bypassed(mismatch)] {
+                let result = result.judged(verdict)
+                #expect(result.causes == [])
+                #expect(!result.explanation.contains { $0.contains("again now") || $0.contains("changed") })
+                #expect(result.failureRemedy == verdict.word.remedy)
+            }
+        }
+    }
+
     @Test("init says to confirm keys that a server sent, but not those of a local file")
     func initialPolicy() async throws {
         try await site.serve { server in

@@ -59,9 +59,9 @@ struct VerifyTests {
                 "  leaf          \(try site.leaf.key.pin)  \(strangePin)  any           not served",
                 "  intermediate  \(try site.intermediate.key.pin)",
                 "  root          \(try site.root.key.pin)",
-                "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), file",
-                "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), file",
-                "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
+                "  leaf          CN=api.test, valid from 2026-01-01 until 2036-01-01 (3329 d), file",
+                "  intermediate  CN=Test Intermediate, valid from 2026-01-01 until 2036-01-01 (3329 d), file",
+                "  root          CN=Test Root, valid from 2026-01-01 until 2036-01-01 (3329 d), store",
                 "  cause: the server has another key, in a certificate since 2026-01-01: \(ifYours), serve a pinned key "
                     + "or a backup again, renew with the same key from then on, and ship the pin of the new key with the next "
                     + "version\(ifNotYours)",

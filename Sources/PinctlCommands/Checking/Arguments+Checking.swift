@@ -22,7 +22,7 @@ extension Arguments {
             let isShare = text.hasSuffix("%")
             guard let number = Self.number(text.dropLast(isShare ? 1 : 0)), !isShare || number <= 100 else {
                 throw .invalidValue(
-                    .maxUnreachable, reason: "\"\(text)\" is no share: give a number, or 0% to 100%")
+                    .maxUnreachable, reason: "\"\(text)\" isn't a number or a percentage: give a number, or 0% to 100%")
             }
             gate.maximumUnreachable = isShare ? .percent(number) : .number(number)
         }

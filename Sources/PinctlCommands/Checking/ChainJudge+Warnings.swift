@@ -36,7 +36,7 @@ extension ChainJudge {
         return [
             CheckWarning(
                 kind: .expiresSoon,
-                text: "the \(role.rawValue) ends soon, \(first.subject) on \(expiry(first, now: time)): renew it")
+                text: "the \(role.rawValue) expires soon, \(first.subject) on \(expiry(first, now: time)): renew it")
         ]
     }
 
@@ -45,11 +45,11 @@ extension ChainJudge {
         guard verdict.isGood, let rule = verdict.rule, rule.mode != .off, let expiry = rule.expiry,
             !expiry.isPast(at: time), let warningSpan, expiry.end.timeIntervalSince(time) < warningSpan
         else { return [] }
-        let then = expiry.action == .fail ? "clients refuse every server then" : "clients pin no more then"
+        let then = expiry.action == .fail ? "clients then reject every server" : "clients then stop pinning"
         return [
             CheckWarning(
                 kind: .ruleEndsSoon,
-                text: "the rule ends at \(expiry.end.rfc3339), and \(then): ship a policy with a later end")
+                text: "the rule expires at \(expiry.end.rfc3339), and \(then): ship a policy with a later expiry")
         ]
     }
 
@@ -74,7 +74,8 @@ extension ChainJudge {
         return [
             CheckWarning(
                 kind: .somePaths,
-                text: "matched on \(paths.count - failing.count) of \(paths.count) trust paths: clients that anchor at "
+                text:
+                    "pins match on \(paths.count - failing.count) of \(paths.count) paths, so clients whose path ends at "
                     + "\(anchors.joined(separator: " or ")) would fail: pin a key that is on every path")
         ]
     }
@@ -91,7 +92,7 @@ extension ChainJudge {
             }
             return CheckWarning(
                 kind: .somePaths,
-                text: "clients with the roots of store \(name) would fail: \(verdict.shortFinding)\(path ?? "")")
+                text: "clients with the trust store \(name) would fail: \(verdict.shortFinding)\(path ?? "")")
         }
     }
 }

@@ -61,7 +61,7 @@ struct Check: Sendable {
             } catch {
                 throw .unusable(
                     error.messages.map {
-                        "\($0): the policy exports this file (\(export.location)), and it is checked too"
+                        "\($0): the policy exports this file (\(export.location)), so it is checked too"
                     })
             }
         }
@@ -70,10 +70,10 @@ struct Check: Sendable {
 
     private static func files(_ arguments: Arguments) throws(UsageError) -> [CheckItem] {
         guard !arguments.has(.targets) else {
-            throw .unusable(["--files and --targets exclude each other: check files and servers in two runs"])
+            throw .unusable(["--files and --targets cannot be used together: check files and servers in two runs"])
         }
         guard !arguments.operands.isEmpty else {
-            throw .unusable(["--files needs FILE…: give chains, requests or keys, or leave it out"])
+            throw .unusable(["--files requires FILE…: give chains, certificate requests or keys, or omit it"])
         }
         var items: [CheckItem] = []
         for operand in arguments.operands {
@@ -146,11 +146,11 @@ struct Check: Sendable {
             let names = lists.map(DialectInput.title).joined(separator: ", ")
             console.problem(
                 lists.isEmpty
-                    ? "the folders hold nothing to check: give chains, requests or keys"
+                    ? "the directories contain nothing to check: give chains, certificate requests or keys"
                     : "\(Flag.targets.dashed): nothing to check in \(names): give at least one target", .badInput)
         }
         if gate.excusesUnreachable {
-            console.note("warning: not all targets were reached, which \(Flag.maxUnreachable.dashed) accepts")
+            console.note("warning: some targets were unreachable, which \(Flag.maxUnreachable.dashed) allows")
         }
         let (counted, found) = gate.outcome
         console.settle(counted, found: found, forgiving: gate.exitsZero)
@@ -177,15 +177,15 @@ struct Check: Sendable {
         let hosts = file.policy.rules.filter { $0.anchors != nil }.map { "\($0.host)" }
         guard let first = hosts.first else { return }
         console.note(
-            "note: \(Flag.store.dashed) is not held against \(first)\(hosts.count > 1 ? " and \(hosts.count - 1) more" : "")"
-                + ", whose rules have anchors of their own")
+            "note: \(Flag.store.dashed) doesn't apply to hosts whose rules have their own anchors: \(first)"
+                + (hosts.count > 1 ? " and \(hosts.count - 1) more" : ""))
     }
 
     /// Prints a result. The first failure for each cause is printed in full, the others and known ones only with their
     /// headline.
     private func show(_ result: CheckResult, isFirst: Bool, _ console: inout Console) {
         let explanation = isFirst ? result.explanation : []
-        let mended = result.isMended ? ["  mended: it failed in the baseline"] : []
+        let mended = result.isMended ? ["  fixed: it failed in the baseline"] : []
         let isHidden = hidesGood && (result.severity == .ok && !result.isMended || result.isKnown)
         console.result(isHidden ? [] : [result.headline] + explanation + mended, result.json)
     }

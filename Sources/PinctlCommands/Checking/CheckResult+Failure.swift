@@ -32,9 +32,9 @@ extension CheckResult {
     var failureTitle: String {
         switch verdict {
         case .unreachable(let error): "unreachable: \(error.reasonWord)"
-        case .unlisted where causes.isEmpty: "not covered: no rule of the policy reaches them"
+        case .unlisted where causes.isEmpty: "not covered: the policy has no rule for them"
         case .untrusted(let finding) where causes.isEmpty: finding.groupTitle
-        case .keyMismatch: "key mismatch: \(causeTitle)"
+        case .keyMismatch where !causes.isEmpty: "key mismatch: \(causeTitle)"
         default: causeTitle
         }
     }
@@ -51,6 +51,20 @@ extension CheckResult {
 }
 
 extension Verdict {
+    /// Returns the causes that can explain the verdict.
+    ///
+    /// If another key of the server matches, or if clients bypass the pins because of the root, then nothing changed at
+    /// the server, and the remedies for such a change would mislead.
+    func causes(among causes: [PinFailureCause]) -> [PinFailureCause] {
+        guard [.keyMismatch, .bypassed].contains(word) else { return causes }
+        return causes.filter {
+            switch $0 {
+            case .authorityChanged, .intermediateChanged, .leafRekeyed: false
+            default: true
+            }
+        }
+    }
+
     /// The details that distinguish failures with the same verdict and causes.
     fileprivate var operands: [String] {
         switch self {
@@ -80,8 +94,9 @@ extension TrustFinding {
         guard let certificate else { return "not trusted [\(rule.rawValue)]: \(detail)" }
         let subject = "\(certificate.subject)"
         return switch (depth, rule) {
-        case (_, .nameMismatch): "not trusted [\(rule.rawValue)]: the certificate of \(subject) is for other names"
-        case (0, _): "not trusted [\(rule.rawValue)]: leaves issued by \(certificate.issuer)"
+        case (_, .nameMismatch):
+            "not trusted [\(rule.rawValue)]: hostname mismatch, the certificate of \(subject) is for other names"
+        case (0, _): "not trusted [\(rule.rawValue)]: leaf certificates issued by \(certificate.issuer)"
         default: "not trusted [\(rule.rawValue)]: \(self)"
         }
     }

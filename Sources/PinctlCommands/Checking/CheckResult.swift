@@ -87,6 +87,7 @@ extension CheckResult {
     func judged(_ verdict: Verdict) -> CheckResult {
         var result = self
         result.verdict = verdict
+        result.causes = verdict.causes(among: causes)
         return result
     }
 

@@ -12,10 +12,10 @@ struct CheckWarning: Sendable, Hashable {
         /// A one-line description of the warning.
         var meaning: String {
             switch self {
-            case .backupOnly: "pins match, but backups alone"
-            case .somePaths: "pins match, but not for the clients of every path or store"
-            case .expiresSoon: "a certificate of the path ends soon"
-            case .ruleEndsSoon: "the rule ends soon"
+            case .backupOnly: "only backup pins match"
+            case .somePaths: "pins match, but not on every path or with every trust store"
+            case .expiresSoon: "a certificate on the path expires soon"
+            case .ruleEndsSoon: "the rule expires soon"
             }
         }
     }
@@ -28,7 +28,7 @@ struct CheckWarning: Sendable, Hashable {
 extension CheckWarning {
     /// The lines about warnings in `pinctl help verdicts`.
     static var lines: [String] {
-        ["", "Warnings beside a good verdict, which change the exit code with --fail-on warning alone:"]
+        ["", "Warnings about a good verdict. They change the exit code only with --fail-on warning:"]
             + Kind.allCases.map { "\(padded($0.rawValue, 15))      \($0.meaning)" }
     }
 }
@@ -39,7 +39,7 @@ extension CheckWarning {
         self.init(
             kind: .somePaths,
             text:
-                "\(refusal.finding) for clients that anchor at \(refusal.anchors.joined(separator: " or ")): pin a key "
+                "\(refusal.finding) for clients whose path ends at \(refusal.anchors.joined(separator: " or ")): pin a key "
                 + "that is on every path")
     }
 }

@@ -72,8 +72,8 @@ struct FileCheck: Sendable {
             if isCut {
                 coverage.isCut = true
                 content.problems.append(
-                    "\(title): is for more than \(Self.nameLimit) hosts of the policy, and those behind them are not "
-                        + "judged: check the servers, or a policy with fewer of the hosts")
+                    "\(title): is valid for more than \(Self.nameLimit) hosts of the policy, and the others were not "
+                        + "checked: check the servers, or use a policy with fewer of the hosts")
             }
         }
         // A CA certificate without a leaf is checked as a key. In a directory it belongs to the chains in other files,
@@ -131,13 +131,13 @@ struct FileCheck: Sendable {
         } catch {
             // In a directory, other files are skipped.
             guard isNamed || !error.isStranger else {
-                content.notes.append("\(title): passed over, it \(error.reason)")
+                content.notes.append("\(title): skipped, it \(error.reason)")
                 return content
             }
             content.problems.append("\(title): \(error.reason)")
         }
         if isNamed, content.certificates.isEmpty, content.keys.isEmpty, content.problems.isEmpty {
-            content.problems.append("\(title): holds no certificate and no key: give one of a server")
+            content.problems.append("\(title): contains no certificate or key: give one of a server")
         }
         return content
     }
@@ -239,7 +239,9 @@ extension FileCheck {
         // Without a rule for the key's hosts, only the rules that have a pin for the key apply.
         let told = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches
         guard !told.isEmpty else {
-            return [result(.keyStrange(key.fingerprint, rules.count == 1 ? rules.first : nil), title)]
+            // A key that is pinned in another role fails for that reason.
+            let pinned = rules.first { $0.pins.contains { $0.fingerprint == object } }
+            return [result(.keyStrange(key.fingerprint, pinned ?? (rules.count == 1 ? rules.first : nil)), title)]
         }
         return told.map { rule, pins in
             let subject = rule.location == nil ? title : "\(title) for \(rule.host)"

@@ -75,7 +75,7 @@ struct Gate: Sendable {
     var closing: String {
         var parts = Self.counted.map { (tally[$0] ?? 0, $0 == .couldNotCheck ? "unreachable" : $0.words) }
         if warned > 0 { parts[0].1 += " (\(warned) with a warning)" }
-        parts += [(known, "known"), (mended, "mended")]
+        parts += [(known, "known"), (mended, "fixed")]
         return "\(checked) checked: " + parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
     }
 

@@ -44,11 +44,12 @@ extension CommandDefinition {
             for (name, store) in stores {
                 let trust = ServerTrust(
                     presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence)
+                let verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)
                 let result = CheckResult(
-                    verdict: Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time),
+                    verdict: verdict,
                     subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: "file",
                     presented: presented.certificates, now: time,
-                    causes: expectation.causes(of: trust, port: endpoint.port, at: time))
+                    causes: verdict.causes(among: expectation.causes(of: trust, port: endpoint.port, at: time)))
                 let trace = arguments.has(.verbose) ? TraceText(of: trust, at: time) : nil
                 console.result(
                     [result.headline] + result.details + (trace?.lines ?? []),

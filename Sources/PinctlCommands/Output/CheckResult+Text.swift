@@ -33,7 +33,7 @@ extension CheckResult {
         guard let mismatch = verdict.mismatch else {
             return verdict.isGood ? warnings.map { "  warning: \($0.text)" } : causeLines
         }
-        return sideBySide(mismatch) + certificates(mismatch) + refusals.map { "  refused too by \($0.finding)" }
+        return sideBySide(mismatch) + certificates(mismatch) + refusals.map { "  also rejected by \($0.finding)" }
             + causeLines + advice(mismatch)
     }
 
@@ -65,18 +65,27 @@ extension CheckResult {
 
     private func certificates(_ mismatch: PinMismatch) -> [String] {
         mismatch.path.roles.map { role, certificate in
-            "  \(padded(role.rawValue, 12))  \(certificate.subject), since \(certificate.notBefore.day), "
+            "  \(padded(role.rawValue, 12))  \(certificate.subject), valid from \(certificate.notBefore.day) "
                 + "until \(expiry(certificate, now: now)), \(origin(of: certificate))"
         }
     }
 
     private func advice(_ mismatch: PinMismatch) -> [String] {
+        let interception = "  if they are not: the connection may be intercepted; pin nothing that is served here"
+        switch verdict {
+        case .bypassed: return ["  \(VerdictWord.bypassed.remedy ?? "")"]
+        case .keyMismatch:
+            return [
+                "  if both keys are yours (\(PinFailureCause.confirmation)): stop serving this one until it, or a CA above "
+                    + "both, is pinned and shipped", interception,
+            ]
+        default: break
+        }
         let backups = mismatch.rule.pins.filter(\.isBackup).map(\.title)
         let key = backups.isEmpty ? "a pinned key" : "a pinned key (backup: \(backups.joined(separator: ", ")))"
         return [
-            "  if the served keys are yours (\(PinFailureCause.confirmation)): serve \(key) again now, as released apps keep "
-                + "their pins; then ship the pin of the next key before it is served",
-            "  if they are not: the connection may be intercepted; pin nothing that is served here",
+            "  if the served keys are yours (\(PinFailureCause.confirmation)): serve \(key) again now, because released apps "
+                + "keep their pins; from now on, ship the pin of the next key before you serve it", interception,
         ]
     }
 }

@@ -11,29 +11,37 @@ extension Verdict {
         case .matched(_, let matches, _):
             let names = matches.map { "\($0.pin.title) (\($0.role.rawValue))" }.joined(separator: ", ")
             let isOnlyBackup = matches.allSatisfy(\.pin.isBackup)
-            return "matched \(names)" + (isOnlyBackup ? ", a backup only: pin the key after it as the next backup" : "")
+            return "matched \(names)" + (isOnlyBackup ? ", a backup only: ship the pin of the next backup key" : "")
         case .trusted(_, nil): return "trusted"
-        case .trusted(_, let rule?): return "trusted; its pins are off (\(rule.origin))"
+        case .trusted(_, let rule?): return "trusted; pinning is off for this rule (\(rule.origin))"
         case .mismatch(let mismatch): return "pin mismatch: \(mismatch.finding) \(Self.rule(of: mismatch))"
         case .keyMismatch(let mismatch):
-            return "key mismatch: another key of the server matches, and of this one \(mismatch.finding) "
+            return "key mismatch: another key of the server matches, but for this key \(mismatch.finding) "
                 + Self.rule(of: mismatch)
         case .exportRefused(let refusals, _, let rule):
-            let place = rule.map { " (\($0.origin))" } ?? ""
-            return "refused by \(refusals.map(\.finding).joined(separator: "; ")), and accepted by the policy\(place)"
+            let position = rule.map { " (\($0.origin))" } ?? ""
+            let files = refusals.map(\.finding).joined(separator: "; ")
+            return "rejected by \(files), but accepted by the policy\(position)"
         case .bypassed(let mismatch):
             return
-                "pins bypassed: \(mismatch.finding), and clients go on as the path ends outside of the system's roots "
+                "pins bypassed: \(mismatch.finding), but clients connect because the root isn't one of the system roots "
                 + Self.rule(of: mismatch)
         case .keyMatched(let pins, let rule):
             return "key matches \(pins.map { "\($0.title) (\($0.role.rawValue))" }.joined(separator: ", ")) "
                 + "(\(rule.origin))"
         case .keyStrange(let key, let rule?):
-            return "pin mismatch: \(key) is none of \(rule.pins.count) pins (\(rule.origin))"
-        case .keyStrange(let key, nil): return "pin mismatch: \(key) is no pin of any rule"
-        case .keyDenied(let pin): return "the policy denies this key, \(pin.title): make another one"
+            let roles = rule.pins.filter { $0.fingerprint == .publicKey(key) }.map(\.role)
+            if !roles.isEmpty {
+                let isLeaf = roles.contains(.leaf)
+                let pinned = roles.map(\.rawValue).joined(separator: " and ")
+                return "pin mismatch: \(key) is pinned as \(pinned), not as the key of a \(isLeaf ? "CA" : "leaf") "
+                    + "(\(rule.origin)): \(isLeaf ? "" : "give its CA certificate, or ")correct the role of the pin"
+            }
+            return "pin mismatch: \(key) isn't one of \(rule.pins.count) pins (\(rule.origin))"
+        case .keyStrange(let key, nil): return "pin mismatch: \(key) isn't a pin of any rule"
+        case .keyDenied(let pin): return "the policy denies this key, \(pin.title): generate another key"
         case .keyExpired(let rule, let expiry):
-            return "the rule has ended at \(expiry.end.rfc3339) (\(rule.origin)): ship a policy with a later end"
+            return "the rule expired at \(expiry.end.rfc3339) (\(rule.origin)): ship a policy with a later expiry"
         case .denied(let match, let path, let port): return "\(PinningError.denied(match, path, port: port))"
         case .expired(_, _, let reason): return reason
         case .unlisted(let policy): return "not covered: \(policy) has no rule for it: add one"
@@ -41,8 +49,8 @@ extension Verdict {
             let more = names.count > 5 ? " and \(names.count - 5) more" : ""
             let valid = names.isEmpty ? "" : ", only for \(names.prefix(5).joined(separator: ", "))\(more)"
             return
-                "no certificate of the files is valid for it\(valid) (\(rule.origin)): have one issued for this name too, "
-                + "or check the host's own certificate with the others"
+                "no certificate in the files is valid for this host\(valid) (\(rule.origin)): have one issued for this "
+                + "name too, or add the host's own certificate to the files"
         case .untrusted(let finding): return "not trusted [\(finding.rule.rawValue)]: \(finding)"
         case .unreachable(let reason): return "unreachable: \(reason)"
         }
@@ -50,18 +58,19 @@ extension Verdict {
 
     private static func rule(of mismatch: PinMismatch) -> String {
         let isForgiven = mismatch.rule.mode == .report || mismatch.expiry != nil
-        return "(\(mismatch.rule.origin))" + (isForgiven ? "; mode report: clients tell and go on" : "")
+        return "(\(mismatch.rule.origin))" + (isForgiven ? "; mode report: clients report it and connect" : "")
     }
 
     /// The finding without the position of the rule.
     var shortFinding: String {
         switch self {
-        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
-            "pin mismatch: \(mismatch.finding)"
+        case .mismatch(let mismatch): "pin mismatch: \(mismatch.finding)"
+        case .keyMismatch: "key mismatch: only another key of the server matches"
+        case .bypassed(let mismatch): "pins bypassed: \(mismatch.finding)"
         case .untrusted(let finding): "not trusted: \(finding)"
-        case .keyStrange: "pin mismatch: the key is no pin of the rules for it"
-        case .noCertificate: "no certificate of the files is valid for the host"
-        case .exportRefused(let refusals, _, _): "refused by \(refusals.map(\.finding).joined(separator: "; "))"
+        case .keyStrange: "pin mismatch: the key isn't pinned by the rules for it"
+        case .noCertificate: "no certificate in the files is valid for the host"
+        case .exportRefused(let refusals, _, _): "rejected by \(refusals.map(\.finding).joined(separator: "; "))"
         default: word.rawValue
         }
     }

@@ -45,7 +45,7 @@ struct ServerProbe: Sendable {
         allAddresses = arguments.has(.allAddresses)
         proxy = try arguments.cleartextProxy()
         if proxy != nil, allAddresses {
-            throw .unusable(["--all-addresses and --proxy exclude each other: the proxy resolves the names"])
+            throw .unusable(["--all-addresses and --proxy cannot be used together: the proxy resolves the hostname"])
         }
         identity = try arguments.clientIdentity(password)
         for text in arguments.all(.resolve) {
@@ -66,7 +66,7 @@ struct ServerProbe: Sendable {
             let address = try? ServerName(String(parts[2])), address.isIPAddress
         else {
             throw .invalidValue(
-                .resolve, reason: "\(quoted(text)) is no HOST:PORT:ADDRESS: www.example.com:443:192.0.2.1")
+                .resolve, reason: "\(quoted(text)) isn't HOST:PORT:ADDRESS: write www.example.com:443:192.0.2.1")
         }
         return (Endpoint(name: name, port: port), Route(host: address, port: port))
     }
@@ -85,7 +85,8 @@ extension Arguments {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
         else {
             throw .invalidValue(
-                flag, reason: "\(quoted(text)) is none: give a number from \(range.lowerBound) to \(range.upperBound)")
+                flag,
+                reason: "\(quoted(text)) isn't valid: give a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -100,7 +101,7 @@ extension Arguments {
 
     fileprivate func addressFamily() throws(UsageError) -> DialOptions.AddressFamily {
         switch (has(.ipv4), has(.ipv6)) {
-        case (true, true): throw .unusable(["--ipv4 and --ipv6 exclude each other: give one of them"])
+        case (true, true): throw .unusable(["--ipv4 and --ipv6 cannot be used together: give one of them"])
         case (true, false): .ipv4
         case (false, true): .ipv6
         case (false, false): .any
@@ -111,7 +112,7 @@ extension Arguments {
         guard let text = self[.sni] else { return .own }
         guard text != "none" else { return .none }
         guard let name = try? ServerName(text), !name.isIPAddress else {
-            throw .invalidValue(.sni, reason: "\(quoted(text)) is no DNS name: give one, or none")
+            throw .invalidValue(.sni, reason: "\(quoted(text)) isn't a DNS name: give one, or \"none\"")
         }
         return .other(name)
     }
@@ -127,7 +128,7 @@ extension Arguments {
             return nil
         }
         guard !text.utf8.contains(UInt8(ascii: "@")) else {
-            throw .invalidValue(.proxy, reason: "a login does not stand in the URL: give --proxy-login FILE")
+            throw .invalidValue(.proxy, reason: "a login isn't allowed in the URL: give it with --proxy-login FILE")
         }
         // Bytes are compared, because some non-ASCII characters have ASCII letters as their lower case, and combining
         // marks join the character before them.
@@ -137,7 +138,7 @@ extension Arguments {
         else {
             throw .invalidValue(
                 .proxy,
-                reason: "\(quoted(text)) is no proxy that is spoken to in the clear: write http://HOST:PORT, "
+                reason: "\(quoted(text)) isn't the URL of a supported proxy: write http://HOST:PORT, "
                     + "socks5://HOST:PORT or socks4a://HOST:PORT")
         }
         guard rest.contains(":") else {
@@ -164,17 +165,19 @@ extension Arguments {
             let user = String(validating: bytes[..<colon], as: UTF8.self),
             let password = String(validating: bytes[(colon + 1)...], as: UTF8.self)
         else {
-            throw .invalidValue(.proxyLogin, reason: "the first line is no text: write it in UTF-8")
+            throw .invalidValue(.proxyLogin, reason: "the first line isn't text: write it in UTF-8")
         }
         switch kind {
         case .http: break
         case .socks(.socks5):
             guard 1...255 ~= user.utf8.count, password.utf8.count <= 255 else {
-                throw .invalidValue(.proxyLogin, reason: "SOCKS 5 has room for 1 to 255 bytes of each")
+                throw .invalidValue(
+                    .proxyLogin, reason: "SOCKS 5 allows 1 to 255 bytes for the user and at most 255 for the password")
             }
         case .socks(.socks4a):
             guard password.isEmpty, user.utf8.count <= 255 else {
-                throw .invalidValue(.proxyLogin, reason: "SOCKS 4a has no password: write USER: alone")
+                throw .invalidValue(
+                    .proxyLogin, reason: "SOCKS 4a has no password, and a user of at most 255 bytes: write USER:")
             }
         }
         return CleartextProxy.Login(user: user, password: password)

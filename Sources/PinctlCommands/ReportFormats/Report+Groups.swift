@@ -53,7 +53,7 @@ extension Report {
                 + ["  " + group.examples.joined(separator: ", ") + (more > 0 ? " and \(grouped(more)) more" : "")]
         }
         let rest = groups.dropFirst(Self.shownLimit).reduce(ungrouped) { $0 + $1.count }
-        if rest > 0 { lines.append("\(grouped(rest)) more failures for other causes") }
+        if rest > 0 { lines.append("\(grouped(rest)) more failures with other causes") }
         return lines
     }
 }

@@ -103,7 +103,7 @@ enum SARIFReport {
             ]
             if entry.outcome == .known {
                 let suppression: JSON = [
-                    "kind": "external", "status": "accepted", "justification": "the baseline has this failure",
+                    "kind": "external", "status": "accepted", "justification": "the baseline contains this failure",
                 ]
                 members.append(("suppressions", .array([suppression])))
             }
