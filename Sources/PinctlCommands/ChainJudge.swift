@@ -14,8 +14,10 @@ struct ChainJudge: Sendable {
     /// The operating system's trust store if other roots are trusted in addition to it, or `nil` if there is nothing to
     /// distinguish.
     var systemRoots: TrustStore?
-    /// The warnings to look for if the verdict is good, or `nil` for none.
-    var warnings: CheckWarnings?
+    /// The number of seconds before an expiry in which to warn about it, or `nil` for no warnings at all.
+    var warningSpan: TimeInterval?
+    /// The trust stores of other clients, each with its name. A good verdict gets a warning if it isn't good there.
+    var clientStores: [(name: String, store: TrustStore)] = []
     /// The files that the policy exports, whose clients must accept the chain too.
     var exports: [ExportedPins] = []
 
@@ -35,62 +37,61 @@ struct ChainJudge: Sendable {
         self.store = TrustStore(combining: [store, system])
     }
 
-    /// Returns the verdict on a target for this probe.
-    func verdict(on probe: Probe, expecting expectation: Expectation) -> VerdictText {
-        switch probe.outcome {
-        case .success(let served):
-            verdict(
-                on: served.presented, name: probe.target.endpoint.name, port: probe.target.endpoint.port,
-                subject: probe.target.description, source: "served", staple: served.staple, expecting: expectation)
-        case .failure(let error):
-            VerdictText(
-                verdict: .unreachable(error), subject: probe.target.description, source: "served",
-                presented: [], now: time)
-        }
+    /// Returns the result for this probe.
+    func result(of probe: Probe, expecting expectation: Expectation) -> CheckResult {
+        let (subject, endpoint) = (probe.target.description, probe.target.endpoint)
+        let result =
+            switch probe.outcome {
+            case .success(let served):
+                result(
+                    of: served.presented, name: endpoint.name, port: endpoint.port, subject: subject, source: "served",
+                    staple: served.staple, expecting: expectation)
+            case .failure(let error):
+                CheckResult(
+                    verdict: .unreachable(error), subject: subject, source: "served", presented: [], now: time)
+            }
+        return result.measured(by: probe)
     }
 
-    /// Returns the verdict on a chain for this hostname.
-    func verdict(
-        on presented: PresentedChain, name: ServerName, port: UInt16, subject: String, source: String,
+    /// Returns the result for a chain and this hostname.
+    func result(
+        of presented: PresentedChain, name: ServerName, port: UInt16, subject: String, source: String,
         staple: [UInt8]? = nil, expecting expectation: Expectation
-    ) -> VerdictText {
+    ) -> CheckResult {
         var evidence = revocation
         evidence.stapledOCSP = staple
         let trust = ServerTrust(
             presented: presented, name: name, store: store, policy: policy, revocation: evidence)
-        var verdict = Verdict(on: trust, port: port, expecting: expectation, time: time)
+        let verdict = Verdict(on: trust, port: port, expecting: expectation, time: time)
         let refusals = refusals(of: trust, port: port, after: verdict)
         let whole = refusals.filter(\.isWhole)
-        if verdict.status == .good, !whole.isEmpty, let path = verdict.path {
-            verdict = .exportRefused(whole, path, verdict.rule)
+        if verdict.isGood, !whole.isEmpty, let path = verdict.path {
+            return CheckResult(
+                verdict: .exportRefused(whole, path, verdict.rule), subject: subject, source: source,
+                presented: presented.certificates, now: time, refusals: whole)
         }
-        var text = VerdictText(
-            verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time)
-        text.refusals = whole
-        if case .exportRefused = verdict { return text }
-        if verdict.word != .ok {
-            text.causes = expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
-                .map(\.namingFormerSubjects)
-        }
-        if let warnings {
-            text.warnings =
-                warnings.all(beside: verdict, of: trust, port: port, expecting: expectation, at: time)
-                + refusals.filter { !$0.isWhole }.map(CheckWarning.init)
-        }
-        return text
+        let causes =
+            verdict.word == .ok ? [] : expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
+        return CheckResult(
+            verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time,
+            causes: verdict.causes(among: causes).map(\.namingFormerSubjects),
+            warnings: warnings(
+                beside: verdict, of: trust, port: port, expecting: expectation,
+                refusals: refusals.filter { !$0.isWhole }),
+            refusals: whole)
     }
 
     /// Returns the exported files that reject the chain, or none if the chain isn't trusted.
     private func refusals(of trust: ServerTrust, port: UInt16, after verdict: Verdict) -> [ExportRefusal] {
         guard !exports.isEmpty, let path = verdict.path else { return [] }
         let claim = verdict.rule?.anchors.map { trust.replacingStore($0) } ?? trust
-        let paths = (try? claim.allPaths(beside: path, at: time, limit: CheckWarnings.pathLimit)) ?? [path]
+        let paths = (try? claim.allPaths(beside: path, at: time, limit: Self.pathLimit)) ?? [path]
         return exports.compactMap { $0.refusal(of: paths, to: trust.name, port: port, at: time) }
     }
 
-    /// Returns the verdict on a target without a rule in the policy. Such a target isn't connected to.
-    func verdict(onUnlisted target: Target, in file: PolicyFile) -> VerdictText {
-        VerdictText(
+    /// Returns the result for a target without a rule in the policy. Such a target isn't connected to.
+    func result(ofUnlisted target: Target, in file: PolicyFile) -> CheckResult {
+        CheckResult(
             verdict: .unlisted(policy: file.path), subject: target.description, source: "served", presented: [],
             now: time, causes: PinDiagnosis(ofUnlisted: target.endpoint.name, in: file.policy).causes)
     }

@@ -53,14 +53,16 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     /// The line in `pinctl help exit-codes`.
     package var meaning: String {
         switch self {
-        case .good: "good: everything asked was checked and holds"
+        case .good: "good: everything requested was checked, and nothing is wrong"
         case .finding:
-            "a finding: pins that do not match, a host without a rule, an error of lint, a drifted export, "
-                + "a broken release, a conversion that was refused, a digest that is not known"
-        case .badInput: "wrong usage, or input that cannot be read or is invalid"
-        case .couldNotCheck: "could not check: name not resolved, no connection, timeout, failed handshake"
-        case .notTrusted: "chain not trusted: expired, wrong name, unknown issuer; pins were not judged"
-        case .internalError: "a defect of pinctl: report it"
+            "a finding: a pin mismatch, a host without a rule, a lint error, an outdated export, "
+                + "a release that breaks, a refused conversion, an unknown digest"
+        case .badInput: "wrong usage, or input that can't be read or is invalid"
+        case .couldNotCheck:
+            "could not check: could not resolve host, connection refused, timed out, TLS handshake failed"
+        case .notTrusted:
+            "chain not trusted: certificate has expired, hostname mismatch, unknown issuer; pins were not checked"
+        case .internalError: "a defect in pinctl: report it"
         case .interrupted: "interrupted"
         }
     }

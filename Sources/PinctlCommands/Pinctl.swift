@@ -37,7 +37,7 @@ package enum Pinctl {
             guard let command = CommandDefinition.named(first) else { throw .unknownCommand(first) }
             let arguments = try Arguments(Array(words.dropFirst()), for: command)
             guard !arguments.has(.json) || !arguments.has(.ndjson) else {
-                throw .unusable(["--json and --ndjson exclude each other: give one of them"])
+                throw .unusable(["--json and --ndjson cannot be used together: give one of them"])
             }
             guard !arguments.has(.help) else {
                 // `-h` is for the short help.

@@ -38,8 +38,10 @@ enum Verdict: Sendable {
     /// There was no chain to evaluate.
     case unreachable(TransportError)
 
-    /// The exit code that the verdict leads to.
-    var status: ExitCode { word.status }
+    /// The severity, without the warnings about a good verdict.
+    var severity: Severity { word.severity }
+
+    var isGood: Bool { severity == .ok }
 
     /// The verdict as a word in JSON.
     var word: VerdictWord {

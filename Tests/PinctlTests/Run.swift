@@ -35,8 +35,8 @@ let ifNotYours = "; if not, pin nothing that is served here"
 func mismatchAdvice(serving key: String = "a pinned key") -> [String] {
     [
         "  if the served keys are yours (confirm it on the server itself, where pinctl hash of the certificate file prints "
-            + "the served leaf pin): serve \(key) again now, as released apps keep their pins; then ship the pin of the next "
-            + "key before it is served",
+            + "the served leaf pin): serve \(key) again now, because released apps keep their pins; from now on, ship the pin "
+            + "of the next key before you serve it",
         "  if they are not: the connection may be intercepted; pin nothing that is served here",
     ]
 }

@@ -8,25 +8,25 @@ extension Arguments {
         return stores
     }
 
-    /// Returns the failures that the flags excuse.
-    func gateTerms() throws(UsageError) -> Gate.Terms {
-        var terms = Gate.Terms()
+    /// Returns a gate with the failures that the flags excuse.
+    func gate() throws(UsageError) -> Gate {
+        var gate = Gate()
         if let word = self[.failOn] {
             let known = ["error", "warning"]
             guard known.contains(word) else { throw .unknownChoice(.failOn, word, known: known) }
-            terms.failsOnWarning = word == "warning"
+            gate.failsOnWarning = word == "warning"
         }
-        terms.exitsZero = has(.exitZero)
-        if let file = self[.baseline] { terms.baseline = try Baseline(file: file) }
+        gate.exitsZero = has(.exitZero)
+        if let file = self[.baseline] { gate.baseline = try Baseline(file: file) }
         if let text = self[.maxUnreachable] {
             let isShare = text.hasSuffix("%")
             guard let number = Self.number(text.dropLast(isShare ? 1 : 0)), !isShare || number <= 100 else {
                 throw .invalidValue(
-                    .maxUnreachable, reason: "\"\(text)\" is no share: give a number, or 0% to 100%")
+                    .maxUnreachable, reason: "\"\(text)\" isn't a number or a percentage: give a number, or 0% to 100%")
             }
-            terms.maximumUnreachable = isShare ? .percent(number) : .number(number)
+            gate.maximumUnreachable = isShare ? .percent(number) : .number(number)
         }
-        return terms
+        return gate
     }
 
     /// Parses at most nine decimal digits.

@@ -51,7 +51,7 @@ struct Baseline: Sendable {
     private mutating func read(document bytes: [UInt8]) throws(BaselineProblem) {
         let root = try Self.parse(bytes, line: nil)
         guard root["schema"]?.string == Self.schema, let results = root["results"]?.elements else {
-            throw BaselineProblem("no document of pinctl check: \(Self.origin)")
+            throw BaselineProblem("not a document of pinctl check: \(Self.origin)")
         }
         for result in results { try note(result, line: Int(result.position.line)) }
     }
@@ -65,7 +65,7 @@ struct Baseline: Sendable {
             hasEnd = result["type"]?.string == "summary"
             if hasEnd {
                 guard result["schema"]?.string == Self.schema else {
-                    throw BaselineProblem("no lines of pinctl check: \(Self.origin)")
+                    throw BaselineProblem("not the lines of pinctl check: \(Self.origin)")
                 }
                 runs += 1
             } else {
@@ -74,15 +74,16 @@ struct Baseline: Sendable {
             line = try lines.next()
             number += 1
         }
-        guard hasEnd else { throw BaselineProblem("has no summary at its end, and may be cut off: \(Self.origin)") }
+        guard hasEnd else { throw BaselineProblem("has no summary at its end and may be truncated: \(Self.origin)") }
     }
 
     private static func parse(_ bytes: [UInt8], line: Int?) throws(BaselineProblem) -> JSONValue {
         let document = JSONCReader.read(bytes, dialect: .json)
         if let problem = document.problems.first {
-            throw BaselineProblem("no JSON (line \(line ?? Int(problem.position.line)): \(problem.message)): \(origin)")
+            let line = line ?? Int(problem.position.line)
+            throw BaselineProblem("invalid JSON (line \(line): \(problem.message)): \(origin)")
         }
-        guard let root = document.root else { throw BaselineProblem("no JSON: \(origin)") }
+        guard let root = document.root else { throw BaselineProblem("invalid JSON: \(origin)") }
         return root
     }
 
@@ -92,30 +93,30 @@ struct Baseline: Sendable {
         if result["error"] != nil { return }
         guard let target = result["target"]?.string, let word = result["verdict"]?.string.map(VerdictWord.init),
             let word
-        else { throw BaselineProblem("line \(line) is no result of this version: \(Self.origin)") }
+        else { throw BaselineProblem("line \(line) isn't a result of this version: \(Self.origin)") }
         let place = Place(target, key: result["key"]?.string)
         if let earlier = known[place], earlier.run < runs { known[place] = nil }
-        guard word.status != .good else { return }
+        guard word.severity != .ok else { return }
         guard let failure = result["failure"]?.string else {
-            throw BaselineProblem("line \(line) does not say what failed: \(Self.origin)")
+            throw BaselineProblem("line \(line) doesn't name the failure: \(Self.origin)")
         }
         known[place, default: Finding(run: runs)].failures.insert(
             Failure(text: failure, key: result["failing_key"]?.string))
     }
 
     private static let schema = "pinctl.check/1"
-    private static let origin = "give what check --json or --ndjson printed"
+    private static let origin = "give the output of check --json or --ndjson"
 
     /// Returns whether the baseline contains this failure.
     func knows(_ result: CheckResult) -> Bool {
         guard let text = result.failure else { return false }
         let failure = Failure(text: text, key: result.failingKey)
-        return known[Place(result.text.subject, key: result.key?.rawValue)]?.failures.contains(failure) == true
+        return known[Place(result.subject, key: result.key?.rawValue)]?.failures.contains(failure) == true
     }
 
     /// Returns whether the same subject failed in the earlier run and doesn't fail now.
     func isMended(_ result: CheckResult) -> Bool {
-        result.failure == nil && known[Place(result.text.subject, key: result.key?.rawValue)] != nil
+        result.failure == nil && known[Place(result.subject, key: result.key?.rawValue)] != nil
     }
 }
 

@@ -33,8 +33,8 @@ struct BaselineLines: ~Copyable {
     private static func check(_ line: [UInt8]) throws(BaselineProblem) {
         guard line.count <= limit else {
             throw BaselineProblem(
-                "has a line of more than \(limit) bytes, the most that is read of one: give what check --json or --ndjson "
-                    + "printed")
+                "has a line of more than \(limit) bytes, which is the limit: give the output of check --json or "
+                    + "--ndjson")
         }
     }
 
@@ -45,7 +45,7 @@ struct BaselineLines: ~Copyable {
         } catch {
             guard case .tooLarge = error.reason else { throw BaselineProblem("\(error)") }
             throw BaselineProblem(
-                "larger than \(limit) bytes, the most that is read of a document: give --ndjson's lines")
+                "larger than \(limit) bytes, the limit for a document: give the output of check --ndjson")
         }
     }
 

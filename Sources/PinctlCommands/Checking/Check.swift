@@ -8,9 +8,11 @@ import PinDialects
 struct Check: Sendable {
     private let source: PinSource
     private let queue: CheckQueue
-    private let servers: ServerCheck
+    let probe: ServerProbe
+    let judge: ChainJudge
     private let files: FileCheck
-    private let terms: Gate.Terms
+    /// The gate before the first result.
+    private let gate: Gate
     private let showsProgress: Bool
     /// Whether the text output omits good results and failures that the baseline contains.
     private let hidesGood: Bool
@@ -26,11 +28,12 @@ struct Check: Sendable {
         let targets = arguments.has(.files) ? [] : try arguments.targets()
         let lists = arguments.all(.targets)
         let password = try arguments.password()
-        let probe = try ServerProbe(arguments, password: password)
+        probe = try ServerProbe(arguments, password: password)
         let span = try arguments.period(.warnWithin) ?? 14 * 86_400
-        terms = try arguments.gateTerms()
+        gate = try arguments.gate()
         var judge = try ChainJudge(arguments, in: environment)
-        judge.warnings = CheckWarnings(stores: try arguments.clientStores(), span: span)
+        judge.clientStores = try arguments.clientStores()
+        judge.warningSpan = span
         var source = try arguments.pinSource()
         if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
         if case .policy(let file) = source { judge.exports = try Self.exports(of: file) }
@@ -38,7 +41,7 @@ struct Check: Sendable {
             try arguments.has(.files) ? Self.files(arguments) : Self.servers(targets, source, hasLists: !lists.isEmpty)
         guard !named.isEmpty || !lists.isEmpty else { throw .missingOperand(arguments.command) }
         self.source = source
-        servers = ServerCheck(probe: probe, judge: judge)
+        self.judge = judge
         files = FileCheck(source: source, judge: judge, reader: InputReader(password: password))
         queue = CheckQueue(named: named, lists: lists, by: source)
         self.lists = lists
@@ -59,7 +62,7 @@ struct Check: Sendable {
             } catch {
                 throw .unusable(
                     error.messages.map {
-                        "\($0): the policy exports this file (\(export.location)), and it is checked too"
+                        "\($0): the policy exports this file (\(export.location)), so it is checked too"
                     })
             }
         }
@@ -68,10 +71,10 @@ struct Check: Sendable {
 
     private static func files(_ arguments: Arguments) throws(UsageError) -> [CheckItem] {
         guard !arguments.has(.targets) else {
-            throw .unusable(["--files and --targets exclude each other: check files and servers in two runs"])
+            throw .unusable(["--files and --targets cannot be used together: check files and servers in two runs"])
         }
         guard !arguments.operands.isEmpty else {
-            throw .unusable(["--files needs FILE…: give chains, requests or keys, or leave it out"])
+            throw .unusable(["--files requires FILE…: give chains, certificate requests or keys, or omit it"])
         }
         var items: [CheckItem] = []
         for operand in arguments.operands {
@@ -97,42 +100,40 @@ struct Check: Sendable {
     }
 
     /// The outcome of one item.
-    private enum Outcome: Sendable {
-        case results(FileCheck.Outcome)
-        case problem(String, [(String, JSON)])
+    struct Outcome: Sendable {
+        var results: [CheckResult] = []
+        /// The problems with what couldn't be read, each with members that give its position.
+        var problems: [(message: String, members: [(String, JSON)])] = []
+        /// The notes about files that were skipped.
+        var notes: [String] = []
+        var coverage = FileCheck.Coverage()
     }
 
     /// Checks all items and prints each result as soon as those before it are there.
     ///
     /// The data for reports is kept only if `keepsResults` is true.
     func run(_ console: inout Console, keepsResults: Bool) async -> Report {
-        var gate = Gate(terms)
-        var groups = FailureGroups()
-        var report = Report(command: "check", time: servers.judge.time, policy: source.path)
+        var gate = gate
+        var report = Report(command: "check", time: judge.time, policy: source.path)
         let start = ContinuousClock.now
         noteAnchors(&console)
         var items = 0
         var coverage = FileCheck.Coverage()
-        let jobs = servers.probe.settings.jobs
+        func add(_ result: CheckResult) {
+            let result = gate.add(result)
+            show(result, isFirst: !result.isKnown && report.group(result), &console)
+            if keepsResults { report.entries.append(ReportEntry(result)) }
+        }
         await inOrder(
-            { await queue.next() }, atOnce: jobs, window: jobs * Self.windowFactor,
+            { await queue.next() }, atOnce: probe.jobs, window: probe.jobs * Self.windowFactor,
             work: { await outcome(of: $0) },
             each: { outcome in
                 items += 1
                 console.progress(nil)
-                switch outcome {
-                case .results(let outcome):
-                    coverage.formUnion(outcome.coverage)
-                    for note in outcome.notes { console.note(note) }
-                    for result in outcome.results {
-                        let (told, outcome) = tell(result, &gate, &groups, &console)
-                        if keepsResults { report.entries.append(ReportEntry(told, outcome)) }
-                    }
-                    for problem in outcome.problems {
-                        console.problem(problem, .badInput)
-                        if keepsResults { report.entries.append(ReportEntry(problem: problem, [])) }
-                    }
-                case .problem(let message, let members):
+                coverage.formUnion(outcome.coverage)
+                for note in outcome.notes { console.note(note) }
+                for result in outcome.results { add(result) }
+                for (message, members) in outcome.problems {
                     console.problem(message, .badInput, members: members)
                     if keepsResults { report.entries.append(ReportEntry(problem: message, members)) }
                 }
@@ -141,65 +142,52 @@ struct Check: Sendable {
                 console.progress("\(items)\(queue.count.map { "/\($0)" } ?? "")  \(gate.failed) failed")
             })
         console.progress(nil)
-        for result in files.lacking(coverage) {
-            let (told, outcome) = tell(result, &gate, &groups, &console)
-            if keepsResults { report.entries.append(ReportEntry(told, outcome)) }
-        }
+        for result in files.lacking(coverage) { add(result) }
         if gate.checked == 0, console.status == .good, !acceptsNothing {
             let names = lists.map(DialectInput.title).joined(separator: ", ")
             console.problem(
                 lists.isEmpty
-                    ? "the folders hold nothing to check: give chains, requests or keys"
+                    ? "the directories contain nothing to check: give chains, certificate requests or keys"
                     : "\(Flag.targets.dashed): nothing to check in \(names): give at least one target", .badInput)
         }
         if gate.excusesUnreachable {
-            console.note("warning: not all targets were reached, which \(Flag.maxUnreachable.dashed) accepts")
+            console.note("warning: some targets were unreachable, which \(Flag.maxUnreachable.dashed) allows")
         }
         let (counted, found) = gate.outcome
-        console.settle(counted, found: found, forgiving: terms.exitsZero)
-        console.text(groups.lines)
+        console.settle(counted, found: found, forgiving: gate.exitsZero)
+        report.sortGroups()
+        report.rules = Report.checkRules
+        report.closing = gate.closing
+        console.text(report.groupLines)
         console.summarize(gate.closing, source.digest + gate.members.map { ($0.0, .integer($0.1)) })
-        if keepsResults {
-            report.groups = groups.report
-            report.rules = Report.checkRules
-            report.closing = gate.closing
-        }
         return report
     }
 
     private func outcome(of item: CheckItem) async -> Outcome {
         switch item {
         case .server(let target, let expectation, let settings, let input):
-            return .results(
-                FileCheck.Outcome(
-                    results: await servers.results(of: target, expecting: expectation, settings, input: input)))
-        case .file(let path, let isNamed): return .results(files.outcome(of: path, isNamed: isNamed))
-        case .problem(let message, let members): return .problem(message, members)
+            Outcome(results: await results(of: target, expecting: expectation, settings, input: input))
+        case .file(let path, let isNamed): files.outcome(of: path, isNamed: isNamed)
+        case .problem(let message, let members): Outcome(problems: [(message, members)])
         }
     }
 
     /// Notes the hosts that `--store` doesn't apply to.
     private func noteAnchors(_ console: inout Console) {
-        guard servers.judge.warnings?.stores.isEmpty == false, case .policy(let file) = source else { return }
+        guard !judge.clientStores.isEmpty, case .policy(let file) = source else { return }
         let hosts = file.policy.rules.filter { $0.anchors != nil }.map { "\($0.host)" }
         guard let first = hosts.first else { return }
         console.note(
-            "note: \(Flag.store.dashed) is not held against \(first)\(hosts.count > 1 ? " and \(hosts.count - 1) more" : "")"
-                + ", whose rules have anchors of their own")
+            "note: \(Flag.store.dashed) doesn't apply to hosts whose rules have their own anchors: \(first)"
+                + (hosts.count > 1 ? " and \(hosts.count - 1) more" : ""))
     }
 
-    /// Prints a result. The first failure for each cause is printed in full, the others only with their headline.
-    private func tell(
-        _ result: CheckResult, _ gate: inout Gate, _ groups: inout FailureGroups, _ console: inout Console
-    ) -> (CheckResult, ReportEntry.Outcome) {
-        var result = result
-        let judgement = gate.add(result)
-        result.text.isKnown = judgement.outcome == .known
-        let isFirst = result.text.isKnown ? false : groups.add(result.text, judgement.outcome)
-        let explanation = isFirst ? result.text.explanation : []
-        let mended = judgement.isMended ? ["  mended: it failed in the baseline"] : []
-        let isHidden = hidesGood && (judgement.outcome == .ok && !judgement.isMended || judgement.outcome == .known)
-        console.result(isHidden ? [] : [result.text.headline] + explanation + mended, result.json)
-        return (result, judgement.outcome)
+    /// Prints a result. The first failure for each cause is printed in full, the others and known ones only with their
+    /// headline.
+    private func show(_ result: CheckResult, isFirst: Bool, _ console: inout Console) {
+        let explanation = isFirst ? result.explanation : []
+        let mended = result.isMended ? ["  fixed: it failed in the baseline"] : []
+        let isHidden = hidesGood && (result.severity == .ok && !result.isMended || result.isKnown)
+        console.result(isHidden ? [] : [result.headline] + explanation + mended, result.json)
     }
 }

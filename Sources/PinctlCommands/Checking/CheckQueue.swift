@@ -47,7 +47,7 @@ actor CheckQueue {
                 return Self.problem(error.messages.joined(separator: "; "), file, number, text)
             }
         case .tooLong(let file, let number):
-            return Self.problem("is longer than any target: give one target a line", file, number, nil)
+            return Self.problem("the line is too long for a target: give one target on each line", file, number, nil)
         case .failure(let file, let error):
             return Self.problem(error, file, nil, nil)
         }

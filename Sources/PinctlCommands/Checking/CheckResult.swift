@@ -1,57 +1,101 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
+import FoundationEssentials
 import TLSTransport
 
-/// The result of checking a target once, or a key in a file.
+/// The result of checking a chain, or a key in a file.
+///
+/// A result doesn't change. The functions that add to it return a new result.
 struct CheckResult: Sendable {
-    var text: VerdictText
+    private(set) var verdict: Verdict
+    /// The subject of the verdict, such as `host:port`.
+    let subject: String
+    /// The source of certificates that came with the chain: `served` or `file`. All others come from the trust store.
+    let source: String
+    let presented: [X509Certificate]
+    /// The time of the check.
+    let now: Date
+    /// The possible causes.
+    private(set) var causes: [PinFailureCause] = []
+    /// The warnings about a good verdict that won't stay good by itself.
+    private(set) var warnings: [CheckWarning] = []
+    /// The exported files that reject the chain.
+    private(set) var refusals: [ExportRefusal] = []
+    /// The variant if the subject was checked several times, such as `203.0.113.7:443, ECDSA`.
+    private(set) var variant = ""
     /// The line that listed the target, if any.
-    var input: String?
-    var address: String?
+    private(set) var input: String?
+    private(set) var address: String?
     /// The kind of key that was requested, or `nil` for the server's choice.
-    var key: Probe.Key?
+    private(set) var key: Probe.Key?
     /// The TLS version.
-    var version: String?
-    var duration: Duration?
+    private(set) var version: String?
+    private(set) var duration: Duration?
     /// The file that was checked instead of a server.
-    var file: String?
+    private(set) var file: String?
+    /// Whether the baseline contains this failure.
+    private(set) var isKnown = false
+    /// Whether the baseline contains a failure of the subject, which is good now.
+    private(set) var isMended = false
+}
 
-    /// The cause of a failure in the form that baselines compare. All unreachable targets have the same one, since the
-    /// reason often changes.
-    var failure: String? {
-        if case .unreachable = text.verdict { text.verdict.word.rawValue } else { text.failureKey?.text }
+extension CheckResult {
+    /// The verdict as a word that takes the warnings into account.
+    var word: VerdictWord {
+        verdict.isGood && warnings.contains { $0.kind == .somePaths } ? .okSomePaths : verdict.word
     }
 
-    /// The key that failed, which baselines compare too, or `nil` if none was seen.
-    ///
-    /// A different key that fails in the same way is a new failure, because the connection may be intercepted.
-    var failingKey: String? {
-        guard failure != nil else { return nil }
-        if case .keyStrange(let key, _) = text.verdict { return key.description }
-        return text.presented.first?.spkiFingerprint.description
+    /// The severity, which takes the warnings and the baseline into account.
+    var severity: Severity {
+        guard !isKnown else { return .known }
+        return verdict.isGood && !warnings.isEmpty ? .warning : verdict.severity
     }
 
-    /// The element of the JSON document.
-    var json: JSON {
-        var members: [(String, JSON)] = [("type", "check"), ("target", .string(text.subject))]
-        if let input { members.append(("input", .string(input))) }
-        if let file { members.append(("file", .string(file))) }
-        if let address { members.append(("address", .string(address))) }
-        if let key { members.append(("key", .string(key.rawValue))) }
-        if let version, !version.isEmpty { members.append(("tls", .string(version))) }
-        if let duration { members.append(("duration_ms", .integer(duration.milliseconds))) }
-        if text.isKnown { members.append(("known", true)) }
-        if let failure { members.append(("failure", .string(failure))) }
-        if let failingKey { members.append(("failing_key", .string(failingKey))) }
-        return text.json(members)
+    /// Returns the source of a certificate: `served`, `file` or `store`.
+    func origin(of certificate: X509Certificate) -> String {
+        presented.contains(certificate) ? source : "store"
     }
 }
 
-extension Duration {
-    fileprivate var milliseconds: Int {
-        let (seconds, attoseconds) = components
-        return Int(clamping: seconds).multipliedReportingOverflow(by: 1_000).partialValue
-            &+ Int(attoseconds / 1_000_000_000_000_000)
+extension CheckResult {
+    /// Returns the result with the details of its probe.
+    func measured(by probe: Probe) -> CheckResult {
+        var result = self
+        (result.address, result.key, result.duration) = (probe.address, probe.key, probe.duration)
+        if case .success(let served) = probe.outcome { result.version = served.version }
+        return result
+    }
+
+    /// Returns the result of a target that a line listed. A variant is named if the target was checked several times.
+    func listed(as input: String?, namesVariant: Bool = false) -> CheckResult {
+        var result = self
+        result.input = input
+        if namesVariant {
+            result.variant = [address, key?.rawValue.uppercased()].compactMap(\.self).joined(separator: ", ")
+        }
+        return result
+    }
+
+    /// Returns the result of what a file contains.
+    func found(in file: String) -> CheckResult {
+        var result = self
+        result.file = file
+        return result
+    }
+
+    /// Returns the result with a verdict that takes other results into account.
+    func judged(_ verdict: Verdict) -> CheckResult {
+        var result = self
+        result.verdict = verdict
+        result.causes = verdict.causes(among: causes)
+        return result
+    }
+
+    /// Returns the result with its place in a baseline.
+    func compared(with baseline: Baseline) -> CheckResult {
+        var result = self
+        (result.isKnown, result.isMended) = (baseline.knows(self), baseline.isMended(self))
+        return result
     }
 }

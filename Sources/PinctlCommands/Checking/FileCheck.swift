@@ -56,17 +56,8 @@ struct FileCheck: Sendable {
         }
     }
 
-    /// The results for one file.
-    struct Outcome: Sendable {
-        var results: [CheckResult] = []
-        /// The problems with parts that couldn't be read.
-        var problems: [String] = []
-        /// The notes about files that were skipped.
-        var notes: [String] = []
-        var coverage = Coverage()
-    }
-
-    func outcome(of path: String, isNamed: Bool) -> Outcome {
+    /// Returns the results for one file.
+    func outcome(of path: String, isNamed: Bool) -> Check.Outcome {
         var coverage = Coverage()
         var content = self.content(of: path, isNamed: isNamed)
         let leaves = content.certificates.filter { !$0.certificate.isCertificateAuthority }
@@ -81,8 +72,8 @@ struct FileCheck: Sendable {
             if isCut {
                 coverage.isCut = true
                 content.problems.append(
-                    "\(title): is for more than \(Self.nameLimit) hosts of the policy, and those behind them are not "
-                        + "judged: check the servers, or a policy with fewer of the hosts")
+                    "\(title): is valid for more than \(Self.nameLimit) hosts of the policy, and the others were not "
+                        + "checked: check the servers, or use a policy with fewer of the hosts")
             }
         }
         // A CA certificate without a leaf is checked as a key. In a directory it belongs to the chains in other files,
@@ -95,11 +86,12 @@ struct FileCheck: Sendable {
         }
         for key in keys {
             let found = self.results(of: key, keys.count > 1 ? "\(path)[\(key.index)]" : path)
-            for result in found { result.text.verdict.rule.map { coverage.add($0) } }
+            for result in found { result.verdict.rule.map { coverage.add($0) } }
             results += isNamed || key.role != .ca ? found : found.filter(\.isAboutPin)
         }
-        for index in results.indices { results[index].file = path }
-        return Outcome(results: results, problems: content.problems, notes: content.notes, coverage: coverage)
+        return Check.Outcome(
+            results: results.map { $0.found(in: path) }, problems: content.problems.map { ($0, []) },
+            notes: content.notes, coverage: coverage)
     }
 
     /// Returns a failure for each host of the policy that no certificate in the files is valid for, if there are
@@ -110,9 +102,8 @@ struct FileCheck: Sendable {
             rule.mode != .off && rule.location.map { !coverage.rules.contains($0) } ?? false
         }.map { rule in
             CheckResult(
-                text: VerdictText(
-                    verdict: .noCertificate(rule, names: coverage.names), subject: "\(rule.host)", source: "file",
-                    presented: [], now: judge.time))
+                verdict: .noCertificate(rule, names: coverage.names), subject: "\(rule.host)", source: "file",
+                presented: [], now: judge.time)
         }
     }
 
@@ -140,13 +131,13 @@ struct FileCheck: Sendable {
         } catch {
             // In a directory, other files are skipped.
             guard isNamed || !error.isStranger else {
-                content.notes.append("\(title): passed over, it \(error.reason)")
+                content.notes.append("\(title): skipped, it \(error.reason)")
                 return content
             }
             content.problems.append("\(title): \(error.reason)")
         }
         if isNamed, content.certificates.isEmpty, content.keys.isEmpty, content.problems.isEmpty {
-            content.problems.append("\(title): holds no certificate and no key: give one of a server")
+            content.problems.append("\(title): contains no certificate or key: give one of a server")
         }
         return content
     }
@@ -165,11 +156,9 @@ extension FileCheck {
     private func results(of chain: PresentedChain, by claims: [Claim], _ title: String) -> [CheckResult] {
         guard !claims.isEmpty else { return [uncovered(title, chain.leaf.subject)] }
         return claims.map { claim in
-            CheckResult(
-                text: judge.verdict(
-                    on: chain, name: claim.name, port: claim.port, subject: "\(title) for \(claim.name)",
-                    source: "file",
-                    expecting: claim.expectation))
+            judge.result(
+                of: chain, name: claim.name, port: claim.port, subject: "\(title) for \(claim.name)", source: "file",
+                expecting: claim.expectation)
         }
     }
 
@@ -223,8 +212,7 @@ extension FileCheck {
         if case .policy(let file) = source { policy = file.path }
         let name = subject.map { $0.description.isEmpty ? title : "\(title) (\($0))" } ?? title
         return CheckResult(
-            text: VerdictText(
-                verdict: .unlisted(policy: policy), subject: name, source: "file", presented: [], now: judge.time))
+            verdict: .unlisted(policy: policy), subject: name, source: "file", presented: [], now: judge.time)
     }
 }
 
@@ -234,12 +222,9 @@ extension FileCheck {
     /// Checks a key against the rules for its hosts, or against all rules if none of them is for its hosts.
     private func results(of key: Key, _ title: String) -> [CheckResult] {
         func result(_ verdict: Verdict, _ subject: String) -> CheckResult {
-            var text = VerdictText(
-                verdict: verdict, subject: subject, source: "file", presented: [], now: judge.time)
-            if verdict.status == .good, let rule = verdict.rule, let warnings = judge.warnings {
-                text.warnings = warnings.ending(rule, at: judge.time)
-            }
-            return CheckResult(text: text)
+            CheckResult(
+                verdict: verdict, subject: subject, source: "file", presented: [], now: judge.time,
+                warnings: judge.ending(verdict))
         }
         let object = PinFingerprint.publicKey(key.fingerprint)
         let (rules, denied) = rules()
@@ -254,7 +239,9 @@ extension FileCheck {
         // Without a rule for the key's hosts, only the rules that have a pin for the key apply.
         let told = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches
         guard !told.isEmpty else {
-            return [result(.keyStrange(key.fingerprint, rules.count == 1 ? rules.first : nil), title)]
+            // A key that is pinned in another role fails for that reason.
+            let pinned = rules.first { $0.pins.contains { $0.fingerprint == object } }
+            return [result(.keyStrange(key.fingerprint, pinned ?? (rules.count == 1 ? rules.first : nil)), title)]
         }
         return told.map { rule, pins in
             let subject = rule.location == nil ? title : "\(title) for \(rule.host)"
@@ -279,7 +266,7 @@ extension FileCheck {
 extension CheckResult {
     /// Whether the policy has a pin for the key.
     fileprivate var isAboutPin: Bool {
-        switch text.verdict {
+        switch verdict {
         case .keyStrange, .unlisted: false
         default: true
         }

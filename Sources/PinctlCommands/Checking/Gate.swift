@@ -1,12 +1,21 @@
 /// The effect of a run's results on its exit code, given the failures that the flags excuse.
-struct Gate {
-    /// The terms that excuse failures.
-    struct Terms: Sendable {
-        var baseline: Baseline?
-        var failsOnWarning = false
-        var exitsZero = false
-        var maximumUnreachable = Share.number(0)
-    }
+struct Gate: Sendable {
+    // The terms that excuse failures.
+    var baseline: Baseline?
+    var failsOnWarning = false
+    var exitsZero = false
+    var maximumUnreachable = Share.number(0)
+
+    private(set) var checked = 0
+    private(set) var known = 0
+    private(set) var mended = 0
+    private(set) var warned = 0
+    /// The number of results that aren't in the baseline, by severity without warnings.
+    private var tally: [Severity: Int] = [:]
+    private var unreachable = 0
+    private var found = ExitCode.good
+
+    init() {}
 
     /// A number, or a percentage of all.
     enum Share: Sendable, Hashable {
@@ -23,85 +32,56 @@ struct Gate {
         }
     }
 
-    /// The outcome of one result.
-    struct Judgement {
-        let outcome: ReportEntry.Outcome
-        let isMended: Bool
-    }
-
-    let terms: Terms
-    private(set) var checked = 0
-    private(set) var known = 0
-    private(set) var mended = 0
-    private(set) var warned = 0
-    /// The number of results that aren't in the baseline, by outcome.
-    private var tally: [ExitCode: Int] = [:]
-    private var unreachable = 0
-    private var found = ExitCode.good
-
-    init(_ terms: Terms) {
-        self.terms = terms
-    }
-
-    /// Counts a result.
-    mutating func add(_ result: CheckResult) -> Judgement {
-        let status = result.text.verdict.status
+    /// Counts a result, and returns it with its place in the baseline.
+    mutating func add(_ result: CheckResult) -> CheckResult {
+        let severity = result.verdict.severity
         checked += 1
-        found.record(status)
-        if status == .couldNotCheck { unreachable += 1 }
-        if terms.baseline?.knows(result) == true {
+        found.record(severity.exitCode)
+        if severity == .couldNotCheck { unreachable += 1 }
+        let result = baseline.map { result.compared(with: $0) } ?? result
+        guard !result.isKnown else {
             known += 1
-            return Judgement(outcome: .known, isMended: false)
+            return result
         }
-        tally[status, default: 0] += 1
-        let isMended = terms.baseline?.isMended(result) == true
-        if isMended { mended += 1 }
-        let outcome: ReportEntry.Outcome =
-            switch status {
-            case .good: result.text.warnings.isEmpty ? .ok : .warning
-            case .notTrusted: .notTrusted
-            case .couldNotCheck: .couldNotCheck
-            default: .failed
-            }
-        if outcome == .warning { warned += 1 }
-        return Judgement(outcome: outcome, isMended: isMended)
+        tally[severity, default: 0] += 1
+        if result.isMended { mended += 1 }
+        if result.severity == .warning { warned += 1 }
+        return result
     }
 
     /// The number of failures so far that count, for the progress line.
-    var failed: Int { tally.filter { $0.key != .good }.reduce(0) { $0 + $1.value } }
+    var failed: Int { tally.filter { $0.key.isFailure }.reduce(0) { $0 + $1.value } }
 
     /// Whether some targets were unreachable and the flags excuse that.
     var excusesUnreachable: Bool {
         let count = tally[.couldNotCheck] ?? 0
-        return count > 0 && unreachable < checked && terms.maximumUnreachable.allows(count, of: checked)
+        return count > 0 && unreachable < checked && maximumUnreachable.allows(count, of: checked)
     }
 
     /// The outcome with and without the failures that are excused.
     var outcome: (counted: ExitCode, found: ExitCode) {
         var counted = ExitCode.good
-        for status in tally.keys where status != .couldNotCheck { counted.record(status) }
+        for severity in tally.keys where severity != .couldNotCheck { counted.record(severity.exitCode) }
         if tally[.couldNotCheck] != nil, !excusesUnreachable { counted.record(.couldNotCheck) }
         // If every target was unreachable, nothing was checked, whether the failures are in the baseline or not.
         if checked > 0, unreachable == checked { counted.record(.couldNotCheck) }
-        if terms.failsOnWarning, warned > 0 { counted.record(.finding) }
+        if failsOnWarning, warned > 0 { counted.record(.finding) }
         return (counted, found)
     }
 
-    private static let words: [(status: ExitCode, words: String)] = [
-        (.good, "ok"), (.finding, "failed"), (.notTrusted, "not trusted"), (.couldNotCheck, "unreachable"),
-    ]
+    private static let counted: [Severity] = [.ok, .failed, .notTrusted, .couldNotCheck]
 
     /// The closing line, such as `3 checked: 1 ok, 2 failed`.
     var closing: String {
-        var parts = Self.words.map { (tally[$0.status] ?? 0, $0.words) }
+        var parts = Self.counted.map { (tally[$0] ?? 0, $0 == .couldNotCheck ? "unreachable" : $0.words) }
         if warned > 0 { parts[0].1 += " (\(warned) with a warning)" }
-        parts += [(known, "known"), (mended, "mended")]
+        parts += [(known, "known"), (mended, "fixed")]
         return "\(checked) checked: " + parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
     }
 
     /// The counts in the JSON summary.
     var members: [(String, Int)] {
-        [("checked", checked)] + Self.words.map { ($0.status.word, tally[$0.status] ?? 0) } + [
+        [("checked", checked)] + Self.counted.map { ($0.exitCode.word, tally[$0] ?? 0) } + [
             ("warnings", warned), ("known", known), ("mended", mended),
         ]
     }

@@ -20,12 +20,11 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case chainExpired = "chain_expired"
     case unreachable
 
-    /// The exit code that the verdict leads to.
-    var status: ExitCode {
+    var severity: Severity {
         switch self {
-        case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .good
+        case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .ok
         case .pinMismatch, .keyMismatch, .exportMismatch, .bypassed, .denied, .expired, .notCovered, .noCertificate:
-            .finding
+            .failed
         case .untrusted, .nameMismatch, .chainExpired: .notTrusted
         case .unreachable: .couldNotCheck
         }
@@ -34,25 +33,25 @@ enum VerdictWord: String, Sendable, CaseIterable {
     /// The line in `pinctl help verdicts`.
     var meaning: String {
         switch self {
-        case .ok: "the chain is trusted, and its pins match, or none were to be judged"
-        case .okBackupOnly: "backups alone match: the key that was in use is gone"
-        case .okSomePaths: "pins match on some of the valid paths, or under some of the stores, and not on all"
-        case .okPinsOff: "the chain is trusted; the rule has its pins off"
-        case .keyMatched: "a key in a file is one of the pins"
-        case .pinMismatch: "the chain is trusted, and its pins do not match; or the key in a file is no pin"
-        case .keyMismatch: "the pins match one of the server's keys, RSA or ECDSA, and not this one"
+        case .ok: "the chain is trusted, and its pins match or none apply"
+        case .okBackupOnly: "only backup pins match: the key that was in use is gone"
+        case .okSomePaths: "pins match on some of the valid paths or trust stores, but not on all"
+        case .okPinsOff: "the chain is trusted; pinning is off for its rule"
+        case .keyMatched: "a key in a file matches a pin"
+        case .pinMismatch: "the chain is trusted, but no pin matches; or a key in a file isn't pinned"
+        case .keyMismatch: "the pins match one of the server's keys, RSA or ECDSA, but not this one"
         case .exportMismatch:
-            "the policy accepts the chain, and a file that it exports refuses it, as its own system judges"
+            "the policy accepts the chain, but the system that reads an exported file rejects it"
         case .bypassed:
-            "pins do not match, and clients let it pass: the path ends at an anchor that is not the system's"
-        case .denied: "the chain holds a key that the policy denies"
-        case .expired: "the rule has ended"
-        case .notCovered: "the policy has no rule for it"
-        case .noCertificate: "none of the certificates in the files is valid for a host of the policy"
-        case .untrusted: "the chain is not trusted; pins were not judged"
-        case .nameMismatch: "the certificate is for other names"
-        case .chainExpired: "a certificate of the chain has expired"
-        case .unreachable: "there was no chain to judge"
+            "no pin matches, but clients connect: the root isn't one of the system roots"
+        case .denied: "the chain contains a key that the policy denies"
+        case .expired: "the rule has expired"
+        case .notCovered: "the policy has no rule for the host"
+        case .noCertificate: "no certificate in the files is valid for a host of the policy"
+        case .untrusted: "the chain is not trusted; pins were not checked"
+        case .nameMismatch: "hostname mismatch: the certificate is for other names"
+        case .chainExpired: "a certificate has expired"
+        case .unreachable: "no chain was received: no connection, or the TLS handshake failed"
         }
     }
 
@@ -61,33 +60,36 @@ enum VerdictWord: String, Sendable, CaseIterable {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: nil
         case .pinMismatch:
-            "if this change is yours (\(PinFailureCause.confirmation)), serve a pinned key again, since released apps keep "
-                + "their pins; if not, pin nothing that is served here"
+            "if this change is yours (\(PinFailureCause.confirmation)), serve a pinned key again, because released apps "
+                + "keep their pins; if not, pin nothing that is served here"
         case .keyMismatch:
-            "if both keys are yours (\(PinFailureCause.confirmation)), pin the other key too, or have the server use one kind "
-                + "of key; if not, pin nothing that is served here"
+            "if both keys are yours (\(PinFailureCause.confirmation)), stop serving this one until it, or a CA above both, is "
+                + "pinned and shipped; if not, pin nothing that is served here"
         case .exportMismatch:
-            "if this change is yours (\(PinFailureCause.confirmation)), serve a key that this file pins too, since released "
-                + "apps have it, then export it again (pinctl export --check); if not, pin nothing that is served here"
-        case .bypassed: "serve a pinned key again, and find out who added the anchor"
-        case .denied: "have the certificate issued for another key, or by another authority"
-        case .expired: "ship a policy with a later end"
-        case .notCovered: "add a rule for it"
+            "if this change is yours (\(PinFailureCause.confirmation)), serve a key that this file pins too, because "
+                + "released apps contain it, then export it again (pinctl export --check); if not, pin nothing that is served here"
+        case .bypassed:
+            "find out who added the root to this trust store, and remove \"localAnchorsBypassPins\" from a policy that ships"
+        case .denied: "have the certificate issued for another key, or by another CA"
+        case .expired: "ship a policy with a later expiry"
+        case .notCovered: "add a rule for the host"
         case .noCertificate:
-            "have the certificate issued for this name too, or check the host's own certificate with the others"
-        case .untrusted: "mend what the reason names: send the intermediates, or have the certificate reissued"
+            "have a certificate issued for this name too, or add the host's own certificate to the files"
+        case .untrusted:
+            "fix what the reason names: send the intermediates, have the certificate reissued, or give the root of a private "
+                + "CA with --ca-file"
         case .nameMismatch:
-            "connect to a name that the certificate has, or reissue it with this one; a default certificate shows that the "
-                + "server does not know the name"
-        case .chainExpired: "renew it, for the same key where that is pinned, and have the server load it"
-        case .unreachable: "check the name, the way there, and that the server runs"
+            "connect to a name that the certificate has, or have it reissued with this one; a default certificate means that "
+                + "the server isn't configured for the name"
+        case .chainExpired: "renew it, with the same key if that is pinned, and have the server load it"
+        case .unreachable: "check the hostname, the network, and that the server runs"
         }
     }
 
     /// Returns the lines of `pinctl help verdicts`.
     static func lines(columns: Int) -> [String] {
         allCases.flatMap { word in
-            ["\(padded(word.rawValue, 15))  \(padded(String(word.status.rawValue), 2))  \(word.meaning)"]
+            ["\(padded(word.rawValue, 15))  \(padded(String(word.severity.exitCode.rawValue), 2))  \(word.meaning)"]
                 + (word.remedy.map { folded("do: \($0)", columns: columns - 21) } ?? [])
                 .map { padded("", 21) + $0 }
         }

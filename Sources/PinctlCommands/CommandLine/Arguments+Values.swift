@@ -51,7 +51,7 @@ extension Arguments {
         let named = try namedFiles(.store)
         guard !named.isEmpty else { return [(nil, try trustStore(in: environment))] }
         guard all(.caFile).isEmpty else {
-            throw .unusable(["--ca-file and --store exclude each other: give every file a name with --store"])
+            throw .unusable(["--ca-file and --store cannot be used together: give every file a name with --store"])
         }
         var stores: [(name: String?, store: TrustStore)] = []
         for (name, files) in named { stores.append((name, try Self.trustStore(files))) }
@@ -147,7 +147,9 @@ extension Arguments {
     func pinSource() throws(UsageError) -> PinSource {
         let texts = all(.pin)
         if let path = self[.policy] {
-            guard texts.isEmpty else { throw .unusable(["--pin and --policy exclude each other: give one of them"]) }
+            guard texts.isEmpty else {
+                throw .unusable(["--pin and --policy cannot be used together: give one of them"])
+            }
             return .policy(try Self.policyFile(path))
         }
         guard !texts.isEmpty else { return .none }

@@ -112,7 +112,7 @@ private struct KeyRing {
             let judge = try ChainJudge(arguments, in: environment)
             let probe = try ServerProbe(arguments, password: password)
             // A server with two keys serves only one of them, but both are its own.
-            let keys = probe.settings.keys ?? .both
+            let keys = probe.keys ?? .both
             var known: Set<X509Certificate> = []
             for probe in await probe.probes(of: target, keys: keys).withoutEndedBesides {
                 add(probe, of: name, by: judge, &known)

@@ -50,7 +50,7 @@ extension CommandDefinition {
                     arguments.text(of: job.policy, in: target), from: input, job.notes, to: &console)
             }
             guard arguments[.output] == nil else {
-                throw .unusable(["--into and --output exclude each other: give one of them"])
+                throw .unusable(["--into and --output cannot be used together: give one of them"])
             }
             try job.replace(in: file, &console)
         })

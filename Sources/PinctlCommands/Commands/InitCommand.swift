@@ -39,14 +39,14 @@ extension CommandDefinition {
             switch source {
             case .targets(let targets):
                 await inOrder(targets) { target in
-                    (target, judge.verdict(on: await probe.probes(of: target)[0], expecting: .trust))
-                } each: { target, judged in
-                    if let path = judged.verdict.path {
+                    (target, judge.result(of: await probe.probes(of: target)[0], expecting: .trust))
+                } each: { target, result in
+                    if let path = result.verdict.path {
                         draft.add(
                             path, port: Int(target.endpoint.port), anchors: anchors, target: target.detour)
                     } else {
                         console.problem(
-                            "\(target): \(judged.finding)", judged.verdict.status,
+                            "\(target): \(result.verdict.finding)", result.severity.exitCode,
                             members: [("target", .string(target.description))])
                     }
                 }
@@ -108,7 +108,9 @@ private enum InitSource: Sendable {
             return
         }
         guard arguments.operands.isEmpty else {
-            throw .unusable(["targets and --from exclude each other: write the targets into the file, one per line"])
+            throw .unusable([
+                "targets and --from cannot be used together: write the targets into the file, one per line"
+            ])
         }
         let bytes = try DialectInput.contents(path)
         let title = DialectInput.title(path)
@@ -197,7 +199,7 @@ private enum InitDestination {
 
     init(_ arguments: Arguments) throws(UsageError) {
         switch (arguments[.output], arguments[.intoPolicy]) {
-        case (_?, _?): throw .unusable(["--output and --into exclude each other: give one of them"])
+        case (_?, _?): throw .unusable(["--output and --into cannot be used together: give one of them"])
         case (let path?, nil): self = .newFile(path)
         case (nil, let path?):
             let bytes = try DialectInput.contents(path)

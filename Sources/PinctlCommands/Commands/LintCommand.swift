@@ -105,9 +105,9 @@ private struct LintJob {
             for finding in try findings(in: bytes, DialectInput.title(path), dialect) {
                 let marked = LintFinding(finding.rule, finding.severity, at: finding.location, mark + finding.message)
                 let entry = ReportEntry(
-                    finding.location, marked.message, finding.rule, of: subject, isError: finding.severity == .error)
+                    finding.location, marked.message, finding.rule, of: subject, Severity(finding.severity))
                 console.result(
-                    [marked.description], entry.json ?? .null, finding.severity == .error ? .finding : .good)
+                    [marked.description], entry.json ?? .null, entry.outcome.exitCode)
                 report.entries.append(entry)
             }
         } catch {
@@ -122,9 +122,10 @@ private struct LintJob {
                 }
                 let word = problem.rule.map { "error[\($0.rawValue)]" } ?? "error:"
                 let message = mark + problem.message
-                let entry = ReportEntry(problem.location, message, problem.rule, of: subject, isError: true)
+                let entry = ReportEntry(problem.location, message, problem.rule, of: subject, .failed)
                 console.result(
-                    ["\(problem.location): \(word) \(visibleText(message))"], entry.json ?? .null, .finding)
+                    ["\(problem.location): \(word) \(visibleText(message))"], entry.json ?? .null,
+                    entry.outcome.exitCode)
                 report.entries.append(entry)
             }
         }
@@ -203,16 +204,16 @@ private struct LintJob {
 extension ReportEntry {
     /// Creates the entry of a finding at a position. `rule` is `nil` if the file couldn't be parsed.
     fileprivate init(
-        _ location: PolicyLocation, _ message: String, _ rule: LintRule?, of subject: String, isError: Bool
+        _ location: PolicyLocation, _ message: String, _ rule: LintRule?, of subject: String, _ severity: Severity
     ) {
         self.init(
-            outcome: isError ? .failed : .warning, subject: subject,
+            outcome: severity, subject: subject,
             variant: "\(location.line):\(location.column)", verdict: rule?.rawValue ?? "syntax", finding: message,
             location: location,
             json: .object(
                 [
                     ("file", .string(location.path)), ("line", .integer(location.line)),
-                    ("column", .integer(location.column)), ("severity", isError ? "error" : "warning"),
+                    ("column", .integer(location.column)), ("severity", .string(severity.level)),
                 ] + (rule.map { [("rule", .string($0.rawValue))] } ?? []) + [("message", .string(message))]))
     }
 }
@@ -224,6 +225,6 @@ extension ReportRule {
             help:
                 "Each finding says what to do. A comment \"pinctl-allow \(rule.rawValue): REASON\" on its line or the one "
                 + "before suppresses it, and --rule \(rule.rawValue)=off suppresses all of them.",
-            isWarning: rule.severity == .warning)
+            isWarning: Severity(rule.severity) == .warning)
     }
 }

@@ -161,7 +161,7 @@ private struct PlanTally {
 extension PlanCell {
     /// Returns the report entry of the combination.
     fileprivate func entry(_ releases: [Release], _ hosts: [PlannedHost]) -> ReportEntry {
-        let outcome: ReportEntry.Outcome =
+        let outcome: Severity =
             switch standing {
             case .breaks: .failed
             case .notTrusted: .notTrusted
@@ -252,7 +252,7 @@ extension Arguments {
             reader.append(current: file, &console)
         } else {
             guard self[.policy] == nil else {
-                throw .unusable(["--policy and --against exclude each other: name the policy with --against too"])
+                throw .unusable(["--policy and --against cannot be used together: name the policy with --against too"])
             }
             reader = ReleaseReader(
                 repository: self[.repository] ?? ".", variables: environment.variables(), host: host,

@@ -42,7 +42,7 @@ extension CommandDefinition {
             let export = try CertificateExport(arguments)
             let keys: CheckSettings.Keys = export.replacesText ? .auto : .both
 
-            await inOrder(operands, atOnce: probe.settings.jobs) { operand -> [ShownProbe] in
+            await inOrder(operands, atOnce: probe.jobs) { operand -> [ShownProbe] in
                 guard case .target(let target) = operand else { return [] }
                 return await probe.probes(of: target, keys: keys).withoutEndedBesides.map { ShownProbe($0, by: judge) }
             } each: { shown in

@@ -50,19 +50,20 @@ extension CommandDefinition {
             for (name, store) in stores {
                 let trust = ServerTrust(
                     presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence)
-                let text = VerdictText(
-                    verdict: Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time),
+                let verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)
+                let result = CheckResult(
+                    verdict: verdict,
                     subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: "file",
                     presented: presented.certificates, now: time,
-                    causes: expectation.causes(of: trust, port: endpoint.port, at: time))
+                    causes: verdict.causes(among: expectation.causes(of: trust, port: endpoint.port, at: time)))
                 let trace = arguments.has(.verbose) ? TraceText(of: trust, at: time) : nil
                 console.result(
-                    [text.headline] + text.details + (trace?.lines ?? []),
-                    text.json(
+                    [result.headline] + result.details + (trace?.lines ?? []),
+                    result.json(
                         [("input", .string(arguments.operands[0])), ("host", .string(endpoint.name.description))]
                             + (name.map { [("store", .string($0))] } ?? []) + (trace.map { [("tried", $0.json)] } ?? [])
                     ),
-                    text.verdict.status)
+                    result.severity.exitCode)
             }
         })
 

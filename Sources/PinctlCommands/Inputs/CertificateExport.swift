@@ -17,7 +17,7 @@ struct CertificateExport {
     /// Creates the export from `--pem`, `--base64`, `--save` and `--der`.
     init(_ arguments: Arguments) throws(UsageError) {
         guard !arguments.has(.pem) || !arguments.has(.base64) else {
-            throw .unusable(["--pem and --base64 exclude each other: give one of them"])
+            throw .unusable(["--pem and --base64 cannot be used together: give one of them"])
         }
         form = arguments.has(.pem) ? .pem : arguments.has(.base64) ? .base64 : nil
         folder = arguments[.save]

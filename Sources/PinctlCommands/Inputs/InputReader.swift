@@ -79,7 +79,7 @@ extension Arguments {
     /// Returns the password of `--password-file` or `--password-fd`.
     func password() throws(UsageError) -> KeyPassword {
         guard !has(.passwordFile) || !has(.passwordDescriptor) else {
-            throw .unusable(["--password-file and --password-fd exclude each other: give one of them"])
+            throw .unusable(["--password-file and --password-fd cannot be used together: give one of them"])
         }
         if let password = try secret(.passwordFile) { return password }
         if let password = try secret(.passwordDescriptor) { return password }

@@ -13,7 +13,7 @@ enum KeySelection: Equatable {
         let given = [Flag.leaf, .authority, .root, .index].filter(arguments.has)
         guard given.count < 2 else {
             throw .unusable([
-                "\(given.map(\.dashed).joined(separator: " and ")) exclude each other: give one of them"
+                "\(given.map(\.dashed).joined(separator: " and ")) cannot be used together: give one of them"
             ])
         }
         switch given.first {

@@ -119,7 +119,7 @@ package struct Console {
         for (index, line) in lines.enumerated() {
             let line = visible(line)
             // The verdict is in the first line.
-            output.write(isColored && index == 0 ? VerdictColor.colored(line) : line)
+            output.write(isColored && index == 0 ? Severity.colored(line) : line)
             output.write(lineEnd.description)
         }
     }

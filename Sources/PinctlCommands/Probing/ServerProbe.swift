@@ -1,35 +1,202 @@
+import Basics
 import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// A client that fetches chains from servers. It evaluates nothing, and sends only a handshake.
+/// A client that fetches chains from servers, with the settings of the command line. It evaluates nothing, and sends
+/// only a handshake.
 struct ServerProbe: Sendable {
-    /// The settings of the command line.
-    let settings: ProbeSettings
-    private let rate: ConnectionRate?
+    var dialing = DialOptions()
+    /// The kinds of key to request, or `nil` if the command line doesn't say, in which case the rule decides.
+    var keys: CheckSettings.Keys?
+    var allAddresses = false
+    var startTLS: StartTLSProtocol?
+    var proxy: CleartextProxy?
+    var identity: ClientIdentity?
+    /// The addresses to connect to for hosts and ports of targets without an address.
+    var routes: [Endpoint: Route] = [:]
+    /// The number of retries if a server doesn't answer.
+    var retries = 2
+    /// The limit on the connections to begin per second, if any.
+    var rate: ConnectionRate?
+    /// The number of targets to connect to at a time.
+    var jobs = 64
 
-    /// Creates a probe from the flags in ``Flag/probing``. A password that was already read isn't read again.
+    /// Parses the flags in ``Flag/probing``. `password` opens the key of `--cert`; if it is `nil`, the password is read
+    /// as the flags say.
     init(_ arguments: Arguments, password: KeyPassword? = nil) throws(UsageError) {
-        settings = try ProbeSettings(arguments, password: password)
-        rate = settings.rate.map(ConnectionRate.init)
+        dialing.totalTimeout = try arguments.seconds(.timeout, default: 10)
+        dialing.connectTimeout = try arguments.seconds(.connectTimeout, default: 5)
+        // Only the total time is limited.
+        dialing.resolveTimeout = dialing.totalTimeout
+        dialing.handshakeTimeout = dialing.totalTimeout
+        dialing.requestsStaple = true
+        // Mail servers reject ALPN names of other protocols (RFC 7301, section 3.2), and all servers accept no ALPN.
+        dialing.applicationProtocols = []
+        dialing.minimumVersion = try arguments.version(.minimumTLS) ?? .tls12
+        dialing.maximumVersion = try arguments.version(.maximumTLS)
+        if dialing.minimumVersion == .tls13, dialing.maximumVersion == .tls12 {
+            throw .unusable(["--min-tls is newer than --max-tls: change one of them"])
+        }
+        dialing.addressFamily = try arguments.addressFamily()
+        dialing.serverNameIndication = try arguments.serverNameIndication()
+
+        keys = try arguments.choice(.keys).flatMap(CheckSettings.Keys.init)
+        startTLS = try arguments.choice(.startTLS).flatMap(StartTLSProtocol.init)
+        allAddresses = arguments.has(.allAddresses)
+        proxy = try arguments.cleartextProxy()
+        if proxy != nil, allAddresses {
+            throw .unusable(["--all-addresses and --proxy cannot be used together: the proxy resolves the hostname"])
+        }
+        identity = try arguments.clientIdentity(password)
+        for text in arguments.all(.resolve) {
+            let (endpoint, route) = try Self.route(text)
+            guard routes.updateValue(route, forKey: endpoint) == nil else {
+                throw .invalidValue(.resolve, reason: "\(endpoint) is given twice: give it once")
+            }
+        }
+        retries = try arguments.count(.retries, in: 0...100) ?? retries
+        rate = try arguments.count(.rate, in: 1...1_000_000).map { ConnectionRate(perSecond: Double($0)) }
+        jobs = try arguments.count(.jobs, in: 1...100_000) ?? jobs
     }
 
-    /// Runs a handshake for each key at each address, and returns at least one probe.
-    ///
-    /// `keys` and `allAddresses` are the settings of a rule, which the command line overrides. If both kinds of key are
-    /// requested and the server has only one, there is no probe for the other.
-    func probes(
-        of target: Target, keys: CheckSettings.Keys = .auto, allAddresses: Bool = false
-    ) async -> [Probe] {
-        let asked = (allAddresses || settings.allAddresses) && settings.proxy == nil
-        return await ProbeRun(located(target), settings, rate).probes(keys: settings.keys ?? keys, atEach: asked)
+    /// Parses `HOST:PORT:ADDRESS`, as in curl. Brackets around an IPv6 address are optional.
+    private static func route(_ text: String) throws(UsageError) -> (Endpoint, Route) {
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let name = try? ServerName(String(parts[0])), let port = UInt16(parts[1]), port > 0,
+            let address = try? ServerName(String(parts[2])), address.isIPAddress
+        else {
+            throw .invalidValue(
+                .resolve, reason: "\(quoted(text)) isn't HOST:PORT:ADDRESS: write www.example.com:443:192.0.2.1")
+        }
+        return (Endpoint(name: name, port: port), Route(host: address, port: port))
+    }
+}
+
+extension Arguments {
+    /// Returns the value of a flag with a fixed set of values.
+    fileprivate func choice(_ flag: Flag) throws(UsageError) -> String? {
+        guard let word = self[flag] else { return nil }
+        guard case .choice(_, let known) = flag.value, !known.contains(word) else { return word }
+        throw .unknownChoice(flag, word, known: known)
     }
 
-    /// Returns the target with the address and STARTTLS protocol of the command line, if it has none of its own.
-    private func located(_ target: Target) -> Target {
-        var target = target
-        if target.endpoint.route == nil { target.endpoint.route = settings.routes[target.endpoint] }
-        if target.startTLS == nil { target.startTLS = settings.startTLS }
-        return target
+    fileprivate func count(_ flag: Flag, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+        guard let text = self[flag] else { return nil }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
+        else {
+            throw .invalidValue(
+                flag,
+                reason: "\(quoted(text)) isn't valid: give a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    fileprivate func version(_ flag: Flag) throws(UsageError) -> DialOptions.Version? {
+        switch try choice(flag) {
+        case "1.2": .tls12
+        case "1.3": .tls13
+        default: nil
+        }
+    }
+
+    fileprivate func addressFamily() throws(UsageError) -> DialOptions.AddressFamily {
+        switch (has(.ipv4), has(.ipv6)) {
+        case (true, true): throw .unusable(["--ipv4 and --ipv6 cannot be used together: give one of them"])
+        case (true, false): .ipv4
+        case (false, true): .ipv6
+        case (false, false): .any
+        }
+    }
+
+    fileprivate func serverNameIndication() throws(UsageError) -> DialOptions.ServerNameIndication {
+        guard let text = self[.sni] else { return .own }
+        guard text != "none" else { return .none }
+        guard let name = try? ServerName(text), !name.isIPAddress else {
+            throw .invalidValue(.sni, reason: "\(quoted(text)) isn't a DNS name: give one, or \"none\"")
+        }
+        return .other(name)
+    }
+
+    private static let proxyKinds: [(scheme: String, kind: CleartextProxy.Kind)] = [
+        ("http://", .http), ("socks5://", .socks(.socks5)), ("socks5h://", .socks(.socks5)),
+        ("socks4a://", .socks(.socks4a)),
+    ]
+
+    fileprivate func cleartextProxy() throws(UsageError) -> CleartextProxy? {
+        guard let text = self[.proxy] else {
+            guard self[.proxyLogin] == nil else { throw .missingFlag(.proxy) }
+            return nil
+        }
+        guard !text.utf8.contains(UInt8(ascii: "@")) else {
+            throw .invalidValue(.proxy, reason: "a login isn't allowed in the URL: give it with --proxy-login FILE")
+        }
+        // Bytes are compared, because some non-ASCII characters have ASCII letters as their lower case, and combining
+        // marks join the character before them.
+        guard let (scheme, kind) = Self.proxyKinds.first(where: { Self.begins(text, with: $0.scheme) }),
+            case let rest = String(decoding: text.utf8.dropFirst(scheme.utf8.count), as: UTF8.self),
+            let way = try? Target(String(rest.prefix { $0 != "/" })).endpoint
+        else {
+            throw .invalidValue(
+                .proxy,
+                reason: "\(quoted(text)) isn't the URL of a supported proxy: write http://HOST:PORT, "
+                    + "socks5://HOST:PORT or socks4a://HOST:PORT")
+        }
+        guard rest.contains(":") else {
+            throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write \(scheme)HOST:PORT")
+        }
+        return CleartextProxy(kind, host: way.name, port: way.port, login: try proxyLogin(for: kind))
+    }
+
+    /// Returns whether a text begins with a lowercase scheme, ignoring case.
+    private static func begins(_ text: String, with scheme: String) -> Bool {
+        text.utf8.count >= scheme.utf8.count
+            && zip(text.utf8, scheme.utf8).allSatisfy { given, wanted in
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(given) ? given | 0x20 == wanted : given == wanted
+            }
+    }
+
+    private func proxyLogin(for kind: CleartextProxy.Kind) throws(UsageError) -> CleartextProxy.Login? {
+        guard let bytes = try secret(.proxyLogin)?.bytes else { return nil }
+        // Bytes are compared, because a combining mark after the colon would join it.
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
+            throw .invalidValue(.proxyLogin, reason: "the first line has no colon: write USER:PASSWORD")
+        }
+        guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }),
+            let user = String(validating: bytes[..<colon], as: UTF8.self),
+            let password = String(validating: bytes[(colon + 1)...], as: UTF8.self)
+        else {
+            throw .invalidValue(.proxyLogin, reason: "the first line isn't text: write it in UTF-8")
+        }
+        switch kind {
+        case .http: break
+        case .socks(.socks5):
+            guard 1...255 ~= user.utf8.count, password.utf8.count <= 255 else {
+                throw .invalidValue(
+                    .proxyLogin, reason: "SOCKS 5 allows 1 to 255 bytes for the user and at most 255 for the password")
+            }
+        case .socks(.socks4a):
+            guard password.isEmpty, user.utf8.count <= 255 else {
+                throw .invalidValue(
+                    .proxyLogin, reason: "SOCKS 4a has no password, and a user of at most 255 bytes: write USER:")
+            }
+        }
+        return CleartextProxy.Login(user: user, password: password)
+    }
+
+    fileprivate func clientIdentity(_ password: KeyPassword?) throws(UsageError) -> ClientIdentity? {
+        guard let path = self[.certificate] else {
+            guard self[.certificateKey] == nil else { throw .missingFlag(.certificate) }
+            return nil
+        }
+        let password = if let password { password } else { try self.password() }
+        // The password is wiped when it is released, so it must be kept alive until here.
+        defer { withExtendedLifetime(password) {} }
+        do throws(ClientIdentityError) {
+            return try ClientIdentity(
+                contentsOfFile: path, privateKeyFile: self[.certificateKey], password: password.bytes)
+        } catch {
+            throw .invalidValue(.certificate, reason: "\(path): \(error)")
+        }
     }
 }

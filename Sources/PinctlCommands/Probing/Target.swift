@@ -27,11 +27,11 @@ extension Target {
         "host:port",
         "192.0.2.1:port           an address",
         "[2001:db8::1]:port",
-        "https://host:port/path   the path is passed over",
-        "smtp://host:port         in the clear first, then STARTTLS: "
+        "https://host:port/path   the path is ignored",
+        "smtp://host:port         cleartext first, then STARTTLS: "
             + StartTLSProtocol.allCases.map(\.rawValue).prefix(6).joined(separator: ", ") + ",",
         "                         " + StartTLSProtocol.allCases.map(\.rawValue).dropFirst(6).joined(separator: ", "),
-        "smtps://host             TLS from the first byte, at the port of "
+        "smtps://host             TLS from the first byte, on the port of "
             + implicit.keys.sorted().joined(separator: ", "),
         "host:443@192.0.2.1       connect to that address and expect the certificate of host; it may have a :port",
     ]
@@ -111,9 +111,9 @@ package enum TargetError: Error, Hashable, Sendable {
 extension TargetError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .scheme(let scheme): "scheme \"\(scheme)\" is not supported: see pinctl help targets"
-        case .userPart: "a user part in a URL: give the host alone; host@address connects elsewhere"
-        case .port(let text): "\"\(text)\" is not a port: give a number from 1 to 65535"
+        case .scheme(let scheme): "unsupported scheme \"\(scheme)\": see pinctl help targets"
+        case .userPart: "the URL contains a user: give only the host, or host@ADDRESS to connect to another address"
+        case .port(let text): "\"\(text)\" isn't a port: give a number from 1 to 65535"
         case .name(let error): error.description
         }
     }

@@ -32,15 +32,15 @@ enum GitHubAnnotation {
                 errors.append(
                     (
                         entry.outcome.rank,
-                        line("error", entry.location, title, [entry.finding] + remedies)
+                        line(entry.outcome, entry.location, title, [entry.finding] + remedies)
                     ))
             case .warning where entry.warnings.isEmpty:
                 guard warnings.count < shownLimit else { continue }
-                warnings.append(line("warning", entry.location, "\(entry.verdict): \(entry.title)", [entry.finding]))
+                warnings.append(line(.warning, entry.location, "\(entry.verdict): \(entry.title)", [entry.finding]))
             case .warning, .ok:
                 for warning in entry.warnings where warnings.count < shownLimit {
                     warnings.append(
-                        line("warning", entry.location, "\(warning.identifier): \(entry.title)", [warning.text]))
+                        line(.warning, entry.location, "\(warning.identifier): \(entry.title)", [warning.text]))
                 }
             case .known: break
             }
@@ -50,7 +50,7 @@ enum GitHubAnnotation {
     }
 
     private static func line(
-        _ command: String, _ location: PolicyLocation?, _ title: String, _ lines: [String]
+        _ severity: Severity, _ location: PolicyLocation?, _ title: String, _ lines: [String]
     ) -> String {
         var properties: [String] = []
         if let location {
@@ -59,7 +59,7 @@ enum GitHubAnnotation {
         }
         properties.append("title=\(property(shortened(visibleText(title))))")
         let message = lines.map { data(shortened(visibleText($0))) }.joined(separator: "%0A")
-        return "::\(command) \(properties.joined(separator: ","))::\(message)"
+        return "::\(severity.level) \(properties.joined(separator: ","))::\(message)"
     }
 
     private static func shortened(_ text: String) -> String {

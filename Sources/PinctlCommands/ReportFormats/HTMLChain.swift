@@ -13,7 +13,7 @@ enum HTMLChain {
             page += "</ol>\n"
         }
         if !unmatched.isEmpty {
-            page += "<div class=\"pins\">\n<h3>Pins that match nothing</h3>\n<ul>\n"
+            page += "<div class=\"pins\">\n<h3>Pins without a match</h3>\n<ul>\n"
             for pin in unmatched {
                 page += "<li class=\"pin\"><b>\(markup(pin.title))</b> <span class=\"note\">\(markup(pin.role))"
                 page += "\(pin.isBackup ? ", backup" : ""); \(markup(pin.standing))</span>"

@@ -54,13 +54,7 @@ enum JUnitReport {
     private static func write(_ entry: ReportEntry, _ report: Report, to text: inout String) {
         text += "    <testcase classname=\"pinctl.\(markup(report.command))\" name=\"\(markup(entry.title))\""
         text += " time=\"\(seconds(entry.duration))\">\n"
-        let element: String? =
-            switch entry.outcome {
-            case .ok, .warning: nil
-            case .known: "skipped"
-            case .failed, .notTrusted: "failure"
-            case .couldNotCheck, .badInput: "error"
-            }
+        let element = element(entry.outcome)
         if let element {
             text += "      <\(element) type=\"\(markup(entry.verdict))\" message=\"\(markup(entry.finding))\">"
             let causes = entry.causes.flatMap { ["cause: \($0.finding)", "do: \($0.remedy)"] }
@@ -73,14 +67,24 @@ enum JUnitReport {
         text += "      <system-out>\(markup(lines: output))</system-out>\n    </testcase>\n"
     }
 
+    /// Returns the element for a case that doesn't pass.
+    private static func element(_ severity: Severity) -> String? {
+        switch severity {
+        case .ok, .warning: nil
+        case .known: "skipped"
+        case .failed, .notTrusted: "failure"
+        case .couldNotCheck, .badInput: "error"
+        }
+    }
+
     private static func counts(_ entries: ArraySlice<ReportEntry>, _ report: Report) -> String {
         var (failures, errors) = (0, 0)
         var time = Duration.zero
         for entry in entries {
-            switch entry.outcome {
-            case .failed, .notTrusted: failures += 1
-            case .couldNotCheck, .badInput: errors += 1
-            case .ok, .warning, .known: break
+            switch element(entry.outcome) {
+            case "failure": failures += 1
+            case "error": errors += 1
+            default: break
             }
             time += entry.duration ?? .zero
         }

@@ -31,13 +31,13 @@ enum MarkdownReport {
             page.add("### \(count) \(section.outcome.words)\n\n")
             return rows(of: section, in: report, on: &page)
         }
-        page.add("### \(count) \(section.outcome.words) for one cause\n\n\(span(group.title))\n\n")
+        page.add("### \(count) \(section.outcome.words) with one cause\n\n\(span(group.title))\n\n")
         if !group.remedy.isEmpty { page.add("To do: \(span(group.remedy))\n\n") }
         rows(of: section, in: report, on: &page)
     }
 
     private static func rows(of section: ReportSection, in report: Report, on page: inout Page) {
-        page.add("| what | verdict | found | where |\n| --- | --- | --- | --- |\n")
+        page.add("| item | verdict | finding | position |\n| --- | --- | --- | --- |\n")
         for index in section.entries {
             let entry = report.entries[index]
             let found = [entry.finding] + entry.warnings.map { "warning: \($0.text)" }
@@ -110,7 +110,7 @@ enum MarkdownReport {
             if leftOut > 0 { end.append("\(grouped(leftOut)) entries") }
             if detailsLeftOut > 0 { end.append("the details of \(grouped(detailsLeftOut))") }
             guard !end.isEmpty else { return body }
-            return body + "\nLeft out here, as a summary may not be longer: \(end.joined(separator: " and ")).\n"
+            return body + "\nOmitted because of the size limit: \(end.joined(separator: " and ")).\n"
         }
 
         /// Adds text other than entries, unless something was already left out.

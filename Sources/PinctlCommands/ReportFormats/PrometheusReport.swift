@@ -20,16 +20,16 @@ enum PrometheusReport {
     }
 
     private static func families(of report: Report) -> [Family] {
-        var entries = Family("pinctl_entries", "What a run looked at, by outcome.")
-        for outcome in ReportEntry.Outcome.allCases {
+        var entries = Family("pinctl_entries", "Entries of the run, by outcome.")
+        for outcome in Severity.allCases {
             entries.add([("command", report.command), ("outcome", outcome.rawValue)], 0)
         }
         for (outcome, count) in report.counts {
             entries.add([("command", report.command), ("outcome", outcome.rawValue)], count, keep: max)
         }
-        var run = Family("pinctl_last_run_timestamp_seconds", "When the run was.")
-        var success = Family("pinctl_last_success_timestamp_seconds", "When the run was, if its exit code is 0.")
-        var exit = Family("pinctl_exit_code", "The exit code of the run.")
+        var run = Family("pinctl_last_run_timestamp_seconds", "Time of the run.")
+        var success = Family("pinctl_last_success_timestamp_seconds", "Time of the run, if its exit code is 0.")
+        var exit = Family("pinctl_exit_code", "Exit code of the run.")
         let now = Int(report.time.timeIntervalSince1970)
         run.add([("command", report.command)], now)
         if report.status == .good { success.add([("command", report.command)], now) }
@@ -45,22 +45,22 @@ enum PrometheusReport {
 
     private static func checks(_ report: Report) -> [Family] {
         var verdict = Family(
-            "pinctl_check_verdict", "The verdict on a host at an address, for a kind of key; always 1.")
+            "pinctl_check_verdict", "Verdict on a host, by address and kind of key; always 1.")
         var matched = Family(
-            "pinctl_pin_matched", "Whether a pin of the host's rule matches: 0 if any look at it found it missing.")
+            "pinctl_pin_matched", "Whether a pin of the host's rule matches; 0 if it doesn't in any check of the host.")
         var matching = Family(
-            "pinctl_pins_matching", "Pins of the host's rule that match, on the look with the fewest.")
-        var backup = Family("pinctl_backup_only", "Whether backups alone match, on any look at the host.")
+            "pinctl_pins_matching", "Matching pins of the host's rule, in the check with the fewest.")
+        var backup = Family("pinctl_backup_only", "Whether only backup pins match, in any check of the host.")
         var end = Family(
-            "pinctl_cert_not_after_timestamp_seconds", "The end of the certificate that ends first in this role.")
-        var key = Family("pinctl_spki_info", "A key on the verified path of the host; always 1.")
-        var duration = Family("pinctl_check_duration_seconds", "What a look at a host took.")
+            "pinctl_cert_not_after_timestamp_seconds", "Expiry of the certificate that expires first in this role.")
+        var key = Family("pinctl_spki_info", "Key on the verified path of the host; always 1.")
+        var duration = Family("pinctl_check_duration_seconds", "Duration of a check of the host.")
         // Input that isn't a target isn't a host either.
         for entry in report.entries where entry.outcome != .badInput {
             let host = ("host", entry.subject)
-            let look = [host, ("address", entry.address ?? ""), ("key", entry.key ?? "")]
-            verdict.add(look + [("verdict", entry.verdict)], 1)
-            if let time = entry.duration { duration.add(look, seconds: time) }
+            let check = [host, ("address", entry.address ?? ""), ("key", entry.key ?? "")]
+            verdict.add(check + [("verdict", entry.verdict)], 1)
+            if let time = entry.duration { duration.add(check, seconds: time) }
             if !entry.pins.isEmpty {
                 for pin in entry.pins {
                     matched.add(
@@ -81,7 +81,7 @@ enum PrometheusReport {
 
     /// Returns the verdict on each release for each host.
     private static func releases(_ report: Report) -> Family {
-        var verdict = Family("pinctl_plan_verdict", "What becomes of a release at a host; always 1.")
+        var verdict = Family("pinctl_plan_verdict", "Verdict on a release for a host; always 1.")
         for entry in report.entries where entry.outcome != .badInput {
             verdict.add([("release", entry.subject), ("host", entry.variant), ("verdict", entry.verdict)], 1)
         }
@@ -90,7 +90,7 @@ enum PrometheusReport {
 
     /// Returns the findings of a command that doesn't connect to servers, by file and rule.
     private static func findings(_ report: Report) -> [Family] {
-        var findings = Family("pinctl_findings", "What was found in a file, by rule.")
+        var findings = Family("pinctl_findings", "Findings in a file, by rule.")
         for entry in report.entries where entry.outcome != .ok {
             findings.add(
                 [

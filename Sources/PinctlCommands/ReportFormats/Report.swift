@@ -13,6 +13,10 @@ struct Report: Sendable {
     var entries: [ReportEntry] = []
     /// The causes that several entries may share, the most severe first.
     var groups: [ReportGroup] = []
+    /// The positions of the groups by their keys, while failures are added.
+    var groupPlaces: [String: Int] = [:]
+    /// The number of failures for causes that aren't distinguished.
+    var ungrouped = 0
     /// The descriptions of the entries' verdicts and warnings.
     var rules: [ReportRule] = []
     /// The summary of the JSON document, taken from the console when the report is written.
@@ -25,18 +29,7 @@ struct Report: Sendable {
 
 /// A checked item and its result.
 struct ReportEntry: Sendable {
-    enum Outcome: String, Sendable, CaseIterable {
-        case ok
-        case warning
-        case failed
-        case notTrusted = "not_trusted"
-        case couldNotCheck = "could_not_check"
-        case badInput = "bad_input"
-        /// A failure that the baseline contains.
-        case known
-    }
-
-    let outcome: Outcome
+    let outcome: Severity
     /// The name of the item, such as `api.example.com:443` or a file.
     let subject: String
     /// The variant if the item was checked several times, such as `203.0.113.7, ECDSA`, or empty.
@@ -117,13 +110,17 @@ struct ReportPin: Sendable {
 struct ReportGroup: Sendable {
     /// The identifier of the group, which its entries have too.
     var key = ""
-    let outcome: ReportEntry.Outcome
+    let outcome: Severity
     /// The cause in one line, such as `the authority changed: WE1 → WE2`.
     let title: String
     let remedy: String
-    let count: Int
+    var count: Int
     /// The first subjects of the group.
-    let examples: [String]
+    var examples: [String]
+    /// The number of causes that each entry has, if several apply at once.
+    var causeCount = 1
+    /// The kind of subject that is counted: `host` or `file`.
+    var noun = "host"
 }
 
 /// A verdict or rule that a report may refer to.

@@ -48,9 +48,9 @@ struct Reports: Sendable {
                 isFull = text.isEmpty
                 return Array(text.utf8)
             }
-            if isFull { console.note("note: the step's summary is full, and this run is not in it: \(stepSummary)") }
+            if isFull { console.note("note: the step summary is full and doesn't contain this run: \(stepSummary)") }
         } catch {
-            console.note("note: the summary of the step is not written, \(stepSummary): \(error)")
+            console.note("note: the step summary was not written, \(stepSummary): \(error)")
         }
     }
 }
@@ -67,7 +67,7 @@ struct ReportFile: Sendable, Hashable {
             throw .unknownChoice(.report, parts[0], known: ReportFormat.allCases.map(\.rawValue))
         }
         guard parts.count == 2, !parts[1].isEmpty else {
-            throw .invalidValue(.report, reason: "\(text) names no file: write \(format.rawValue)=FILE")
+            throw .invalidValue(.report, reason: "\(text) doesn't name a file: write \(format.rawValue)=FILE")
         }
         self.format = format
         path = parts[1] == "-" ? nil : parts[1]
@@ -83,14 +83,15 @@ extension Arguments {
         for text in all(.report) {
             let file = try ReportFile(text)
             guard !files.contains(where: { $0.path == file.path }) else {
-                throw .invalidValue(.report, reason: "two reports go to \(file.path ?? "-"): give each its own file")
+                throw .invalidValue(
+                    .report, reason: "two reports are written to \(file.path ?? "-"): give each its own file")
             }
             if let path = file.path {
                 if file.format == .json, let baseline = self[.baseline], isSameFile(path, baseline) {
                     throw .invalidValue(
                         .report,
-                        reason: "\(path) is the baseline, and what is new would be known next time: give another file, "
-                            + "and make it the baseline when somebody has looked at it")
+                        reason: "\(path) is the baseline, so the next run would ignore new failures: give another "
+                            + "file, and make it the baseline after a review")
                 }
                 do throws(NewFileError) {
                     try checkOverwritable(path)
@@ -103,7 +104,7 @@ extension Arguments {
         if files.contains(where: { $0.path == nil }) {
             guard !has(.json), !has(.ndjson) else {
                 throw .invalidValue(
-                    .report, reason: "standard output holds the JSON already: give a file, or leave out one of the two")
+                    .report, reason: "standard output already contains the JSON: give a file, or omit one of the two")
             }
             console.silence()
         }

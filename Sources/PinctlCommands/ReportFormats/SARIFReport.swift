@@ -14,7 +14,7 @@ enum SARIFReport {
         var results: [String] = []
         for entry in report.entries {
             for finding in Finding.all(of: entry) {
-                let rule = rules.index(of: finding.identifier, isWarning: finding.level == "warning")
+                let rule = rules.index(of: finding.identifier, isWarning: finding.severity == .warning)
                 let print = "\(entry.subject) \(finding.identifier)"
                 fingerprints[print, default: 0] += 1
                 let result = finding.json(
@@ -65,7 +65,7 @@ enum SARIFReport {
                     "shortDescription": ["text": .string(plain(rule.summary))],
                     "fullDescription": ["text": .string(plain(rule.summary))],
                     "help": ["text": .string(plain("\(rule.summary). \(help)"))],
-                    "defaultConfiguration": ["level": rule.isWarning ? "warning" : "error"],
+                    "defaultConfiguration": ["level": .string((rule.isWarning ? Severity.warning : .failed).level)],
                     "properties": ["tags": ["security"]],
                 ]
             }
@@ -75,7 +75,7 @@ enum SARIFReport {
     /// The finding of one result: the verdict of an entry, or a warning about it.
     private struct Finding {
         let identifier: String
-        let level: String
+        let severity: Severity
         let text: String
 
         static func all(of entry: ReportEntry) -> [Finding] {
@@ -84,26 +84,27 @@ enum SARIFReport {
                 let causes = entry.causes.map { "\n\(visibleText("\($0.finding): \($0.remedy)"))" }.joined()
                 findings.append(
                     Finding(
-                        identifier: entry.verdict, level: "error",
+                        identifier: entry.verdict, severity: entry.outcome,
                         text: visibleText("\(entry.title): \(entry.finding)") + causes))
             }
             return findings
                 + entry.allWarnings.map {
                     Finding(
-                        identifier: $0.identifier, level: "warning", text: visibleText("\(entry.title): \($0.text)"))
+                        identifier: $0.identifier, severity: .warning, text: visibleText("\(entry.title): \($0.text)"))
                 }
         }
 
         func json(of entry: ReportEntry, in report: Report, rule: Int, fingerprint: String) -> JSON {
             var members: [(String, JSON)] = [
-                ("ruleId", .string(visibleText(identifier))), ("ruleIndex", .integer(rule)), ("level", .string(level)),
+                ("ruleId", .string(visibleText(identifier))), ("ruleIndex", .integer(rule)),
+                ("level", .string(severity.level)),
                 ("message", ["text": .string(unlinked(text))]),
                 ("locations", .array([location(of: entry, in: report)])),
                 ("partialFingerprints", ["subjectAndVerdict/v1": .string(visibleText(fingerprint))]),
             ]
             if entry.outcome == .known {
                 let suppression: JSON = [
-                    "kind": "external", "status": "accepted", "justification": "the baseline has this failure",
+                    "kind": "external", "status": "accepted", "justification": "the baseline contains this failure",
                 ]
                 members.append(("suppressions", .array([suppression])))
             }

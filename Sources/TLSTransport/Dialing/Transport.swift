@@ -61,8 +61,12 @@ package final class Transport: Sendable {
             bare = try await connect(endpoint, at: address, options, total: total)
         }
         if let startTLS {
-            let deadline = Deadline(for: .startTLS, peer: endpoint.description, limit: options.handshakeTimeout)
-            try await bare.startTLS(startTLS, to: endpoint.name, behind: greeting, until: .earlier(deadline, total))
+            // The total limit is also reported as that of STARTTLS, so that the message names what stalled.
+            let peer = endpoint.description
+            let deadline = Deadline.earlier(
+                Deadline(for: .startTLS, peer: peer, limit: options.handshakeTimeout),
+                Deadline(for: .startTLS, peer: peer, limit: options.totalTimeout, since: start))
+            try await bare.startTLS(startTLS, to: endpoint.name, behind: greeting, until: deadline)
         }
         let deadline = Deadline(for: .handshake, peer: endpoint.description, limit: options.handshakeTimeout)
         return try await bare.secure(as: endpoint.name, engine, options, until: .earlier(deadline, total), total: total)

@@ -26,7 +26,7 @@ struct BaselineTests {
             #expect(new.status == 1)
             // A good key doesn't fix the failure of the other key either.
             let good = ["--keys", "ecdsa", "--pin", try site.leaf.key.pin, server.target()]
-            #expect(await check(["--baseline", same] + good).lines.last == "1 checked: 1 ok, 1 mended")
+            #expect(await check(["--baseline", same] + good).lines.last == "1 checked: 1 ok, 1 fixed")
             #expect(await check(["--baseline", other] + good).lines.last == "1 checked: 1 ok")
         }
     }
@@ -51,8 +51,8 @@ struct BaselineTests {
                 let run = await check(["--baseline", file] + words)
                 #expect(
                     run.errors
-                        == "pinctl: --baseline: \(file): has a line of more than 8388608 bytes, the most that is read of "
-                        + "one: give what check --json or --ndjson printed\n")
+                        == "pinctl: --baseline: \(file): has a line of more than 8388608 bytes, which is the limit: "
+                        + "give the output of check --json or --ndjson\n")
                 #expect(run.output == "")
                 #expect(run.status == 2)
             }

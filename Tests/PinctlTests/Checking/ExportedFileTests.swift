@@ -87,7 +87,7 @@ struct ExportedFileTests {
             #expect(compared.status == 1)
             let check = await pinctl("check", "--ca-file", site.anchors, "--policy", policy, server.target())
             #expect(
-                check.lines[0].contains("refused by \(file) (NSPinnedDomains): no pin matches as leaf"),
+                check.lines[0].contains("rejected by \(file) (NSPinnedDomains): no pin matches as leaf"),
                 "\(check.output)")
             #expect(check.status == 1)
             let plan = await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", policy)

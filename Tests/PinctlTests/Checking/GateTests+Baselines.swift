@@ -27,8 +27,8 @@ extension GateTests {
             #expect(await check(other).status == 1)
             let good = try site.policy("\"\(try site.leaf.key.pin)\"")
             let mended = await check(["--baseline", file, "--policy", good, server.target()])
-            #expect(mended.lines[1] == "  mended: it failed in the baseline")
-            #expect(mended.lines.last == "1 checked: 1 ok, 1 mended")
+            #expect(mended.lines[1] == "  fixed: it failed in the baseline")
+            #expect(mended.lines.last == "1 checked: 1 ok, 1 fixed")
             // A known mismatch doesn't excuse a chain that isn't trusted.
             let stranger = try site.folder.add(TestCertificate.root("Other Root").pemText)
             let untrusted = await pinctl(["check", "--ca-file", stranger] + words)

@@ -66,7 +66,7 @@ struct PassedOverTests {
         let file = try chain(hosts)
         let run = await check(["--files", file, "--policy", policy])
         #expect(run.lines.last == "200 checked: 200 ok")
-        #expect(run.errors.hasPrefix("pinctl: \(file): is for more than 200 hosts of the policy, "))
+        #expect(run.errors.hasPrefix("pinctl: \(file): is valid for more than 200 hosts of the policy, "))
         #expect(run.status == 2)
         let rest = try site.folder.add(policyText(Array(rules.dropFirst())))
         let fewer = await check(["--files", try chain(Array(hosts.dropFirst())), "--policy", rest])
@@ -81,7 +81,7 @@ struct PassedOverTests {
             "\"\(try site.root.key.pin)\"", rule: "\"subdomains\": true,", host: "example.test")
         let others = (0..<200).map { "h\($0).test" }
         let run = await check(["--files", try chain(others + ["a.example.test"]), "--policy", policy])
-        #expect(run.errors.contains("is for more than 200 hosts of the policy"))
+        #expect(run.errors.contains("is valid for more than 200 hosts of the policy"))
         #expect(run.status == 2)
     }
 

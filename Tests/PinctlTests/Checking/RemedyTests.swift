@@ -84,21 +84,19 @@ struct RemedyTests {
 
     /// Every text that the cause of a failed check appears in, and each report format with two hosts that share it.
     private func texts(_ cause: PinFailureCause) -> [(name: String, text: String)] {
-        let text = VerdictText(
+        let result = CheckResult(
             verdict: .mismatch(mismatch), subject: "api.test:443", source: "served",
             presented: mismatch.path.certificates, now: testTime, causes: [cause])
-        let result = CheckResult(text: text)
-        var groups = FailureGroups()
         var report = Report(command: "check", time: testTime, policy: "pins.jsonc")
         for _ in 0..<2 {
-            _ = groups.add(text, .failed)
-            report.entries.append(ReportEntry(result, .failed))
+            _ = report.group(result)
+            report.entries.append(ReportEntry(result))
         }
-        report.groups = groups.report
         report.rules = Report.checkRules
         return ReportFormat.allCases.map { ($0.rawValue, $0.text(of: report)) } + [
             ("annotations", GitHubAnnotation.lines(for: report).joined(separator: "\n")),
-            ("screen", text.details.joined(separator: "\n")), ("closing lines", groups.lines.joined(separator: "\n")),
+            ("screen", result.details.joined(separator: "\n")),
+            ("closing lines", report.groupLines.joined(separator: "\n")),
             ("line of JSON", result.json.text),
         ]
     }
@@ -130,12 +128,29 @@ struct RemedyTests {
 
     @Test("The screen of a mismatch says how to confirm the served keys, and not to pin unconfirmed ones")
     func screen() {
-        let text = VerdictText(
+        let result = CheckResult(
             verdict: .mismatch(mismatch), subject: "api.test:443", source: "served", presented: [], now: testTime)
-        #expect(text.explanation.contains { $0.hasPrefix("  if the served keys are yours (\(Self.clause)): serve ") })
+        #expect(result.explanation.contains { $0.hasPrefix("  if the served keys are yours (\(Self.clause)): serve ") })
         #expect(
-            text.explanation.last
+            result.explanation.last
                 == "  if they are not: the connection may be intercepted; pin nothing that is served here")
+    }
+
+    @Test("If another key matches or clients bypass the pins, no advice is about a change at the server")
+    func unchanged() {
+        let changes = ["authority-changed", "intermediate-changed", "leaf-rekeyed"]
+        for cause in causes where changes.contains(cause.identifier) {
+            let result = CheckResult(
+                verdict: .mismatch(mismatch), subject: "api.test:443", source: "served", presented: [], now: testTime,
+                causes: [cause])
+            #expect(result.explanation.contains { $0.contains("pinned key again now") })
+            for verdict in [Verdict.keyMismatch(mismatch), .bypassed(mismatch)] {
+                let result = result.judged(verdict)
+                #expect(result.causes == [])
+                #expect(!result.explanation.contains { $0.contains("again now") || $0.contains("changed") })
+                #expect(result.failureRemedy == verdict.word.remedy)
+            }
+        }
     }
 
     @Test("init says to confirm keys that a server sent, but not those of a local file")

@@ -32,7 +32,7 @@ struct ScreenTests {
         return try #require(result)
     }
 
-    private static let since = "since 2026-01-01, until 2036-01-01 (3329 d)"
+    private static let since = "valid from 2026-01-01 until 2036-01-01 (3329 d)"
 
     @Test("A replaced CA is shown with its cause and remedy")
     func rotatedAuthority() async throws {
@@ -128,7 +128,7 @@ struct ScreenTests {
         let (run, subject) = try await screen(policy)
         #expect(
             run.lines == [
-                "ok*   \(subject)  matched backup-27 (leaf), a backup only: pin the key after it as the next backup",
+                "ok*   \(subject)  matched backup-27 (leaf), a backup only: ship the pin of the next backup key",
                 "  warning: only backup pins match (backup-27): create the next backup key now, and ship its pin",
                 "1 checked: 1 ok (1 with a warning)",
             ])
@@ -147,8 +147,8 @@ struct ScreenTests {
         #expect(
             run.lines == [
                 "ok*   \(subject)  matched our-root (root)",
-                "  warning: matched on 1 of 2 trust paths: clients that anchor at CN=Other Root would fail: pin a key that "
-                    + "is on every path", "1 checked: 1 ok (1 with a warning)",
+                "  warning: pins match on 1 of 2 paths, so clients whose path ends at CN=Other Root would fail: pin a key "
+                    + "that is on every path", "1 checked: 1 ok (1 with a warning)",
             ])
         #expect(run.status == 0)
     }

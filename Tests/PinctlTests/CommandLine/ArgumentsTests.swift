@@ -112,7 +112,7 @@ struct ArgumentsTests {
         Refused(words: ["check", "a", "--timeout", "0"], message: "--timeout: \"0\" isn't a time limit"),
         Refused(words: ["check", "a", "--timeout", "1e9"], message: "--timeout: \"1e9\" isn't a time limit"),
         Refused(words: ["check", "a"], message: "/no/such/pins.jsonc: error: no such file"),
-        Refused(words: ["check", "gopher://a"], message: "gopher://a: scheme \"gopher\" is not supported"),
+        Refused(words: ["check", "gopher://a"], message: "gopher://a: unsupported scheme \"gopher\""),
         Refused(
             words: ["verify", "a", "--host", "h", "--at", "2026-02-30"], message: "--at: \"2026-02-30\" isn't a time"),
     ]
@@ -127,9 +127,10 @@ struct ArgumentsTests {
         #expect(run.errors.hasPrefix("pinctl: " + row.message))
     }
 
-    @Test("--json and --ndjson exclude each other")
+    @Test("--json and --ndjson cannot be used together")
     func twoForms() async {
         let run = await pinctl("hash", "--ndjson", "--json", "x")
-        #expect(run.status == 2 && run.errors == "pinctl: --json and --ndjson exclude each other: give one of them\n")
+        #expect(
+            run.status == 2 && run.errors == "pinctl: --json and --ndjson cannot be used together: give one of them\n")
     }
 }

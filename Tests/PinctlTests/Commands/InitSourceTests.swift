@@ -47,7 +47,7 @@ struct InitSourceTests {
             #expect(run.output.contains("\"host\": \"api.test\""))
         }
         let wrong = try site.folder.add("api.test\ngopher://x\n", name: "list.hosts")
-        #expect(await initialize("--from", wrong).errors.contains("list.hosts:2: scheme \"gopher\" is not supported"))
+        #expect(await initialize("--from", wrong).errors.contains("list.hosts:2: unsupported scheme \"gopher\""))
         #expect(await initialize("--from", try site.folder.add("# none\n")).status == 2)
     }
 

@@ -59,9 +59,9 @@ struct VerifyTests {
                 "  leaf          \(try site.leaf.key.pin)  \(strangePin)  any           not served",
                 "  intermediate  \(try site.intermediate.key.pin)",
                 "  root          \(try site.root.key.pin)",
-                "  leaf          CN=api.test, since 2026-01-01, until 2036-01-01 (3329 d), file",
-                "  intermediate  CN=Test Intermediate, since 2026-01-01, until 2036-01-01 (3329 d), file",
-                "  root          CN=Test Root, since 2026-01-01, until 2036-01-01 (3329 d), store",
+                "  leaf          CN=api.test, valid from 2026-01-01 until 2036-01-01 (3329 d), file",
+                "  intermediate  CN=Test Intermediate, valid from 2026-01-01 until 2036-01-01 (3329 d), file",
+                "  root          CN=Test Root, valid from 2026-01-01 until 2036-01-01 (3329 d), store",
                 "  cause: the server has a new key, in a certificate valid since 2026-01-01: \(ifYours), serve a "
                     + "pinned or backup key again, keep that key when you renew, and ship the pin of the new key "
                     + "with the next version\(ifNotYours)",
@@ -151,7 +151,7 @@ struct VerifyTests {
         #expect(together.lines[0] == "ok    api.test (old)  trusted")
         #expect(together.status == 0)
         #expect(await pinctl(words + ["--store", stranger]).errors.contains("write NAME=FILE"))
-        #expect(await pinctl(words + ["--ca-file", stranger]).errors.contains("exclude each other"))
+        #expect(await pinctl(words + ["--ca-file", stranger]).errors.contains("cannot be used together"))
     }
 
     @Test("CB24: verify checks the chain against CRLs and OCSP responses, and requires them on request")

@@ -41,17 +41,19 @@ import Testing
         arguments: [
             (["--keys=dsa"], "--keys does not support \"dsa\""),
             (["--starttls=https"], "--starttls does not support \"https\""),
-            (["--jobs=0"], "--jobs: \"0\" is none: give a number from 1 to 100000"),
-            (["--retries=-1"], "--retries: \"-1\" is none"), (["--rate=0"], "--rate: \"0\" is none"),
+            (["--jobs=0"], "--jobs: \"0\" isn't valid: give a number from 1 to 100000"),
+            (["--retries=-1"], "--retries: \"-1\" isn't valid"), (["--rate=0"], "--rate: \"0\" isn't valid"),
             (["--min-tls=1.1"], "--min-tls does not support \"1.1\""),
             (["--min-tls=1.3", "--max-tls=1.2"], "--min-tls is newer than --max-tls"),
-            (["--ipv4", "--ipv6"], "--ipv4 and --ipv6 exclude each other"), (["--sni=192.0.2.1"], "is no DNS name"),
-            (["--resolve=a.test:443"], "is no HOST:PORT:ADDRESS"), (["--resolve=a.test:443:b.test"], "is no HOST:PORT"),
+            (["--ipv4", "--ipv6"], "--ipv4 and --ipv6 cannot be used together"),
+            (["--sni=192.0.2.1"], "isn't a DNS name"),
+            (["--resolve=a.test:443"], "isn't HOST:PORT:ADDRESS"),
+            (["--resolve=a.test:443:b.test"], "isn't HOST:PORT"),
             (["--resolve=a.test:443:::1", "--resolve=A.test:443:192.0.2.1"], "a.test:443 is given twice"),
-            (["--proxy=https://127.0.0.1:1"], "is no proxy that is spoken to in the clear"),
+            (["--proxy=https://127.0.0.1:1"], "isn't the URL of a supported proxy"),
             (["--proxy=http://127.0.0.1"], "has no port"),
-            (["--proxy=http://u:p@127.0.0.1:1"], "a login does not stand in the URL"),
-            (["--proxy=http://127.0.0.1:1", "--all-addresses"], "exclude each other"),
+            (["--proxy=http://u:p@127.0.0.1:1"], "a login isn't allowed in the URL"),
+            (["--proxy=http://127.0.0.1:1", "--all-addresses"], "cannot be used together"),
             (["--proxy-login=x"], "--proxy is required"), (["--key=x"], "--cert is required"),
             (["--cert=/no/such/file"], "/no/such/file"),
         ])
@@ -178,6 +180,19 @@ import Testing
         }
     }
 
+    @Test("If a server stalls before TLS, the error names STARTTLS")
+    func startTLSStalls() async throws {
+        try await LoopbackServer(plain: .handle { while try $0.read() != nil {} }).run { server in
+            let target = try Target("smtp://" + server.target())
+            var text = ""
+            // On a busy machine, the connection itself may take longer than the first limits.
+            for limit in ["0.3", "3", "30"] where !text.contains("STARTTLS took longer than") {
+                text = failure(await (try probe("--timeout=\(limit)")).probes(of: target)[0])
+            }
+            #expect(text.contains("STARTTLS took longer than"), "\(text)")
+        }
+    }
+
     @Test(
         "The time limit for a target applies before a stapled response and to a handshake of one byte per second",
         arguments: [true, false])
@@ -295,8 +310,8 @@ import Testing
     func proxyLogins() async throws {
         for (login, scheme, reason) in [
             ("u:\u{200D}secret:x", "socks4a", "SOCKS 4a has no password"), ("user", "http", "has no colon"),
-            (":x", "socks5", "room for 1 to 255 bytes"), ("u\0:x", "http", "is no text"),
-            (String(repeating: "u", count: 256) + ":x", "socks5", "room for 1 to 255 bytes"),
+            (":x", "socks5", "allows 1 to 255 bytes"), ("u\0:x", "http", "isn't text"),
+            (String(repeating: "u", count: 256) + ":x", "socks5", "allows 1 to 255 bytes"),
         ] {
             let file = try site.folder.add(login + "\n")
             let run = await pinctl(

@@ -55,7 +55,7 @@ struct ReportFileTests {
         #expect(run.status == 0)
         for form in ["--json", "--ndjson"] {
             let refused = await pinctl("lint", file, form, "--report", "junit=-")
-            #expect(refused.errors.contains("standard output holds the JSON already"))
+            #expect(refused.errors.contains("standard output already contains the JSON"))
             #expect(refused.status == 2)
         }
     }
@@ -63,7 +63,8 @@ struct ReportFileTests {
     @Test(
         "A report that couldn't be written is rejected before the work starts",
         arguments: [
-            ("xunit=r.xml", "does not support \"xunit\""), ("junit", "names no file"), ("junit=", "names no file"),
+            ("xunit=r.xml", "does not support \"xunit\""), ("junit", "doesn't name a file"),
+            ("junit=", "doesn't name a file"),
             ("junit=/no/such/folder/r.xml", "its directory does not exist"), ("junit=/tmp", "is a directory"),
             ("junit=/dev/null/r.xml", "is not a directory"),
         ])
@@ -78,7 +79,7 @@ struct ReportFileTests {
     @Test("Two reports to the same file are rejected")
     func twice() async throws {
         let run = await pinctl("lint", try policy(), "--report", "junit=/tmp/r", "--report", "html=/tmp/r")
-        #expect(run.errors.contains("two reports go to /tmp/r"))
+        #expect(run.errors.contains("two reports are written to /tmp/r"))
         #expect(run.status == 2)
     }
 
@@ -131,7 +132,7 @@ struct ReportFileTests {
         let text = try contents("summary.md")
         #expect(text.utf8.count <= 1 << 20 && text.utf8.count > 1_000_000)
         let rows = text.components(separatedBy: "\n| `").count - 1
-        #expect(text.hasSuffix("Left out here, as a summary may not be longer: \(grouped(1_200 - rows)) entries.\n"))
+        #expect(text.hasSuffix("Omitted because of the size limit: \(grouped(1_200 - rows)) entries.\n"))
         #expect(text.components(separatedBy: "<details>").count == text.components(separatedBy: "</details>").count)
     }
 

@@ -92,13 +92,13 @@ struct ReportFormatTests {
     func markdown() {
         let text = MarkdownReport.text(.sample())
         #expect(text.hasPrefix("## pinctl check: failed\n"))
-        #expect(text.contains("### 2 failed for one cause\n\n`the authority changed: sample`\n\nTo do: `ship"))
+        #expect(text.contains("### 2 failed with one cause\n\n`the authority changed: sample`\n\nTo do: `ship"))
         var long = Report.sample()
         long.entries = (0..<500).flatMap { _ in long.entries }
         let (whole, short) = (MarkdownReport.text(long), MarkdownReport.text(long, limit: 20_000))
         #expect(whole.utf8.count > 100_000)
         #expect((15_000...20_000).contains(short.utf8.count))
-        #expect(short.contains("\nLeft out here, as a summary may not be longer: "))
+        #expect(short.contains("\nOmitted because of the size limit: "))
         #expect(!whole.contains("Left out"))
     }
 

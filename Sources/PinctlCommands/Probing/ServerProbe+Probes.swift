@@ -2,59 +2,64 @@ import CertificatePinning
 import CertificateTrust
 import TLSTransport
 
-/// The connections to one target, within one time limit.
-struct ProbeRun: Sendable {
-    private let target: Target
-    private let settings: ProbeSettings
-    private let rate: ConnectionRate?
-    private let start: ContinuousClock.Instant
-
-    /// Creates a run, whose time limit starts now.
-    init(_ target: Target, _ settings: ProbeSettings, _ rate: ConnectionRate?) {
-        self.target = target
-        self.settings = settings
-        self.rate = rate
-        start = .now
-    }
-
+extension ServerProbe {
     /// The maximum number of addresses of a target that are probed at a time.
-    private static let limit = 16
+    private static let addressLimit = 16
     /// The time that a server may take to reject the client certificate, which happens after the handshake in TLS 1.3.
     private static let patience = Duration.seconds(1)
 
-    /// Returns one probe for each address and key.
-    func probes(keys: CheckSettings.Keys, atEach: Bool) async -> [Probe] {
-        guard atEach else { return await probes(keys: keys, at: nil) }
+    /// Runs a handshake for each key at each address within one time limit, and returns at least one probe.
+    ///
+    /// `keys` and `allAddresses` are the settings of a rule, which the command line overrides. If both kinds of key are
+    /// requested and the server has only one, there is no probe for the other.
+    func probes(
+        of target: Target, keys: CheckSettings.Keys = .auto, allAddresses: Bool = false
+    ) async -> [Probe] {
+        let start = ContinuousClock.now
+        let (target, keys) = (located(target), self.keys ?? keys)
+        guard allAddresses || self.allAddresses, proxy == nil else {
+            return await probes(of: target, keys, at: nil, since: start)
+        }
         let addresses: [SocketAddress]
         do throws(TransportError) {
-            addresses = try await Transport.shared.addresses(
-                of: target.endpoint, options: settings.dialing, since: start)
+            addresses = try await Transport.shared.addresses(of: target.endpoint, options: dialing, since: start)
         } catch {
             return [Probe(target: target, address: nil, key: nil, outcome: .failure(error), duration: .now - start)]
         }
         return await withTaskGroup(of: (Int, [Probe]).self) { group in
             var found = [[Probe]](repeating: [], count: addresses.count)
             for (index, address) in addresses.enumerated() {
-                if index >= Self.limit, let (done, probes) = await group.next() { found[done] = probes }
-                group.addTask { (index, await probes(keys: keys, at: address)) }
+                if index >= Self.addressLimit, let (done, probes) = await group.next() { found[done] = probes }
+                group.addTask { (index, await probes(of: target, keys, at: address, since: start)) }
             }
             for await (done, probes) in group { found[done] = probes }
             return found.flatMap(\.self)
         }
     }
 
-    private func probes(keys: CheckSettings.Keys, at address: SocketAddress?) async -> [Probe] {
+    /// Returns the target with the address and STARTTLS protocol of the command line, if it has none of its own.
+    private func located(_ target: Target) -> Target {
+        var target = target
+        if target.endpoint.route == nil { target.endpoint.route = routes[target.endpoint] }
+        if target.startTLS == nil { target.startTLS = startTLS }
+        return target
+    }
+
+    private func probes(
+        of target: Target, _ keys: CheckSettings.Keys, at address: SocketAddress?, since start: ContinuousClock.Instant
+    ) async -> [Probe] {
+        func probe(_ key: Probe.Key?) async -> Probe { await self.probe(target, key, at: address, since: start) }
         switch keys {
-        case .auto: return [await probe(nil, at: address)]
-        case .rsa: return [await probe(.rsa, at: address)]
-        case .ecdsa: return [await probe(.ecdsa, at: address)]
+        case .auto: return [await probe(nil)]
+        case .rsa: return [await probe(.rsa)]
+        case .ecdsa: return [await probe(.ecdsa)]
         case .both: break
         }
-        async let rsa = probe(.rsa, at: address)
-        let both = [await probe(.ecdsa, at: address), await rsa]
+        async let rsa = probe(.rsa)
+        let both = [await probe(.ecdsa), await rsa]
         let there = both.filter { !$0.isWithoutKey }
         // The server has neither kind of key, so it may have another, or it failed in a way that looks the same.
-        guard var first = there.first else { return [await probe(nil, at: address)] }
+        guard var first = there.first else { return [await probe(nil)] }
         // If both handshakes failed for other reasons, nothing is known about either kind of key, so one failure is
         // enough.
         guard there.count < 2 || there.contains(where: \.isAnswered) else {
@@ -65,7 +70,9 @@ struct ProbeRun: Sendable {
     }
 
     /// Runs a handshake, with retries if the server doesn't answer.
-    private func probe(_ key: Probe.Key?, at address: SocketAddress?) async -> Probe {
+    private func probe(
+        _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant
+    ) async -> Probe {
         let began = ContinuousClock.now
         // The time spent waiting for a turn doesn't count toward the limit.
         var start = start
@@ -75,7 +82,7 @@ struct ProbeRun: Sendable {
             tries += 1
             let error: TransportError
             do throws(TransportError) {
-                let (served, reached) = try await ask(key, at: address, since: start)
+                let (served, reached) = try await ask(target, key, at: address, since: start)
                 return Probe(
                     target: target, address: reached, key: key, outcome: .success(served), duration: .now - began,
                     tries: tries)
@@ -85,8 +92,8 @@ struct ProbeRun: Sendable {
             // Descriptors become free when other connections end, and waiting for one isn't an attempt.
             if error.isExhausted { tries -= 1 }
             let pause = error.isExhausted ? Duration.milliseconds(50) : .milliseconds(100 << min(max(tries - 1, 0), 4))
-            let rest = settings.dialing.totalTimeout - (.now - start)
-            guard error.isWorthTrying, tries <= settings.retries, pause < rest, !Task.isCancelled else {
+            let rest = dialing.totalTimeout - (.now - start)
+            guard error.isWorthTrying, tries <= retries, pause < rest, !Task.isCancelled else {
                 return Probe(
                     target: target, address: address?.description ?? error.lastAddress, key: key,
                     outcome: .failure(error), duration: .now - began, tries: tries)
@@ -96,17 +103,17 @@ struct ProbeRun: Sendable {
     }
 
     private func ask(
-        _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant
+        _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant
     ) async throws(TransportError) -> (ServedChain, address: String?) {
-        var options = settings.dialing
+        var options = dialing
         options.serverKey = key
         let connection = try await Transport.shared.dial(
-            target.endpoint, startTLS: target.startTLS, at: address, through: settings.proxy, options: options,
+            target.endpoint, startTLS: target.startTLS, at: address, through: proxy, options: options,
             since: start)
         var served = ServedChain(
             presented: connection.presented, version: connection.version, cipherSuite: connection.cipherSuite)
-        let reached = settings.proxy == nil ? connection.remoteAddress : nil
-        if let identity = settings.identity {
+        let reached = proxy == nil ? connection.remoteAddress : nil
+        if let identity = identity {
             let (outcome, staple) = try await connection.show(identity, patience: Self.patience)
             served.identity = outcome
             served.staple = staple

@@ -6,14 +6,14 @@ import TLSTransport
 
 extension ReportEntry {
     /// Creates the report entry of a result.
-    init(_ result: CheckResult, _ outcome: Outcome) {
-        let text = result.text
+    init(_ result: CheckResult) {
         self.init(
-            outcome: outcome, subject: text.subject, variant: text.variant, address: result.address,
-            key: result.key?.rawValue, verdict: text.word.rawValue, finding: text.finding, details: text.details,
-            warnings: text.warnings.map { ($0.kind.rawValue, $0.text) }, location: text.verdict.rule?.location,
-            causes: text.causes.map { ReportCause($0) }, chain: text.reportedChain, pins: text.reportedPins,
-            duration: result.duration, group: outcome == .known ? nil : text.failureKey?.text, json: result.json)
+            outcome: result.severity, subject: result.subject, variant: result.variant, address: result.address,
+            key: result.key?.rawValue, verdict: result.word.rawValue, finding: result.verdict.finding,
+            details: result.details, warnings: result.warnings.map { ($0.kind.rawValue, $0.text) },
+            location: result.verdict.rule?.location, causes: result.causes.map { ReportCause($0) },
+            chain: result.reportedChain, pins: result.reportedPins, duration: result.duration,
+            group: result.isKnown ? nil : result.failureKey, json: result.json)
     }
 }
 
@@ -21,12 +21,12 @@ extension ReportEntry {
     /// Creates an entry for input that couldn't be read. Without it, a report would look like that of a successful run.
     init(problem message: String, _ members: [(String, JSON)]) {
         self.init(
-            outcome: .badInput, subject: message, verdict: ExitCode.badInput.word, finding: message,
+            outcome: .badInput, subject: message, verdict: Severity.badInput.rawValue, finding: message,
             json: .object(members + [("error", .string(message))]))
     }
 }
 
-extension VerdictText {
+extension CheckResult {
     fileprivate var reportedChain: [ReportCertificate] {
         guard let path = verdict.path else { return [] }
         let matches = verdict.matches
@@ -64,7 +64,7 @@ extension Verdict {
 extension Report {
     /// The verdicts and warnings of `check`, for formats that explain them.
     static var checkRules: [ReportRule] {
-        VerdictWord.allCases.filter { $0.status != .good }.map {
+        VerdictWord.allCases.filter { $0.severity != .ok }.map {
             ReportRule(identifier: $0.rawValue, summary: $0.meaning)
         }
             + CheckWarning.Kind.allCases.map {

@@ -1,29 +1,40 @@
 import CertificatePinning
 import CertificateTrust
 
-/// A text that identifies the cause of a failure and is the same for all hosts that fail for that cause.
-///
-/// It consists of the verdict, its causes, and the CAs and pins involved. A leaf belongs to a single host, so it is
-/// left out unless it matters.
-struct FailureKey: Hashable, Sendable {
-    let text: String
-}
-
-extension VerdictText {
-    /// The key of the failure, or `nil` for a good verdict.
-    var failureKey: FailureKey? {
-        guard verdict.status != .good else { return nil }
+extension CheckResult {
+    /// The text that identifies the cause of a failure and is the same for all hosts that fail for that cause, or `nil`
+    /// for a good verdict.
+    ///
+    /// It consists of the verdict, its causes, and the CAs and pins involved. A leaf belongs to a single host, so it is
+    /// left out unless it matters.
+    var failureKey: String? {
+        guard !verdict.isGood else { return nil }
         let parts = [verdict.word.rawValue] + verdict.operands + causes.map { $0.key }
-        return FailureKey(text: parts.joined(separator: " "))
+        return parts.joined(separator: " ")
+    }
+
+    /// The cause of a failure in the form that baselines compare. All unreachable targets have the same one, since the
+    /// reason often changes.
+    var failure: String? {
+        if case .unreachable = verdict { verdict.word.rawValue } else { failureKey }
+    }
+
+    /// The key that failed, which baselines compare too, or `nil` if none was seen.
+    ///
+    /// A different key that fails in the same way is a new failure, because the connection may be intercepted.
+    var failingKey: String? {
+        guard failure != nil else { return nil }
+        if case .keyStrange(let key, _) = verdict { return key.description }
+        return presented.first?.spkiFingerprint.description
     }
 
     /// A one-line description of the failure that fits all hosts with the same cause.
     var failureTitle: String {
         switch verdict {
         case .unreachable(let error): "unreachable: \(error.reasonWord)"
-        case .unlisted where causes.isEmpty: "not covered: no rule of the policy reaches them"
+        case .unlisted where causes.isEmpty: "not covered: the policy has no rule for them"
         case .untrusted(let finding) where causes.isEmpty: finding.groupTitle
-        case .keyMismatch: "key mismatch: \(causeTitle)"
+        case .keyMismatch where !causes.isEmpty: "key mismatch: \(causeTitle)"
         default: causeTitle
         }
     }
@@ -40,6 +51,20 @@ extension VerdictText {
 }
 
 extension Verdict {
+    /// Returns the causes that can explain the verdict.
+    ///
+    /// If another key of the server matches, or if clients bypass the pins because of the root, then nothing changed at
+    /// the server, and the remedies for such a change would mislead.
+    func causes(among causes: [PinFailureCause]) -> [PinFailureCause] {
+        guard [.keyMismatch, .bypassed].contains(word) else { return causes }
+        return causes.filter {
+            switch $0 {
+            case .authorityChanged, .intermediateChanged, .leafRekeyed: false
+            default: true
+            }
+        }
+    }
+
     /// The details that distinguish failures with the same verdict and causes.
     fileprivate var operands: [String] {
         switch self {
@@ -69,8 +94,9 @@ extension TrustFinding {
         guard let certificate else { return "not trusted [\(rule.rawValue)]: \(detail)" }
         let subject = "\(certificate.subject)"
         return switch (depth, rule) {
-        case (_, .nameMismatch): "not trusted [\(rule.rawValue)]: the certificate of \(subject) is for other names"
-        case (0, _): "not trusted [\(rule.rawValue)]: leaves issued by \(certificate.issuer)"
+        case (_, .nameMismatch):
+            "not trusted [\(rule.rawValue)]: hostname mismatch, the certificate of \(subject) is for other names"
+        case (0, _): "not trusted [\(rule.rawValue)]: leaf certificates issued by \(certificate.issuer)"
         default: "not trusted [\(rule.rawValue)]: \(self)"
         }
     }

@@ -1,0 +1,99 @@
+import Basics
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+
+extension ChainJudge {
+    /// The maximum number of paths to examine. Each path is a way in which a client may anchor the chain.
+    static let pathLimit = 16
+
+    /// Returns all warnings about a good verdict, and one for each exported file that rejects some of the paths.
+    func warnings(
+        beside verdict: Verdict, of trust: ServerTrust, port: UInt16, expecting expectation: Expectation,
+        refusals: [ExportRefusal]
+    ) -> [CheckWarning] {
+        guard let warningSpan else { return [] }
+        guard verdict.isGood, let path = verdict.path else { return refusals.map(CheckWarning.init) }
+        var warnings: [CheckWarning] = []
+        if case .matched(_, let matches, let rule) = verdict {
+            if matches.allSatisfy(\.pin.isBackup) {
+                let cause = PinFailureCause.onlyBackup(matches.map(\.pin))
+                warnings.append(CheckWarning(kind: .backupOnly, text: "\(cause.finding): \(cause.remedy)"))
+            }
+            warnings += paths(of: trust, beside: path, rule, port: port, expecting: expectation)
+        }
+        warnings += underStores(trust, port: port, expecting: expectation)
+        warnings += expiring(on: path, within: warningSpan)
+        warnings += ending(verdict)
+        return warnings + refusals.map(CheckWarning.init)
+    }
+
+    /// Returns a warning if certificates on a path expire within the span. It names the first one to expire.
+    private func expiring(on path: VerifiedPath, within span: TimeInterval) -> [CheckWarning] {
+        guard let first = path.certificates.min(by: { $0.notAfter < $1.notAfter }),
+            first.notAfter.timeIntervalSince(time) < span
+        else { return [] }
+        let role = PinRole(index: path.certificates.firstIndex(of: first) ?? 0, of: path.certificates.count)
+        return [
+            CheckWarning(
+                kind: .expiresSoon,
+                text: "the \(role.rawValue) expires soon, \(first.subject) on \(expiry(first, now: time)): renew it")
+        ]
+    }
+
+    /// Returns a warning if the verdict is good and its rule expires within the span.
+    func ending(_ verdict: Verdict) -> [CheckWarning] {
+        guard verdict.isGood, let rule = verdict.rule, rule.mode != .off, let expiry = rule.expiry,
+            !expiry.isPast(at: time), let warningSpan, expiry.end.timeIntervalSince(time) < warningSpan
+        else { return [] }
+        let then = expiry.action == .fail ? "clients then reject every server" : "clients then stop pinning"
+        return [
+            CheckWarning(
+                kind: .ruleEndsSoon,
+                text: "the rule expires at \(expiry.end.rfc3339), and \(then): ship a policy with a later expiry")
+        ]
+    }
+
+    /// Returns a warning about valid paths without a match. The path that a client uses depends on its roots.
+    private func paths(
+        of trust: ServerTrust, beside path: VerifiedPath, _ rule: PinningRule, port: UInt16,
+        expecting expectation: Expectation
+    ) -> [CheckWarning] {
+        guard case .pins(let policy) = expectation else { return [] }
+        let claim = rule.anchors.map { trust.replacingStore($0) } ?? trust
+        guard let paths = try? claim.allPaths(beside: path, at: time, limit: Self.pathLimit), paths.count > 1 else {
+            return []
+        }
+        let failing = paths.filter { path in
+            if case .matched? = try? policy.decide(path, port: Int(port), at: time) { false } else { true }
+        }
+        guard !failing.isEmpty else { return [] }
+        var anchors: [String] = []
+        for path in failing where !anchors.contains(path.anchor.subject.description) {
+            anchors.append(path.anchor.subject.description)
+        }
+        return [
+            CheckWarning(
+                kind: .somePaths,
+                text:
+                    "pins match on \(paths.count - failing.count) of \(paths.count) paths, so clients whose path ends at "
+                    + "\(anchors.joined(separator: " or ")) would fail: pin a key that is on every path")
+        ]
+    }
+
+    /// Returns warnings about trust stores with which the chain isn't trusted or doesn't match a pin.
+    private func underStores(
+        _ trust: ServerTrust, port: UInt16, expecting expectation: Expectation
+    ) -> [CheckWarning] {
+        clientStores.compactMap { name, store in
+            let verdict = Verdict(on: trust.replacingStore(store), port: port, expecting: expectation, time: time)
+            guard !verdict.isGood else { return nil }
+            let path = verdict.path.map { path in
+                ": " + path.certificates.map { $0.subject.commonName ?? "\($0.subject)" }.joined(separator: " < ")
+            }
+            return CheckWarning(
+                kind: .somePaths,
+                text: "clients with the trust store \(name) would fail: \(verdict.shortFinding)\(path ?? "")")
+        }
+    }
+}

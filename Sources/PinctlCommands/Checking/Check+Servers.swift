@@ -1,0 +1,32 @@
+import CertificatePinning
+import CertificateTrust
+import TLSTransport
+
+extension Check {
+    /// Connects to a target as its rule says, and returns one result for each address and key. A target without a rule
+    /// isn't connected to.
+    func results(
+        of target: Target, expecting expectation: Expectation, _ settings: CheckSettings, input: String?
+    ) async -> [CheckResult] {
+        if case .unlisted(let file) = expectation {
+            return [judge.result(ofUnlisted: target, in: file).listed(as: input)]
+        }
+        let probes = await probe.probes(of: target, keys: settings.keys, allAddresses: settings.allAddresses)
+        return Self.tellingKeysApart(
+            probes.map {
+                judge.result(of: $0, expecting: expectation).listed(as: input, namesVariant: probes.count > 1)
+            })
+    }
+
+    /// Returns the results with a key mismatch for each mismatched key if another key of the same server matches, since
+    /// the key that clients get differs.
+    private static func tellingKeysApart(_ results: [CheckResult]) -> [CheckResult] {
+        let matched = results.filter { if case .matched = $0.verdict { $0.key != nil } else { false } }
+        return results.map { result in
+            guard case .mismatch(let mismatch) = result.verdict, let key = result.key,
+                matched.contains(where: { $0.key != key && $0.address == result.address })
+            else { return result }
+            return result.judged(.keyMismatch(mismatch))
+        }
+    }
+}

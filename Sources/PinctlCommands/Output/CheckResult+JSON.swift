@@ -1,0 +1,121 @@
+import Basics
+import CertificatePinning
+import CertificateTrust
+import PinDialects
+import TLSTransport
+
+extension CheckResult {
+    /// The element of the JSON document.
+    var json: JSON {
+        var members: [(String, JSON)] = [("type", "check"), ("target", .string(subject))]
+        if let input { members.append(("input", .string(input))) }
+        if let file { members.append(("file", .string(file))) }
+        if let address { members.append(("address", .string(address))) }
+        if let key { members.append(("key", .string(key.rawValue))) }
+        if let version, !version.isEmpty { members.append(("tls", .string(version))) }
+        if let duration { members.append(("duration_ms", .integer(duration.milliseconds))) }
+        if isKnown { members.append(("known", true)) }
+        if let failure { members.append(("failure", .string(failure))) }
+        if let failingKey { members.append(("failing_key", .string(failingKey))) }
+        return json(members)
+    }
+
+    /// Returns the verdict as JSON, beginning with `members`.
+    func json(_ members: [(String, JSON)]) -> JSON {
+        var members = members + [("verdict", .string(word.rawValue)), ("trusted", isTrusted)]
+        switch verdict {
+        case .matched(_, let matches, let rule): members += Self.members(of: rule, matches)
+        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
+            members += Self.members(of: mismatch.rule, mismatch.matches)
+        case .exportRefused(_, _, let rule): members += rule.map { Self.members(of: $0, []) } ?? []
+        case .keyMatched(_, let rule), .keyStrange(_, let rule?), .keyExpired(let rule, _):
+            members += Self.members(of: rule, [])
+        case .keyDenied(let pin): members.append(("denied", .string("\(pin.fingerprint)")))
+        case .keyStrange(_, nil): break
+        case .denied(let match, _, _): members.append(("denied", .string("\(match.pin.fingerprint)")))
+        case .expired(let rule, _, _): members += Self.members(of: rule, [])
+        case .untrusted(let finding): members += finding.members
+        case .unreachable(let error):
+            members += [("reason", .string(error.description)), ("unreachable", .string(error.reasonWord))]
+        case .unlisted(let policy): members.append(("policy", .string(policy)))
+        case .noCertificate(let rule, let names):
+            members += Self.members(of: rule, []) + [("names", .array(names.map { .string($0) }))]
+        case .trusted: break
+        }
+        if !refusals.isEmpty {
+            members.append(
+                (
+                    "exports",
+                    .array(
+                        refusals.map {
+                            [
+                                "file": .string($0.path), "to": .string($0.dialect.rawValue),
+                                "reason": .string($0.reason),
+                            ]
+                        })
+                ))
+        }
+        if !causes.isEmpty { members.append(("diagnosis", .array(causes.map(Self.element)))) }
+        if !warnings.isEmpty {
+            members.append(
+                (
+                    "warnings",
+                    .array(warnings.map { ["warning": .string($0.kind.rawValue), "text": .string($0.text)] })
+                ))
+        }
+        if let path = verdict.path { members.append(("chain", .array(path.roles.map(element)))) }
+        return .object(members)
+    }
+
+    /// Whether the chain is trusted, or null if no chain was evaluated.
+    private var isTrusted: JSON {
+        switch verdict {
+        case .matched, .trusted, .mismatch, .keyMismatch, .exportRefused, .bypassed, .denied, .expired: true
+        case .untrusted: false
+        case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .unreachable: .null
+        }
+    }
+
+    private func element(_ role: PinRole, _ certificate: X509Certificate) -> JSON {
+        [
+            "role": .string(role.rawValue), "pin": .string(certificate.spkiFingerprint.description),
+            "subject": .string(certificate.subject.description), "source": .string(origin(of: certificate)),
+            "not_after": .string(certificate.notAfter.rfc3339),
+        ]
+    }
+
+    private static func element(_ cause: PinFailureCause) -> JSON {
+        [
+            "cause": .string(cause.identifier), "finding": .string(cause.finding), "remedy": .string(cause.remedy),
+        ]
+    }
+
+    private static func members(of rule: PinningRule, _ matches: [PinMatch]) -> [(String, JSON)] {
+        let pins = rule.pins.map { pin -> JSON in
+            [
+                "name": pin.name.map { .string($0) } ?? .null, "pin": .string(pin.fingerprint.description),
+                "role": .string(pin.role.rawValue), "backup": .bool(pin.isBackup),
+                "matched": .bool(matches.contains { $0.pin == pin }),
+            ]
+        }
+        return [("rule", .string(rule.origin)), ("mode", .string(rule.mode.rawValue)), ("pins", .array(pins))]
+    }
+}
+
+extension TrustFinding {
+    /// The failed rule, its position in the chain, and the message.
+    var members: [(String, JSON)] {
+        [
+            ("rule", .string(rule.rawValue)), ("depth", depth.map { .integer($0) } ?? .null),
+            ("reason", .string(description)),
+        ]
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(clamping: seconds).multipliedReportingOverflow(by: 1_000).partialValue
+            &+ Int(attoseconds / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,92 @@
+import Basics
+import CertificatePinning
+import CertificateTrust
+
+/// The text of a result.
+///
+/// After a pin mismatch follows all that is needed in an emergency: the served and the pinned keys side by side, ready
+/// to be copied, then what to do.
+extension CheckResult {
+    /// The first line: the severity as a word, the subject and the reason.
+    var headline: String {
+        let name = variant.isEmpty ? subject : "\(subject) (\(variant))"
+        return "\(padded(severity.mark, 4))  \(name)  \(isKnown ? "known: " : "")\(verdict.finding)"
+    }
+
+    /// The lines of the verified path, leaf first, or of the presented certificates if there is none.
+    var chain: [String] {
+        guard let path = verdict.path else {
+            guard !presented.isEmpty else { return [] }
+            return ["  presented, not verified:"] + presented.map { "  " + certificateLine($0) }
+        }
+        return path.roles.map { role, certificate in
+            "  \(padded(role.rawValue, 12))  \(certificateLine(certificate))  \(origin(of: certificate))"
+        }
+    }
+
+    private func certificateLine(_ certificate: X509Certificate) -> String {
+        "\(certificate.spkiFingerprint)  \(certificate.subjectPublicKeyInfo.keyKind)  \(certificate.subject)  "
+            + expiry(certificate, now: now)
+    }
+
+    /// The lines below the headline of a failure or warning, empty for other verdicts.
+    var explanation: [String] {
+        guard let mismatch = verdict.mismatch else {
+            return verdict.isGood ? warnings.map { "  warning: \($0.text)" } : causeLines
+        }
+        return sideBySide(mismatch) + certificates(mismatch) + refusals.map { "  also rejected by \($0.finding)" }
+            + causeLines + advice(mismatch)
+    }
+
+    /// The explanation, with the chain in front unless it is already included.
+    var details: [String] {
+        verdict.mismatch == nil ? chain + explanation : explanation
+    }
+
+    private var causeLines: [String] { causes.map { "  cause: \($0)" } }
+
+    /// Returns the lines with served and pinned keys side by side.
+    private func sideBySide(_ mismatch: PinMismatch) -> [String] {
+        let served = mismatch.path.roles.map { role, certificate in
+            "\(padded(role.rawValue, 12))  \(certificate.spkiFingerprint)"
+        }
+        let nameWidth = mismatch.rule.pins.map { $0.name?.count ?? 0 }.max() ?? 0
+        let pinned = mismatch.rule.pins.map { pin in
+            let name = nameWidth > 0 ? padded(pin.name ?? "", nameWidth) + "  " : ""
+            let backup = pin.isBackup ? "backup, " : ""
+            return "\(pin.fingerprint)  \(padded(pin.role.rawValue, 12))  \(name)\(backup)\(mismatch.standing(of: pin))"
+        }
+        let width = served.map(\.count).max() ?? 0
+        return ["  \(padded("served, and trusted", width))  pinned"]
+            + (0..<max(served.count, pinned.count)).map { row in
+                guard row < pinned.count else { return "  \(served[row])" }
+                return "  \(padded(row < served.count ? served[row] : "", width))  \(pinned[row])"
+            }
+    }
+
+    private func certificates(_ mismatch: PinMismatch) -> [String] {
+        mismatch.path.roles.map { role, certificate in
+            "  \(padded(role.rawValue, 12))  \(certificate.subject), valid from \(certificate.notBefore.day) "
+                + "until \(expiry(certificate, now: now)), \(origin(of: certificate))"
+        }
+    }
+
+    private func advice(_ mismatch: PinMismatch) -> [String] {
+        let interception = "  if they are not: the connection may be intercepted; pin nothing that is served here"
+        switch verdict {
+        case .bypassed: return ["  \(VerdictWord.bypassed.remedy ?? "")"]
+        case .keyMismatch:
+            return [
+                "  if both keys are yours (\(PinFailureCause.confirmation)): stop serving this one until it, or a CA above "
+                    + "both, is pinned and shipped", interception,
+            ]
+        default: break
+        }
+        let backups = mismatch.rule.pins.filter(\.isBackup).map(\.title)
+        let key = backups.isEmpty ? "a pinned key" : "a pinned key (backup: \(backups.joined(separator: ", ")))"
+        return [
+            "  if the served keys are yours (\(PinFailureCause.confirmation)): serve \(key) again now, because released apps "
+                + "keep their pins; from now on, ship the pin of the next key before you serve it", interception,
+        ]
+    }
+}
