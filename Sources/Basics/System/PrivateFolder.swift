@@ -209,7 +209,7 @@ extension PrivateFolderError: CustomStringConvertible {
             "\(path): a symbolic link or unexpected file: move it away"
         case .foreign: "\(path): belongs to another user: move it away, or use another directory"
         case .open(let isFolder):
-            "\(path): accessible by other users, who may have read it: change the secrets in it, then run "
+            "\(path): accessible by other users, who may have read it: change any passwords in it, then run "
                 + "chmod \(isFolder ? "700" : "600")"
         case .foreignParent:
             "\(path): belongs to another user, who can replace what is below it: use a directory whose parents belong to "

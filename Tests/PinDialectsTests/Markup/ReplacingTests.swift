@@ -171,7 +171,7 @@ struct ReplacingTests {
         #expect(problem(.android, "<a/>", Self.android).hasPrefix("f:1:1: the root element isn't network-security"))
         #expect(
             problem(.android, "<network-security-config>", Self.android).hasPrefix(
-                "f:1:1: <network-security-config> does"))
+                "f:1:1: unclosed element <network-security-config>"))
     }
 
     // MARK: - Property lists

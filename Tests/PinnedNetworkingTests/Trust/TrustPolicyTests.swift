@@ -1,0 +1,87 @@
+import CertificateTrust
+import TestPKI
+import Testing
+
+@testable import PinnedNetworking
+
+/// The trust policy and the evidence about revocation of a session.
+@Suite(.timeLimit(.minutes(2)))
+struct TrustPolicyTests {
+    private let site: TestSite
+
+    init() throws { site = try TestSite() }
+
+    /// Returns lists of both CAs, valid now, of which the intermediate's has these entries.
+    private func evidence(_ entries: TestRevocationList.Entry...) throws -> RevocationEvidence {
+        let now = Int64(Date().timeIntervalSince1970)
+        let lists = try [(site.root, []), (site.intermediate, entries)].map { authority, entries in
+            try authority.revocationList {
+                $0.entries = entries
+                $0.thisUpdate = now - 3600
+                $0.nextUpdate = now + 3600
+            }
+        }
+        return RevocationEvidence(lists: try lists.map { try CertificateRevocationList(derBytes: $0) })
+    }
+
+    private func rule(_ error: URLError) throws -> TrustRule {
+        guard case .untrusted(let finding)? = error.pinningError else { throw error }
+        return finding.rule
+    }
+
+    @Test("A revoked certificate is rejected if the session checks revocation, whatever a delegate's default is")
+    func revoked() async throws {
+        let (good, revoked) = (try evidence(), try evidence(.init(site.leaf)))
+        try await LoopbackServer(chain: site.chain).run { server in
+            func outcome(_ mode: RevocationMode, _ evidence: RevocationEvidence) async throws -> String {
+                let session = try site.session(server) {
+                    $0.trustPolicy.revocation = mode
+                    $0.revocationEvidence = evidence
+                }
+                do {
+                    return try await session.get().body
+                } catch let error as URLError {
+                    return try rule(error).rawValue
+                }
+            }
+            #expect(try await outcome(.ignore, revoked) == "hello")
+            #expect(try await outcome(.use, .none) == "hello")
+            #expect(try await outcome(.require, good) == "hello")
+            #expect(try await outcome(.use, revoked) == "revoked")
+            #expect(try await outcome(.require, .none) == "revocation-unknown")
+        }
+    }
+
+    @Test("A connection isn't reused after the session's revocation lists or trust policy have changed")
+    func changed() async throws {
+        let (good, revoked) = (try evidence(), try evidence(.init(site.leaf)))
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server) {
+                $0.trustPolicy.revocation = .require
+                $0.revocationEvidence = good
+            }
+            for _ in 0..<2 { #expect(try await session.get().body == "hello") }
+            session.revocationEvidence = revoked
+            #expect(try await rule(session.failure()) == .revoked)
+            session.revocationEvidence = good
+            #expect(try await session.get().body == "hello")
+            session.trustPolicy = .strict
+            #expect(try await session.get().body == "hello")
+            #expect(session.configuration.trustPolicy == .strict && session.configuration.revocationEvidence == good)
+            await session.flush()
+            #expect(await server.ended(3).map(\.requests.count) == [2, 0, 1])
+        }
+    }
+
+    @Test("The profile of a session applies to its servers")
+    func strict() async throws {
+        let leaf = try site.intermediate.server([.dns("pinned.test")]) {
+            $0.subject = TestName(.commonName("PINNED.test"))
+        }
+        try await LoopbackServer(chain: [leaf, site.intermediate]).run { server in
+            #expect(try await site.session(server).get().body == "hello")
+            let strict = try site.session(server) { $0.trustPolicy = .strict }
+            #expect(try await rule(strict.failure()) == .commonName)
+        }
+    }
+}
