@@ -37,7 +37,7 @@ extension TrustStoreError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
-extension TrustError: LocalizedError {
+extension TrustFinding: LocalizedError {
     /// The error's description.
     public var errorDescription: String? { description }
 }

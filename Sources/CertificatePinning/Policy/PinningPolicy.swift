@@ -81,30 +81,34 @@ extension PinningPolicy {
         var decision = PinDecision.unpinned(rule)
         // A path accepted without a match, used only if no path has the pins.
         var unmatched: AcceptedPath?
-        do throws(TrustError) {
-            let path = try trust.evaluate(
+        // The refusal of the best path.
+        var refusal: PinningError?
+        let path: VerifiedPath?
+        do throws(TrustFinding) {
+            path = try trust.evaluate(
                 at: time,
                 accepting: { candidate in
-                    guard let found = try? decide(candidate, by: rule, port: port, at: time) else { return false }
-                    switch found {
-                    case .matched, .unpinned, .stopped:
-                        decision = found
-                        return true
-                    case .forgiven, .bypassed:
-                        unmatched = unmatched ?? AcceptedPath(path: candidate, decision: found)
-                        return false
+                    do throws(PinningError) {
+                        let found = try decide(candidate, by: rule, port: port, at: time)
+                        switch found {
+                        case .matched, .unpinned, .stopped:
+                            decision = found
+                            return true
+                        case .forgiven, .bypassed:
+                            unmatched = unmatched ?? AcceptedPath(path: candidate, decision: found)
+                        }
+                    } catch {
+                        refusal = refusal ?? error
                     }
+                    return false
                 })
-            return AcceptedPath(path: path, decision: decision)
         } catch {
-            switch error {
-            case .untrusted(let finding): throw .untrusted(finding)
-            case .refused(let best):
-                if let unmatched { return unmatched }
-                decision = try decide(best, by: rule, port: port, at: time)
-                return AcceptedPath(path: best, decision: decision)
-            }
+            throw .untrusted(error)
         }
+        if let path { return AcceptedPath(path: path, decision: decision) }
+        if let unmatched { return unmatched }
+        // Every path that isn't accepted has a refusal.
+        throw refusal ?? .unlisted(trust.name, port: port)
     }
 
     /// Returns a denied key among certificates that weren't verified. Their positions are unknown, so the pins' roles

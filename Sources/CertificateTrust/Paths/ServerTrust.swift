@@ -39,18 +39,16 @@ public final class ServerTrust: Sendable {
         verified(try TrustEvaluation.bestPath(claim, at: time, tracing: tracing))
     }
 
-    /// Returns a valid path as of `time` that `accepting` accepts.
+    /// Returns a valid path as of `time` that `accepting` accepts, or `nil` if it rejects every valid path.
     ///
     /// `accepting` is called for each valid path, best first. It can only reject a path, and then the next valid path
-    /// is tried. Throws ``TrustError/refused(best:)`` if there are valid paths but none was accepted, and
-    /// ``TrustError/untrusted(_:)`` if there is no valid path.
+    /// is tried. Throws the most useful finding if there is no valid path.
     public func evaluate(
         at time: Date, accepting: (VerifiedPath) -> Bool, tracing: (TrustAttempt) -> Void = { _ in }
-    ) throws(TrustError) -> VerifiedPath {
+    ) throws(TrustFinding) -> VerifiedPath? {
         let result = evaluation(at: time, accepting: accepting, tracing: tracing)
-        if let path = result.accepted { return verified(path) }
-        if let path = result.refused { throw .refused(best: verified(path)) }
-        throw .untrusted(result.finding)
+        guard result.accepted != nil || result.isRefused else { throw result.finding }
+        return result.accepted.map(verified)
     }
 
     /// Returns every valid path as of `time`, best first, up to `limit`. Each is a way in which a client could anchor

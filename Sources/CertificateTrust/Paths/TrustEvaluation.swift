@@ -18,8 +18,8 @@ struct TrustEvaluation: PathJudge {
     struct Result: Sendable {
         /// The accepted path, leaf first.
         var accepted: [X509Certificate]?
-        /// The first valid path that `accepting` rejected.
-        var refused: [X509Certificate]?
+        /// Whether there are valid paths, all of which `accepting` rejected.
+        var isRefused = false
         /// The most useful finding.
         var finding: TrustFinding
         /// The budget that was spent.
@@ -43,7 +43,7 @@ struct TrustEvaluation: PathJudge {
     /// The revocation check. `nil` if the policy ignores revocation.
     private var revocation: RevocationCheck?
     private var finding: TrustFinding?
-    private var refused: [X509Certificate]?
+    private var isRefused = false
     private var accepted: [X509Certificate]?
 
     /// Searches for a path that is valid at `time` and that `accepting` accepts.
@@ -67,7 +67,7 @@ struct TrustEvaluation: PathJudge {
                     evaluation.search()
                 }
                 return Result(
-                    accepted: evaluation.accepted, refused: evaluation.refused,
+                    accepted: evaluation.accepted, isRefused: evaluation.isRefused,
                     finding: evaluation.finding ?? overBudget, budget: evaluation.budget)
             }
         }
@@ -96,7 +96,7 @@ struct TrustEvaluation: PathJudge {
         var builder = PathBuilder(
             leaf: presented.leaf, intermediates: presented.intermediates, store: claim.store, time: time)
         let outcome = builder.search(with: &self)
-        guard accepted == nil, refused == nil else { return }
+        guard accepted == nil, !isRefused else { return }
         if outcome == .overBudget, finding?.rule != .budget { note(Self.overBudget, of: builder.longestWalk) }
         if finding == nil {
             note(builder.isCutShort ? Self.tooLong : missingIssuer(builder.longestWalk), of: builder.longestWalk)
@@ -125,7 +125,7 @@ struct TrustEvaluation: PathJudge {
         }
         guard accepting(path) else {
             tracing(TrustAttempt(certificates: path, outcome: .refused))
-            refused = refused ?? path
+            isRefused = true
             return .next
         }
         tracing(TrustAttempt(certificates: path, outcome: .accepted))

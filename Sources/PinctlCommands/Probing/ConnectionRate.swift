@@ -1,14 +1,14 @@
-import Synchronization
+import Basics
 import TLSTransport
 
 /// A limiter that spaces connections evenly so that at most a given number begin per second.
 final class ConnectionRate: Sendable {
     private let pause: Duration
-    private let next: Mutex<ContinuousClock.Instant>
+    private let next: Locked<ContinuousClock.Instant>
 
     init(perSecond rate: Double) {
         pause = .seconds(1 / rate)
-        next = Mutex(.now)
+        next = Locked(.now)
     }
 
     /// Waits for the next turn and returns how long that took. Returns at once if the task is cancelled.
