@@ -119,15 +119,15 @@ struct RandomCancelTests {
                 : (.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
         }
         if path == "/task" || way == .task {
-            let ended = Collected<Void>()
+            let (completion, ended) = AsyncStream<Void>.makeStream()
             let task = session.dataTask(with: request) { _, _, error in
                 end(error as? URLError)
-                ended.append(())
+                ended.finish()
             }
             task.resume()
             try? await Task.sleep(for: pause)
             task.cancel()
-            while ended.values.isEmpty { try? await Task.sleep(for: .milliseconds(1)) }
+            for await _ in completion {}
         } else if way == .swiftTask {
             let sending = Task { [request] in
                 do {
