@@ -56,15 +56,15 @@ struct ActionTests {
     }
 
     static let refused: [(variables: String, before: String, message: String)] = [
-        ("", "printf x >>releases/v1.2.3/pinctl-1.2.3-linux-$(uname -m).tar.gz", "has another checksum"),
-        ("", "rm releases/v1.2.3/*.sha256", "sha256 cannot be had"),
+        ("", "printf x >>releases/v1.2.3/pinctl-1.2.3-linux-$(uname -m).tar.gz", "checksum mismatch"),
+        ("", "rm releases/v1.2.3/*.sha256", "sha256 can't be downloaded"),
         (
             "", "echo nonsense >releases/v1.2.3/pinctl-1.2.3-linux-$(uname -m).tar.gz.sha256",
-            "beside the tarball is none"
+            "malformed checksum file"
         ),
-        ("PINCTL_VERSION=9.9.9", "", "cannot be had"), ("PINCTL_VERSION=../1", "", "is no version"),
-        ("PINCTL_VERSION=", "", "is no version"), ("PINCTL_SHA256=xyz", "", "is not 64 digits"),
-        ("PINCTL_RELEASES=ftp://127.0.0.1:9", "", "cannot be had"),
+        ("PINCTL_VERSION=9.9.9", "", "can't be downloaded"), ("PINCTL_VERSION=../1", "", "isn't a version"),
+        ("PINCTL_VERSION=", "", "isn't a version"), ("PINCTL_SHA256=xyz", "", "isn't 64 lower-case"),
+        ("PINCTL_RELEASES=ftp://127.0.0.1:9", "", "can't be downloaded"),
     ]
 
     @Test("A damaged, missing or misnamed release isn't added to the PATH", arguments: refused)

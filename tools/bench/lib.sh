@@ -1,6 +1,6 @@
-# The certificates and the server that tools/bench/run measures with. Sourced behind tools/lib.sh, never run.
+# The certificates and servers for tools/bench/run. Sourced after tools/lib.sh, never run.
 
-# What public authorities write into a server's certificate, so that it is as long as theirs.
+# The extensions that public CAs add to a server's certificate, so that it has the same length.
 as_server='keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\nbasicConstraints=critical,CA:FALSE\n'
 as_server+='authorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\ncertificatePolicies=2.23.140.1.2.1\n'
 as_server+='authorityInfoAccess=OCSP;URI:http://o.example.com,caIssuers;URI:http://i.example.com/ca.der\n'
@@ -13,7 +13,7 @@ new_key() {
     run_quietly openssl genpkey "${options[@]}" -out "$2"
 }
 
-# signed SUBJECT KEY CERTIFICATE EXTENSIONS: a certificate signed by the authority in ca.pem and ca.key.
+# signed SUBJECT KEY CERTIFICATE EXTENSIONS: creates a certificate issued by the CA in ca.pem and ca.key.
 signed() {
     run_quietly openssl req -new -key "$2" -subj "$1" -out request.csr
     printf '%b' "$4" >extensions.conf
@@ -21,8 +21,8 @@ signed() {
         -extfile extensions.conf -out "$3"
 }
 
-# mint_server: makes in this folder root.pem, chain.pem and leaf.key for 127.0.0.1, anchors.pem with the system's roots
-# and this one, and policy.json with three pins.
+# mint_server: creates in this directory root.pem, chain.pem and leaf.key for 127.0.0.1, anchors.pem with the system's
+# roots and this one, and policy.json with three pins.
 mint_server() {
     local name
     for name in root intermediate leaf; do new_key P-256 "$name.key"; done
@@ -56,8 +56,8 @@ pin() {
     openssl pkey -in "$1" -pubout -outform der | openssl dgst -sha256 -binary | openssl base64
 }
 
-# run_nginx CONFIGURATION ARGUMENT…: runs nginx in this folder by what that function prints for `port`, and the ports
-# behind it, tried until they are free. Sets nginx, its process id, and port.
+# run_nginx CONFIGURATION ARGUMENT…: runs nginx in this directory with the configuration that this function prints for
+# `port` and the ports after it, which are tried until they are free. Sets nginx (the process identifier) and port.
 run_nginx() {
     local folder=$PWD attempt wait
     for attempt in {1..20}; do
@@ -87,9 +87,9 @@ run_nginx() {
     return 1
 }
 
-# start_nginx: serves this folder, the files five and large among it, on loopback, with one worker and what mint_server
-# made. Sets nginx and the addresses http, https and closing: there a connection serves one request, and none is
-# resumed: nginx sends no tickets, which TLS 1.3 would have it do without a cache too.
+# start_nginx: serves this directory with the files five and large on loopback, with one worker and the files of
+# mint_server. Sets nginx and the addresses http, https and closing. At closing, a connection serves one request and no
+# session is resumed, because nginx sends no tickets.
 start_nginx() {
     printf hello >five
     head -c 100000000 /dev/zero >large
@@ -114,8 +114,8 @@ server { listen 127.0.0.1:$((port + 2)) ssl; keepalive_timeout 0; }
 END
 }
 
-# mint_endpoints COUNT: makes in this folder, behind mint_server, a certificate and key for each of 127.0.1.1 and so on;
-# they are good for the same host of 127.0.2 and for the names below bench.test too.
+# mint_endpoints COUNT: creates in this directory, after mint_server, a certificate and key for each of 127.0.1.1 and so
+# on. They are also valid for the same host of 127.0.2 and for the names below bench.test.
 mint_endpoints() {
     local number
     for ((number = 1; number <= $1; number++)); do
@@ -126,8 +126,8 @@ mint_endpoints() {
     done
 }
 
-# start_endpoints COUNT: serves 127.0.1.1 and so on, an https server each, with what mint_endpoints made. Sets nginx and
-# port.
+# start_endpoints COUNT: starts an https server on each of 127.0.1.1 and so on, with the files of mint_endpoints. Sets
+# nginx and port.
 start_endpoints() { run_nginx endpoints "$1"; }
 
 endpoints() {
